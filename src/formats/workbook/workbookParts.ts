@@ -1,6 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
+import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { SaxesParser } from 'saxes'
 import type { SaxesTagPlain } from 'saxes'
+import type { RunError } from '../../errors.ts'
 import { fileError } from '../fileError.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
@@ -13,13 +15,11 @@ export interface XmlPartHandler {
 /** Parses one XML part of a workbook strictly. A generator, so that rows can be yielded between chunks. */
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
-  const refuse = (message: string) =>
-    fileError('FILE_MALFORMED', `a part of the workbook ${message}`, { name, hint: 'Save the workbook again, or save the sheet as CSV.' })
   parser.on('error', () => {
-    throw refuse('is not well-formed XML')
+    throw refusedPart('is not well-formed XML', name)
   })
   parser.on('doctype', () => {
-    throw refuse('has a document type declaration')
+    throw refusedPart('has a document type declaration', name)
   })
   const { open, text, close } = handler
   const local = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
@@ -35,6 +35,63 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
     yield
   }
   parser.write(decoder.end()).close()
+}
+
+type Attributes = Readonly<Record<string, string>>
+
+/** Elements and attributes without their prefixes; a value is always a text, an object or a list of objects. */
+const smallParts = new XMLParser({
+  ignoreAttributes: false,
+  attributeNamePrefix: '@',
+  removeNSPrefix: true,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  htmlEntities: true,
+})
+
+const maxPartLength = 64 * 1_048_576
+
+/** Reads a part of a few kilobytes as one document; strings and sheets are streamed by `parsePart`. */
+async function readSmallPart(archive: ZipDirectory, member: string, name: string): Promise<unknown> {
+  let text = ''
+  const decoder = new StringDecoder('utf8')
+  for await (const chunk of archive.read(member)) {
+    text += decoder.write(chunk)
+    if (text.length > maxPartLength) throw refusedPart('is larger than 64 MB', name)
+  }
+  text = (text + decoder.end()).replace(/^\ufeff/, '')
+  if (/<!DOCTYPE/i.test(text)) throw refusedPart('has a document type declaration', name)
+  if (XMLValidator.validate(text) !== true) throw refusedPart('is not well-formed XML', name)
+  try {
+    return smallParts.parse(text)
+  } catch {
+    // Names that would reach into JavaScript objects (`__proto__`), and more references than a part has.
+    throw refusedPart('cannot be read', name)
+  }
+}
+
+function refusedPart(message: string, name: string): RunError {
+  return fileError('FILE_MALFORMED', `a part of the workbook ${message}`, {
+    name,
+    hint: 'Save the workbook again, or save the sheet as CSV.',
+  })
+}
+
+/** Returns the attributes of all elements at a path of local names. */
+function elements(document: unknown, ...path: readonly string[]): readonly Attributes[] {
+  let found: readonly unknown[] = [document]
+  for (const step of path) found = found.flatMap((node) => (isObject(node) && step in node ? [node[step]].flat() : []))
+  return found.map((node) => (isObject(node) ? attributesOf(node) : {}))
+}
+
+function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([key, value]) => (key.startsWith('@') && typeof value === 'string' ? [[key.slice(1), value]] : [])),
+  )
+}
+
+function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
+  return typeof node === 'object' && node !== null
 }
 
 export interface WorkbookParts {
@@ -55,38 +112,11 @@ export interface WorkbookParts {
  * @throws RunError WRONG_FORMAT if the sheet does not exist
  */
 export async function readWorkbookParts(archive: ZipDirectory, wanted: string | undefined, name: string): Promise<WorkbookParts> {
-  const sheets: { readonly name: string; readonly id: string }[] = []
-  const targets = new Map<string, string>()
-  let from1904 = false
-  await drain(
-    parsePart(
-      archive,
-      'xl/workbook.xml',
-      {
-        open: (tag, attributes) => {
-          if (tag === 'sheet')
-            sheets.push({
-              name: attributes['name'] ?? '',
-              id: attributes['r:id'] ?? Object.entries(attributes).find(([key]) => key.endsWith(':id'))?.[1] ?? '',
-            })
-          if (tag === 'workbookPr') from1904 = attributes['date1904'] === '1' || attributes['date1904'] === 'true'
-        },
-      },
-      name,
-    ),
-  )
-  await drain(
-    parsePart(
-      archive,
-      'xl/_rels/workbook.xml.rels',
-      {
-        open: (tag, attributes) => {
-          if (tag === 'Relationship') targets.set(attributes['Id'] ?? '', attributes['Target'] ?? '')
-        },
-      },
-      name,
-    ),
-  )
+  const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
+  const relations = await readSmallPart(archive, 'xl/_rels/workbook.xml.rels', name)
+  const sheets = elements(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
+  const targets = new Map(elements(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
+  const [settings] = elements(workbook, 'workbook', 'workbookPr')
   const sheet = wanted === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === wanted)
   const target = sheet === undefined ? undefined : targets.get(sheet.id)
   if (target === undefined) {
@@ -99,7 +129,7 @@ export async function readWorkbookParts(archive: ZipDirectory, wanted: string | 
     sheet: target.startsWith('/') ? target.slice(1) : `xl/${target}`,
     strings: archive.has('xl/sharedStrings.xml') ? await readStrings(archive, name) : [],
     dateStyles: archive.has('xl/styles.xml') ? await readDateStyles(archive, name) : [],
-    from1904,
+    from1904: settings?.['date1904'] === '1' || settings?.['date1904'] === 'true',
     notes:
       sheets.length < 2
         ? []
@@ -138,27 +168,11 @@ async function readStrings(archive: ZipDirectory, name: string): Promise<readonl
 }
 
 async function readDateStyles(archive: ZipDirectory, name: string): Promise<readonly boolean[]> {
-  const custom = new Map<string, string>()
-  const styles: boolean[] = []
-  let inCellFormats = false
-  await drain(
-    parsePart(
-      archive,
-      'xl/styles.xml',
-      {
-        open: (tag, attributes) => {
-          if (tag === 'numFmt') custom.set(attributes['numFmtId'] ?? '', attributes['formatCode'] ?? '')
-          else if (tag === 'cellXfs') inCellFormats = true
-          else if (tag === 'xf' && inCellFormats) styles.push(isDateFormat(attributes['numFmtId'] ?? '0', custom))
-        },
-        close: (tag) => {
-          if (tag === 'cellXfs') inCellFormats = false
-        },
-      },
-      name,
-    ),
+  const styles = await readSmallPart(archive, 'xl/styles.xml', name)
+  const custom = new Map(
+    elements(styles, 'styleSheet', 'numFmts', 'numFmt').map((format) => [format['numFmtId'] ?? '', format['formatCode'] ?? '']),
   )
-  return styles
+  return elements(styles, 'styleSheet', 'cellXfs', 'xf').map((format) => isDateFormat(format['numFmtId'] ?? '0', custom))
 }
 
 /** Built-in date formats are 14 to 22 and 45 to 47 (ECMA-376 part 1, 18.8.30); others by their letters outside quotes and brackets. */

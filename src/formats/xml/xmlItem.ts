@@ -33,7 +33,7 @@ export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void
  * share a name, the product element wins; `overridden` counts different values. Repeated elements become one cell of several
  * texts. The text of an Atom link is its `href`.
  *
- * Uses saxes, not fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/benchmarks.md), and saxes checks well-formedness.
+ * Uses saxes, not fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/decisions/parsers.md), and saxes checks well-formedness.
  * fast-xml-parser is the oracle in the tests.
  */
 export class XmlItemReader {

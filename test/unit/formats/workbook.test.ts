@@ -26,6 +26,26 @@ describe('Excel workbooks', () => {
       hint: expect.stringContaining('Products, Old'),
     })
   })
+  test('parts with prefixes, references and days from 1904 are read', async () => {
+    const bytes = workbook(`${header}<row r="2"><c r="A2" s="1"><v>1</v></c></row>`, {
+      parts: {
+        'xl/workbook.xml':
+          '\ufeff<?xml version="1.0"?><x:workbook xmlns:x="urn:x" xmlns:q="urn:q"><x:workbookPr date1904="1"/><x:sheets><x:sheet name="T&#252;r &amp; Tor" sheetId="1" q:id="r1"/></x:sheets></x:workbook>',
+        'xl/styles.xml':
+          '<x:styleSheet xmlns:x="urn:x"><x:numFmts><x:numFmt numFmtId="170" formatCode="&quot;am&quot; dd.mm."/></x:numFmts><x:cellStyleXfs><x:xf numFmtId="0"/></x:cellStyleXfs><x:cellXfs><x:xf numFmtId="0"/><x:xf numFmtId="170"/></x:cellXfs></x:styleSheet>',
+      },
+    })
+    expect((await read(bytes, { sheet: 'Tür & Tor' })).rows.map(cellsOf)).toEqual([{ id: '1904-01-02', title: '', since: '' }])
+    await expect(read(bytes, { sheet: 'Tor' })).rejects.toMatchObject({ hint: expect.stringContaining('Tür & Tor') })
+  })
+  test.for([
+    ['is not well-formed', '<workbook><sheets></workbook>'],
+    ['has a document type', '<!DOCTYPE workbook><workbook><sheets/></workbook>'],
+    ['reaches into objects', '<workbook><__proto__ name="x"/></workbook>'],
+    ['is empty', ''],
+  ] as const)('a list of sheets that %s refuses the file', async ([, content]) => {
+    expect(await refusal(workbook(header, { parts: { 'xl/workbook.xml': content } }))).toBe('FILE_MALFORMED')
+  })
   test('a title row above the table is passed over', async () => {
     const rows =
       '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'

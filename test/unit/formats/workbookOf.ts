@@ -3,8 +3,16 @@ import { zipOf } from './zipOf.ts'
 const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
 
 /** A workbook with two sheets; `rows` is the XML inside the first one's sheetData. */
-export function workbook(rows: string, more: { readonly strings?: string; readonly second?: string; readonly crc?: number } = {}): Buffer {
-  return zipOf([
+export function workbook(
+  rows: string,
+  more: {
+    readonly strings?: string
+    readonly second?: string
+    readonly crc?: number
+    readonly parts?: Readonly<Record<string, string>>
+  } = {},
+): Buffer {
+  const parts = [
     { name: '[Content_Types].xml', content: '<Types/>' },
     {
       name: 'xl/workbook.xml',
@@ -32,5 +40,6 @@ export function workbook(rows: string, more: { readonly strings?: string; readon
       ...(more.crc === undefined ? {} : { crc: more.crc }),
     },
     { name: 'xl/worksheets/sheet2.xml', content: `<worksheet><sheetData>${more.second ?? ''}</sheetData></worksheet>` },
-  ])
+  ]
+  return zipOf(parts.map((part) => ({ ...part, content: more.parts?.[part.name] ?? part.content })))
 }
