@@ -1,16 +1,16 @@
 import type { Database } from '../db/database.ts'
 import { planChanges, type PlanChange } from '../sync/planChanges.ts'
-import type { RunReport } from '../model/report.ts'
+import type { ShownRun } from '../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './render/planChanges.ts'
 
 /** Yields the changes of a plan; none if a guard stopped the run before planning. */
-export async function* changesOf(db: Database, report: RunReport): AsyncGenerator<PlanChange> {
+export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator<PlanChange> {
   if (report.planId !== undefined && report.planId !== '') yield* planChanges(db, report.planId)
 }
 
 /** Writes the reports with every change, as JSON, or as Markdown if the name ends in .md. Keeps one change in memory. */
-export async function writePlans(db: Database, path: string, reports: readonly RunReport[]): Promise<void> {
+export async function writePlans(db: Database, path: string, reports: readonly ShownRun[]): Promise<void> {
   const file = openWholeFile(path)
   try {
     const [only] = reports
@@ -30,7 +30,7 @@ export async function writePlans(db: Database, path: string, reports: readonly R
 }
 
 /** Writes the report with a last key `changes`, one line per change. */
-async function writeJsonPlan(db: Database, file: { readonly write: (text: string) => void }, report: RunReport): Promise<void> {
+async function writeJsonPlan(db: Database, file: { readonly write: (text: string) => void }, report: ShownRun): Promise<void> {
   file.write(`${JSON.stringify(report, null, 2).replace(/\n\}$/, '')},\n  "changes": [`)
   let first = true
   for await (const change of changesOf(db, report)) {

@@ -2,27 +2,11 @@
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
+import { readOptions, type RunOptions } from './runOptions.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 import type { RunTrigger } from '../model/report.ts'
-
-/** Options of a run, stored with it so that any process can execute it. */
-export interface RunOptions {
-  /** Send everything again, not only what changed. */
-  readonly full?: boolean
-  /** Ceiling of deletes that a person approved. */
-  readonly approveDeletes?: number
-  /** One-off source of a backfill instead of the pipeline's own. */
-  readonly source?: string
-  /** `rerun --failed`: only what that run left failed. */
-  readonly failedOnly?: boolean
-  /** An audit: it reads the catalog back, and with `repair` plans what it found. Stored as a `plan`: an older worker leaves it alone. */
-  readonly audit?: 'report' | 'repair'
-  readonly planId?: string
-  /** Requested over HTTP or from the dashboard: the first worker that is free takes it. */
-  readonly anyWorker?: true
-}
 
 export interface RunRow {
   readonly id: number
@@ -150,8 +134,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
   if (queued === undefined) return 'gone'
   await adoptDestination(tx, queued.destination_id, fence)
   const [row] = await tx.query<
-    Row<'run', 'id'> &
-      Row<'run', 'pipeline' | 'epoch' | 'rerun_of'> & { destination_id: number; trigger: RunTrigger; options: RunOptions; started_at: Date }
+    Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & { destination_id: number; started_at: Date }
   >(
     // Locked against a takeover only: the plan of a run that is under way updates the same row.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
@@ -167,7 +150,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
     pipeline: row.pipeline,
     destinationId: row.destination_id,
     trigger: row.trigger,
-    options: row.options,
+    options: readOptions(row.options),
     epoch: row.epoch,
     rerunOf: row.rerun_of === null ? null : Number(row.rerun_of),
     startedAtMs: row.started_at.getTime(),

@@ -2,7 +2,11 @@
 import type { ErrorCode } from './errorCodes.ts'
 
 export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cancelled', 'skipped'] as const
+/** Status of a run that ended: the public one, with an exit code. */
 export type RunStatus = (typeof runStatuses)[number]
+
+/** Status as stored: a run that waits or is under way has no public one yet. */
+export type StoredRunStatus = RunStatus | 'queued' | 'running'
 
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
 export type RunTrigger = (typeof runTriggers)[number]
@@ -158,6 +162,9 @@ export interface RunReport {
   readonly failures?: readonly Failure[]
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly where: string | null; readonly hint: string }
 }
+
+/** Run as lists and pages show it: one that waits or is under way shows its stored status. */
+export type ShownRun = Omit<RunReport, 'status'> & { readonly status: StoredRunStatus }
 
 /** `plan --json`. */
 export interface PlanReport extends RunReport {

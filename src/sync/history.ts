@@ -16,6 +16,8 @@ import {
   type RunCounts,
   type RunReport,
   type RunStatus,
+  type StoredRunStatus,
+  type ShownRun,
   type ShownTrigger,
   type Settled,
   type WarningSummary,
@@ -27,7 +29,7 @@ export interface StageTime {
   readonly durationMs: number
 }
 
-export interface StoredRun extends RunReport {
+export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
   readonly columns: readonly string[]
   readonly rerunOf: string | null
@@ -49,7 +51,7 @@ interface RunRecord {
   readonly id: string
   readonly pipeline: string
   readonly trigger: ShownTrigger
-  readonly status: RunStatus | 'queued' | 'running'
+  readonly status: StoredRunStatus
   /** Stored with `settled` and `drift`, which are separate keys in reports, and `unconfirmed`, which only the metrics show. */
   readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift; readonly unconfirmed?: Unconfirmed }
   readonly guards: readonly GuardResult[]
@@ -82,7 +84,12 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
   const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
-  return report
+  return { ...report, status: publicStatus(report.status) }
+}
+
+/** Maps a stored status to the public one. A run that another worker has taken is skipped by its caller. */
+function publicStatus(status: StoredRunStatus): RunStatus {
+  return status === 'queued' || status === 'running' ? 'skipped' : status
 }
 
 /** Loads one run by its id (`r_81`), with its stages. */
@@ -106,7 +113,7 @@ async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
 export async function listRuns(
   db: Database,
   options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
-): Promise<readonly RunReport[]> {
+): Promise<readonly ShownRun[]> {
   const rows = await db.query<RunRecord & Record<string, unknown>>(
     `${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`,
     [options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]), options.limit],
@@ -118,7 +125,7 @@ export async function listRuns(
 export interface RunLine {
   readonly id: string
   readonly pipeline: string
-  readonly status: RunStatus | 'queued' | 'running'
+  readonly status: StoredRunStatus
   readonly planId: string | null
 }
 
@@ -193,8 +200,7 @@ function toRun(row: RunRecord): StoredRun {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
-    // Only ended runs have a public status; others show their stored one.
-    status: row.status as RunStatus,
+    status: row.status,
     counts: { ...noCounts, ...counts },
     guards: row.guards,
     startedAt: startedAt.toISOString(),

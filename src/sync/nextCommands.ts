@@ -1,22 +1,22 @@
 /** Next commands after a run. */
-import { sendsNothing, type Drift, type ProductSetChange, type RunReport } from '../model/report.ts'
+import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../model/report.ts'
 
-export function planned(counts: RunReport['counts']): number {
+export function planned(counts: ShownRun['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
 /** Returns true if the run changes, or changed, a product set. */
-export function changesSets({ productSets = [] }: Pick<RunReport, 'productSets'>): boolean {
+export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
 
 /** Returns true for a run that has not ended: its status is not a public one. */
-export function isUnderWay({ status }: RunReport): boolean {
+export function isUnderWay({ status }: ShownRun): boolean {
   return ['queued', 'running'].includes(status)
 }
 
 /** Returns the next commands for the user; none for a run that needs no action. */
-export function nextCommands(report: RunReport): readonly (readonly [command: string, why: string])[] {
+export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
   if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
   const commands: [string, string][] = []
@@ -39,7 +39,7 @@ export function nextCommands(report: RunReport): readonly (readonly [command: st
   return commands
 }
 
-function openSets({ productSets = [] }: RunReport): ProductSetChange | undefined {
+function openSets({ productSets = [] }: ShownRun): ProductSetChange | undefined {
   return productSets.find(isOpenSet)
 }
 
@@ -49,14 +49,14 @@ export function isOpenSet({ outcome }: ProductSetChange): boolean {
 }
 
 /** Returns the command that applies the plan of an audit, or makes one; empty if none is needed. */
-function auditCommand({ pipeline, planId, counts }: RunReport, { changed, gone, unsettled }: Drift): string {
+function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, gone, unsettled }: Drift): string {
   if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
   if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
   return unsettled > 0 ? `sluice run ${pipeline}` : ''
 }
 
 /** Returns why a run did not succeed, in one line; undefined for a successful run. */
-export function reasonOf(report: RunReport): { readonly code: string; readonly reason: string } | undefined {
+export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
   if (report.status === 'succeeded' || isUnderWay(report)) return undefined
   const [guard] = report.guards
   const [failure] = report.failures ?? []

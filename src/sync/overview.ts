@@ -2,14 +2,14 @@
 import type { Queryable } from '../db/database.ts'
 import { isOpenSet } from './nextCommands.ts'
 import type { StoredProgress } from './liveProgress.ts'
-import type { GuardResult, ProductSetChange, RunCounts, RunReport, RunStatus, ShownTrigger } from '../model/report.ts'
+import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../model/report.ts'
 
 /** Run in a list, without rejects, because they would have to be counted. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
   readonly trigger: ShownTrigger
-  readonly status: RunStatus | 'queued' | 'running'
+  readonly status: StoredRunStatus
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
   readonly planId: string | null

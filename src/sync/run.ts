@@ -7,18 +7,9 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipeline } from '../pipeline/load.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses } from '../db/pauses.ts'
+import type { RunOptions } from '../db/runOptions.ts'
 import { imageSampleOf, storeImageSample } from '../db/plans.ts'
-import {
-  cancelRun,
-  claimRun,
-  requestRun,
-  skipRun,
-  updateRun,
-  type Cancellation,
-  type RunClaim,
-  type RunOptions,
-  type RunRow,
-} from '../db/runs.ts'
+import { cancelRun, claimRun, requestRun, skipRun, updateRun, type Cancellation, type RunClaim, type RunRow } from '../db/runs.ts'
 import { ensureDestination, resumeDestination, takeOverDestination } from '../db/destinations.ts'
 import { guardsOf, outcome, startApplying } from './applying.ts'
 import { recoverRunsAndCounts } from './runCounts.ts'
@@ -295,7 +286,7 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
               rejected: rows.rejected,
               pipeline: pipeline.name,
               run: `r_${run.id}`,
-              codes: (await loadReport(deps.db, run.id)).rejectCodes ?? [],
+              codes: (await loadRun(deps.db, `r_${run.id}`)).rejectCodes ?? [],
             })
           : undefined
       if (tooMany) {

@@ -1,4 +1,4 @@
-import type { Drift, RunReport } from '../../model/report.ts'
+import type { Drift, ShownRun } from '../../model/report.ts'
 import { count, duration, fold, instant, safe, table, tableWithin } from '../text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
@@ -15,7 +15,7 @@ export interface Stage {
 }
 
 /** Shows one run from rows read to operations confirmed, with the sums, so that a person sees that the counts add up. */
-export function funnel(report: RunReport, output: Output, stages: readonly Stage[] = [], actions = ''): string {
+export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
   const all = planned(counts)
   const { bold } = output.style
@@ -82,7 +82,7 @@ type FunnelRow = [string, number, string]
 const shownRow = (row: FunnelRow): FunnelRow[] => [row]
 
 /** Returns the outcome rows. In a running run, missing answers and unsent entries are not failures yet. */
-function outcomeRows(report: RunReport): FunnelRow[] {
+function outcomeRows(report: ShownRun): FunnelRow[] {
   const { refused, ambiguous, pending } = report.counts
   if (isUnderWay(report))
     return [
@@ -98,7 +98,7 @@ function outcomeRows(report: RunReport): FunnelRow[] {
 }
 
 /** Returns the history, newest first: one line per run, or several on a narrow terminal. */
-export function runsTable(reports: readonly RunReport[], output: Output): string {
+export function runsTable(reports: readonly ShownRun[], output: Output): string {
   const rows = reports.map((report) => [
     report.runId,
     report.pipeline,
@@ -112,7 +112,7 @@ export function runsTable(reports: readonly RunReport[], output: Output): string
   return tableWithin(output.columns, rows, new Set([5]))
 }
 
-function rowCells({ counts }: RunReport): string[] {
+function rowCells({ counts }: ShownRun): string[] {
   const sent = counts.confirmed + counts.refused + counts.ambiguous
   return [`read ${count(counts.read)}`, `sent ${count(sent)}`, `rejected ${count(counts.rejected)}`]
 }

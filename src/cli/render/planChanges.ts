@@ -1,7 +1,7 @@
 /** The changes of a plan, for a terminal and for the description of a pull request. */
 import { nextCommands, planned } from '../../sync/nextCommands.ts'
 import type { PlanChange } from '../../sync/planChanges.ts'
-import type { RunReport } from '../../model/report.ts'
+import type { ShownRun } from '../../model/report.ts'
 import { count, plural, safe } from '../text.ts'
 
 const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const
@@ -28,7 +28,7 @@ const markdownRows = 200
 const cellLength = 160
 
 /** Returns the Markdown of one plan, with the first changes. */
-export async function planMarkdown(report: RunReport, changes: AsyncIterable<PlanChange>): Promise<string> {
+export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
   const { counts, pipeline, planId = '' } = report
   const rows: string[] = []
   let more = 0

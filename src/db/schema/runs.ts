@@ -1,6 +1,7 @@
 /** Tables of destinations, workers, runs, snapshots and rejected rows. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, smallint, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
+import type { RunTrigger, StoredRunStatus } from '../../model/report.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
 /** Destinations: one row for each catalog, audience or do-not-reach list of one service. */
@@ -60,8 +61,8 @@ export const run = sluice.table(
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     pipeline: text('pipeline').notNull(),
     destinationId: integer('destination_id').references(() => destination.id),
-    trigger: text('trigger').notNull(),
-    status: text('status').notNull(),
+    trigger: text('trigger').$type<RunTrigger>().notNull(),
+    status: text('status').$type<StoredRunStatus>().notNull(),
     /** For scheduled runs: the tick, as an instant. */
     scheduledFor: instant('scheduled_for'),
     /** Version of the pipeline it was requested with: only a worker that has this version takes it. Null: any version of that name. */
