@@ -14,6 +14,8 @@ interface Settling {
 
 export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   await expandEntries(tx, [batch.id])
+  // Reconciling switches hash joins off. Without one Postgres compares each outcome with each entry: 0.3 s for 2,500 deletes.
+  await tx.query(`select set_config('enable_hashjoin', 'on', true)`)
   await tx.execute(
     `update entry e set outcome = x.outcome, code = x.code, message = x.message
      from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
@@ -33,6 +35,7 @@ export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes
       ),
     ],
   )
+  await tx.query(`select set_config('enable_hashjoin', 'off', true)`)
   const keyed = outcomes.flatMap((entry, ord) =>
     entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
   )
