@@ -5,7 +5,7 @@
  */
 import type pg from 'pg'
 import { stagedKind } from '../read/stageTable.ts'
-import { desiredTimes, plainTimes, type DesiredContext } from './desired.ts'
+import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
 import { refreshStatistics } from './statistics.ts'
 
@@ -27,7 +27,7 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
   return known.rowCount === 0
 }
 
-/** Writes the desired state of an untouched destination from the stage, without the keys of a plain load of members (`loadKeys`). */
+/** Writes the desired state of an untouched destination from the stage, without the keys of a plain load of members (`firstKeys.ts`). */
 export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const { client, destinationId, snapshotId } = context
   await context.changed.addAll()
@@ -52,55 +52,25 @@ export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   // Those of a plain load are written with their batches.
   if (!plain) {
     const records = 'select * from record where destination_id = $1 order by key'
-    await insertKeys(client, destinationId, { shared, columns: 'desired_hash', values: desiredTimes('r'), records })
+    await insertKeys(client, destinationId, { shared, columns: 'desired_hash', content: desiredTimes('r'), records })
   }
   return { creates, plain, shared }
 }
 
-/**
- * Writes the keys of a plain first load, behind the batches of its plan. Keys of provisional batches are stored as confirmed
- * (`db/provisional.ts`). A batch has the records from its first one to the first one of the next batch.
- */
-export async function loadKeys(client: pg.PoolClient, destinationId: number, planId: string, first: FirstLoad): Promise<void> {
-  await insertKeys(client, destinationId, {
-    shared: first.shared,
-    columns: 'desired_hash, synced_hash, expires_at, batch_id',
-    values: `${plainTimes}, case when r.provisional then ${plainTimes} end, case when r.provisional then r.ends_at end, case when r.provisional then r.batch_id end`,
-    records: `
-      select f.provisional, f.batch_id, f.ends_at, i.key, i.identifiers
-      from (
-        select *, lead(first_key) over (order by first_key) as next_key from (
-          select b.id as batch_id, b.provisional, e.expires_at as ends_at, e.first_key
-          from batch b join batch_entries e on e.batch_id = b.id where b.plan_id = $2
-          union all
-          select b.id, false, null, e.record_key from batch b join entry e on e.batch_id = b.id and e.ord = 0 where b.plan_id = $2) g
-        order by first_key) f
-      cross join lateral (
-        select key, identifiers from record
-        where destination_id = $1 and key >= f.first_key and (f.next_key is null or key < f.next_key) order by key) i`,
-    planId,
-  })
-  await refreshStatistics(client, destinationId, first.creates, ['remote'])
-}
-
 /** Inserts the identifiers of `records` (SQL, the destination as `$1`), each under one record, in sending order (desired.ts). */
-async function insertKeys(
+export async function insertKeys(
   client: pg.PoolClient,
   destinationId: number,
-  {
-    shared,
-    columns,
-    values,
-    records,
-    planId,
-  }: { readonly shared: boolean; readonly columns: string; readonly values: string; readonly records: string; readonly planId?: string },
+  query: { readonly shared: boolean; readonly columns: string; readonly content: string; readonly records: string },
+  values: readonly unknown[] = [],
 ): Promise<void> {
+  const { shared, columns, content, records } = query
   await client.query(
     `insert into remote (destination_id, key, held, group_key, ${columns})
-     select $1, i.identifier, ${shared ? 'coalesce(x.n, 1)' : '1'}, r.key, ${values}
+     select $1, i.identifier, ${shared ? 'coalesce(x.n, 1)' : '1'}, r.key, ${content}
      from (${records}) r cross join lateral unnest(r.identifiers) as i (identifier)
      ${shared ? 'left join holder x on x.identifier = i.identifier where x.identifier is null or x.group_key = r.key' : ''}`,
-    planId === undefined ? [destinationId] : [destinationId, planId],
+    [destinationId, ...values],
   )
 }
 

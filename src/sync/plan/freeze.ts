@@ -9,6 +9,7 @@ import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import { areTogether, templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
 import { crashPoint } from '../crashPoint.ts'
+import type { FirstKeys } from './firstKeys.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {
@@ -30,8 +31,8 @@ interface Collected {
 interface FreezeContext {
   readonly planId: string
   readonly destinationId: number
-  /** True: batches whose entries are together are provisional, because their keys will be stored as confirmed. */
-  readonly provisional: boolean
+  /** Writes the keys of a plain first load. Batches whose entries are together are provisional: their keys are stored as confirmed. */
+  readonly firstKeys: FirstKeys | undefined
 }
 
 /** Batches written at a time: with 32, their 80,000 operations outlive the space for new objects (448 rather than 308 MB at a million users). */
@@ -117,6 +118,7 @@ async function writeBatches(
   collected: readonly Collected[],
   context: FreezeContext & { readonly firstSeq: number },
 ): Promise<void> {
+  await context.firstKeys?.idle()
   const { rows } = await client.query<{ id: string }>(
     `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
     [collected.length],
@@ -125,6 +127,9 @@ async function writeBatches(
   const batchCopy = new CopyWriter(
     client,
     'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, provisional)',
+  )
+  const provisional = collected.map(
+    ({ batch, op }) => context.firstKeys !== undefined && areTogether(destination, { op, items: batch.items }),
   )
   const templates = collected.map(({ batch, op }) => templateOf(destination, { op, ...batch }))
   for (const [i, { batch, op, phase }] of collected.entries()) {
@@ -148,13 +153,21 @@ async function writeBatches(
     batchCopy.int4(users)
     if (Number.isFinite(expiresAtMs)) batchCopy.timestamp(expiresAtMs)
     else batchCopy.null()
-    batchCopy.boolean(context.provisional && areTogether(destination, { op, items: batch.items }))
+    batchCopy.boolean(provisional[i] === true)
     if (batchCopy.full) await batchCopy.flush()
   }
   await batchCopy.end()
   crashPoint('plan.batches_written')
   const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch, template: templates[i] }))
   await writeEntries(client, context.destinationId, destination, frozen)
+  context.firstKeys?.add(
+    collected.flatMap(({ batch }, i) => {
+      const [first] = batch.items
+      return first === undefined
+        ? []
+        : [{ batchId: idAt(ids, i), firstKey: first.recordKey, provisional: provisional[i] === true, expiresAtMs: first.expiresAtMs }]
+    }),
+  )
 }
 
 function idAt(ids: readonly number[], i: number): number {

@@ -13,7 +13,7 @@ import { addDuration } from './durations.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
-import { loadKeys } from './firstLoad.ts'
+import { FirstKeys } from './firstKeys.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
 import { countKeyLookups, stampGroups } from './pendingChanges.ts'
@@ -63,17 +63,18 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   const compared = changes.first?.plain !== true
   if (compared && pending.keys === 'identifiers') await stampGroups(pending)
 
-  const firstKeys = changes.first?.plain === true && pending.keys === 'identifiers' ? changes.first : undefined
+  const { first } = changes
+  const firstKeys = first?.plain === true && pending.keys === 'identifiers' ? new FirstKeys(client, destinationId, first) : undefined
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  const frozen = await freeze(client, work.type, operationsOf(work, changes), {
+  const frozen = await freeze(client, work.type, operationsOf(work, changes, firstKeys), {
     planId,
     destinationId,
-    provisional: firstKeys !== undefined,
+    firstKeys,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  if (firstKeys !== undefined) await loadKeys(client, destinationId, planId, firstKeys)
+  await firstKeys?.end()
   crashPoint('plan.keys_loaded')
   return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
 }
@@ -105,7 +106,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, oneOff, sourc
   })
 }
 
-function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
+function operationsOf(work: PlanWork, { first }: Changes, firstKeys: FirstKeys | undefined): AsyncIterable<PlannedOperation> {
   const context = { client: work.client, destinationId: work.destinationId, full: work.pending.full }
   const membership = work.type.membership(work.pipeline.destination)
   if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
@@ -116,5 +117,7 @@ function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<Planned
     usersPerOperation,
     withEffectiveAt,
   }
-  return first?.plain === true ? firstMembers(context, terms, first.shared) : memberOperations(context, terms)
+  return first?.plain === true
+    ? firstMembers(context, terms, first.shared, () => firstKeys?.idle() ?? Promise.resolve())
+    : memberOperations(context, terms)
 }

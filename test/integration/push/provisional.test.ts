@@ -79,6 +79,20 @@ test('an answer that confirms a whole batch of a first load writes no key', asyn
   await converges(engine, people)
 })
 
+test('a key of a first load that cannot be stored fails the plan, and nothing of it is stored', async () => {
+  await using engine = await open(range(0, 12_000))
+  await engine.db.execute(
+    `create function sluice.full_disk() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
+  )
+  await engine.db.execute('create trigger full_disk before insert on remote for each row execute function sluice.full_disk()')
+  await expect(engine.plan('people')).rejects.toThrow('P0001')
+  expect(
+    await engine.db.query('select from record union all select from batch union all select from plan union all select from remote'),
+  ).toEqual([])
+  await engine.db.execute('drop trigger full_disk on remote')
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 12_000 })
+})
+
 test('explain calls a key of a first load pending until its batch is settled', async () => {
   await using engine = await open([1, 2])
   await engine.plan('people')
