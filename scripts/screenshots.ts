@@ -13,7 +13,7 @@ const demo = spawn(process.execPath, [join(import.meta.dirname, '../bin/sluice.j
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 try {
-  const text = await printed(/Ctrl-C ends/)
+  const text = await printed(/Ctrl-C stops/)
   const url = /the dashboard +(\S+)/.exec(text)?.[1] ?? ''
   const folder = /the pipelines +(\S+)/.exec(text)?.[1] ?? ''
   const feed = join(folder, 'data/catalog.xml')
@@ -51,6 +51,7 @@ function printed(pattern: RegExp): Promise<string> {
       text += String(chunk)
       if (pattern.test(text)) resolve(text)
     })
+    setTimeout(() => reject(new Error(`the demo did not print ${String(pattern)}:\n${text.slice(-2000)}`)), 90_000).unref()
     demo.once('exit', () => reject(new Error(`the demo ended early:\n${text.slice(-2000)}`)))
   })
 }

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { conditionEvents } from '../../../src/alerts/conditions.ts'
 import { variables } from '../../../src/config/variables.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
 
@@ -88,4 +89,25 @@ test.skipIf(!hasSystemd).for(units)('%s passes systemd-analyze verify (skipped w
   // Paths of a real host are not there; everything else must be right.
   const faults = stderr.split('\n').filter((line) => line.includes(unit) && !/not executable|No such file/.test(line))
   expect(faults).toEqual([])
+})
+
+test('the runbook has three commands for each alert, and docs/alerts.md leads to each', () => {
+  const runbook = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## Runbook\n')[1] ?? ''
+  const alerts = readFileSync(join(root, 'docs/alerts.md'), 'utf8')
+  const sections = new Map(
+    runbook
+      .split('\n### ')
+      .slice(1)
+      .map((section) => [section.split('\n')[0], section]),
+  )
+  expect([...sections.keys()].toSorted()).toEqual([...conditionEvents].toSorted())
+  for (const [event, section] of sections) {
+    const commands = [...section.matchAll(/^sluice (.*?)(?: *#.*)?$/gm)].map(([, rest = '']) => rest.trim().split(/ +/))
+    expect(commands, event).toHaveLength(3)
+    expect(
+      commands.filter((args) => !isCommand(args)),
+      event,
+    ).toEqual([])
+    expect(alerts, event).toContain(`](operations.md#${event})`)
+  }
 })
