@@ -11,7 +11,7 @@ export interface TargetingEntry {
 
 /** `activeOnly` leaves out line items that cannot serve. */
 export function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
-  const campaigns: CampaignsState | undefined = world.stateOf('campaigns')
+  const campaigns = world.stateOf('campaigns') as CampaignsState | undefined
   const criteria = campaigns?.targeting.get(audience.accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()
   for (const criterion of criteria) {

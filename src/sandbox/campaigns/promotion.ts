@@ -1,4 +1,5 @@
 /** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
+import type { AudienceState } from '../audiences/state.ts'
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
 import type { Call, Handler, World } from '../area.ts'
@@ -100,7 +101,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 
 /** The account's own audience, or one that it was given and not denied again (spec 3.3). */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
-  const { audiences, permissions } = call.world.stateOf('audiences')
+  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
   const audience = audiences.get(id)
   const account = accountOf(call).id
   const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)

@@ -1,4 +1,5 @@
 /** Ids of products that a DELETE named by their keys: what a request touches is known by the id (docs/sandbox.md). */
+import type { CatalogState } from '../catalogs/state.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
 export class ProductIds {
@@ -15,7 +16,7 @@ export class ProductIds {
    */
   readonly of = (catalogId: string, productKey: string): string | undefined => {
     const name = `${catalogId} ${productKey}`
-    const id = this.#world.stateOf('catalogs').catalogs.get(catalogId)?.idByKey.get(productKey)
+    const id = (this.#world.stateOf('catalogs') as CatalogState).catalogs.get(catalogId)?.idByKey.get(productKey)
     if (id !== undefined) this.#known.set(name, id)
     return id ?? this.#known.get(name)
   }

@@ -178,7 +178,7 @@ function unescape(text: string): string {
 }
 
 export function authState(world: SandboxWorld): AuthState {
-  return world.stateOf('auth')
+  return world.stateOf('auth') as AuthState
 }
 
 /** 403 code 99: bad grant or credentials, too frequent, unknown token revoked (docs/spec-notes.md#tokens). */
