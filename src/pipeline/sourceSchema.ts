@@ -1,7 +1,9 @@
 /** `source` of a pipeline file: where rows come from, how they are read, and a second file that is joined to them. */
 import { z } from 'zod'
 import { column, count, oneOf, strict, text } from '../settings/values.ts'
-import { sourceSchemes } from './sourceSchemes.ts'
+
+/** Schemes of source addresses; any other is rejected before a byte is requested. */
+const sourceSchemes: readonly string[] = ['file', 'http', 'https', 'sftp', 's3', 'postgres', 'postgresql']
 
 const url = z
   .string('must be a path or address')

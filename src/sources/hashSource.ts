@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
-import { findFile, openLocalFile } from './localFile.ts'
+import { findFile, openLocalFile } from './file/localFile.ts'
 
 export interface SourceHash {
   readonly sha256: string

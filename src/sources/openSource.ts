@@ -12,7 +12,7 @@ import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openJoined } from './joinedSource.ts'
-import { openLocalFile } from './localFile.ts'
+import { openLocalFile } from './file/localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { openStdin } from './stdin.ts'
 import { readCompletionMarker } from './completionMarker.ts'
@@ -28,7 +28,7 @@ export type { OpenedSource, SourceContext } from './openedSource.ts'
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   if (definition.join !== undefined) return openJoined(definition, definition.join, context, openSource)
   checkCredentialNames(definition)
-  if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./postgres.ts')).openPostgres(definition, context)
+  if (/^postgres(ql)?:/i.test(definition.uri)) return (await import('./sql/postgres.ts')).openPostgres(definition, context)
   const stream = await openBytes(definition, context)
   if (stream === 'unchanged') return unchangedSource(definition, context.previous)
   try {
@@ -44,9 +44,9 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   if (uri === '-') return openStdin(context)
   if (isLocalFile(uri)) return openLocalFile(uri)
   // Loaded on demand: most pipelines never need it.
-  if (/^https?:/i.test(uri)) return (await import('./http.ts')).openHttp(definition, context)
-  if (/^sftp:/i.test(uri)) return (await import('./sftp.ts')).openSftp(definition, context)
-  if (/^s3:/i.test(uri)) return (await import('./s3.ts')).openS3(definition, context)
+  if (/^https?:/i.test(uri)) return (await import('./http/http.ts')).openHttp(definition, context)
+  if (/^sftp:/i.test(uri)) return (await import('./sftp/sftp.ts')).openSftp(definition, context)
+  if (/^s3:/i.test(uri)) return (await import('./s3/s3.ts')).openS3(definition, context)
   throw new RunError('SOURCE_REFUSED', 'the type of this source address is not known', {
     where: uri.slice(0, uri.indexOf(':') + 1),
     hint: 'Use a path, `file:`, `https:`, `sftp:`, `s3:`, `postgres:` or `-`.',

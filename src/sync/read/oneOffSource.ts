@@ -2,7 +2,7 @@
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
-import { openLocalFile } from '../../sources/localFile.ts'
+import { openLocalFile } from '../../sources/file/localFile.ts'
 
 /** Enough for any header, and for the first umlaut of most files. */
 const headBytes = 1_048_576

@@ -1,6 +1,6 @@
-import { RunError } from '../errors.ts'
-import type { SourceDefinition } from '../model/pipeline.ts'
-import { readCredential } from './credentials.ts'
+import { RunError } from '../../errors.ts'
+import type { SourceDefinition } from '../../model/pipeline.ts'
+import { readCredential } from '../credentials.ts'
 
 /** Header names by RFC 9110 section 5.6.2, in lower case. */
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/

@@ -1,7 +1,7 @@
-import { RunError } from '../errors.ts'
-import { bareCause } from './bareCause.ts'
-import { findRunError } from './httpErrors.ts'
-import type { ErrorCode } from '../model/errorCodes.ts'
+import { RunError } from '../../errors.ts'
+import { bareCause } from '../bareCause.ts'
+import { findRunError } from '../http/httpErrors.ts'
+import type { ErrorCode } from '../../model/errorCodes.ts'
 
 /** Errors of S3 sources. */
 

@@ -3,11 +3,11 @@ import { glob, lstat, open, realpath, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RunError } from '../errors.ts'
-import type { ByteStream, TransportEnd } from './byteStream.ts'
+import { RunError } from '../../errors.ts'
+import type { ByteStream, TransportEnd } from '../byteStream.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
-import { readLocalBeside } from './completionMarker.ts'
+import { readLocalBeside } from '../completionMarker.ts'
 
 const chunkBytes = 262_144
 

@@ -1,4 +1,4 @@
-import { RunError } from '../errors.ts'
+import { RunError } from '../../errors.ts'
 
 /** Describes an error of an SFTP source. */
 export function sftpError(error: unknown, where: string): RunError {

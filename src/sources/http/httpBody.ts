@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import { setImmediate } from 'node:timers/promises'
-import { RunError } from '../errors.ts'
-import { bareCause } from './bareCause.ts'
-import type { TransportEnd } from './byteStream.ts'
+import { RunError } from '../../errors.ts'
+import { bareCause } from '../bareCause.ts'
+import type { TransportEnd } from '../byteStream.ts'
 import type { DeclaredDigest } from './httpAnswer.ts'
 import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
-import { readResumable, type Break } from '../http/resumableRead.ts'
-import type { Tries } from '../http/tries.ts'
+import { readResumable, type Break } from '../../http/resumableRead.ts'
+import type { Tries } from '../../http/tries.ts'
 
 /** Client that can request the rest of a body. */
 export interface Fetcher {

@@ -1,5 +1,5 @@
-import type { SourceDefinition } from '../model/pipeline.ts'
-import type { ByteStream } from './byteStream.ts'
+import type { SourceDefinition } from '../../model/pipeline.ts'
+import type { ByteStream } from '../byteStream.ts'
 import { header } from './httpAnswer.ts'
 import { ResumableBody } from './httpBody.ts'
 import type { HttpContext } from './httpFetcher.ts'

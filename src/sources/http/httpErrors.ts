@@ -1,5 +1,5 @@
-import { RunError } from '../errors.ts'
-import { bareCause } from './bareCause.ts'
+import { RunError } from '../../errors.ts'
+import { bareCause } from '../bareCause.ts'
 
 /** Errors of HTTP sources. They never contain the query of an address, which often has a key. */
 

@@ -1,5 +1,5 @@
 import type SftpClient from 'ssh2-sftp-client'
-import type { Timeouts } from './timeouts.ts'
+import type { Timeouts } from '../timeouts.ts'
 
 /**
  * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response; from servers with smaller responses the rest is

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { RunError } from '../errors.ts'
+import { RunError } from '../../errors.ts'
 
 /**
  * Describes why a query returned no rows, or none after `line`. Messages of Postgres may quote values of rows, so only the

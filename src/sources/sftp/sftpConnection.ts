@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import SftpClient from 'ssh2-sftp-client'
-import { RunError } from '../errors.ts'
-import type { SourceDefinition } from '../model/pipeline.ts'
-import { readCredential } from './credentials.ts'
-import type { Timeouts } from './timeouts.ts'
+import { RunError } from '../../errors.ts'
+import type { SourceDefinition } from '../../model/pipeline.ts'
+import { readCredential } from '../credentials.ts'
+import type { Timeouts } from '../timeouts.ts'
 import { isLost, sftpError } from './sftpErrors.ts'
-import { Tries } from '../http/tries.ts'
+import { Tries } from '../../http/tries.ts'
 
 export interface SftpLogin {
   readonly url: URL
