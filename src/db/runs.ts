@@ -6,7 +6,7 @@ import { readOptions, type RunOptions } from './runOptions.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
-import type { RunTrigger } from '../model/report.ts'
+import { noCounts, type RunTrigger } from '../model/report.ts'
 
 export interface RunRow {
   readonly id: number
@@ -299,13 +299,21 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
   ])
 }
 
-/** Names the plan that the run made or applies, and the snapshot of that plan. */
+/**
+ * Names the plan that the run made or applies, with its snapshot, counts and guards: in the transaction that stores or starts the plan, so
+ * that the counts of a run whose process dies right behind it add up.
+ */
 export async function attachPlan(
   tx: Queryable,
   run: LeasedRun,
   { planId, snapshotId }: { readonly planId: string; readonly snapshotId: number | string | null },
 ): Promise<void> {
-  await tx.execute('update run set plan_id = $3, snapshot_id = $4 where id = $1 and epoch = $2', [run.id, run.epoch, planId, snapshotId])
+  await tx.execute(
+    `update run r set plan_id = p.id, snapshot_id = $4, guards = p.guards, counts = $5::jsonb || p.counts || jsonb_build_object('pending',
+       (p.counts ->> 'creates')::int + (p.counts ->> 'updates')::int + (p.counts ->> 'deletes')::int + (p.counts ->> 'renewals')::int)
+     from plan p where r.id = $1 and r.epoch = $2 and p.id = $3`,
+    [run.id, run.epoch, planId, snapshotId, JSON.stringify(noCounts)],
+  )
 }
 
 /** Adds to the counts of a run that ended: a later run settled its batches. */

@@ -311,7 +311,6 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
       return error
     })
     if (planned instanceof RunWithheld) return { planned: undefined, guards: planned.results, proof: input.proof }
-    await updateRun(deps.db, run, { counts: { ...noCounts, ...planned.counts, pending: operationsOf(planned) }, guards: planned.guards })
     const { imageSample } = pipeline.mapping
     if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
     if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)

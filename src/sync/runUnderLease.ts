@@ -93,13 +93,12 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   )
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
-  const planned = run.trigger === 'apply' && row?.plan_id ? await countsOf(deps, row.plan_id) : (row?.counts ?? {})
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
     counts: {
       ...noCounts,
-      ...planned,
+      ...row?.counts,
       ...sent,
       requests: (sent?.requests ?? 0) + settling,
       ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),
@@ -116,11 +115,6 @@ async function settlingRequests(deps: EngineDeps, runId: number, planId: string 
     [runId, planId],
   )
   return row?.n ?? 0
-}
-
-async function countsOf(deps: EngineDeps, planId: string): Promise<Record<string, number>> {
-  const [row] = await deps.db.query<{ counts: Record<string, number> }>('select counts from plan where id = $1', [planId])
-  return row?.counts ?? {}
 }
 
 /** Times a stage and stores the time with the run. */
