@@ -224,7 +224,7 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
  * Runs of this environment that say `running` and whose holder's lease is over or whose holder is dead, and plans and applies whose
  * process died before it took them: ended as failed, to be run again. The environment that ran them reports it.
  */
-export async function recoverRuns(db: Database, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
+export async function recoverRuns(db: Queryable, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',

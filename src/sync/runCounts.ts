@@ -26,7 +26,7 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
 }
 
 /** Updates the counts of earlier runs whose batches this run settled. */
-export async function updateCountsOfOtherRuns(db: Database, runId: number): Promise<void> {
+export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null`,
@@ -36,7 +36,7 @@ export async function updateCountsOfOtherRuns(db: Database, runId: number): Prom
 }
 
 /** Updates the counts of ended runs of a plan. Requests stay with the run that sent them. */
-export async function updateCountsOfPlan(db: Database, planId: string, butRunId?: number): Promise<void> {
+export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
   const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
     [planId, butRunId ?? null],
@@ -46,19 +46,25 @@ export async function updateCountsOfPlan(db: Database, planId: string, butRunId?
   for (const { id } of runs) await updateCounts(db, Number(id), counts)
 }
 
-/** Ends the runs of expired workers of this environment with their counts so far. Returns their ids. */
+/**
+ * Ends the runs of expired workers of this environment with their counts so far, and updates those of earlier runs whose batches they
+ * settled: in one transaction, because what a second death leaves undone nobody would do later. Returns their ids.
+ */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
-  const ids = await recoverRuns(db, await deadWorkers(db), fence)
-  const runs = await db.query<{ id: string; plan_id: string }>(
-    `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
-    [ids],
-  )
-  for (const { id, plan_id } of runs) await updateCounts(db, Number(id), await sentCounts(db, plan_id))
-  return ids
+  return db.transaction(async (tx) => {
+    const ids = await recoverRuns(tx, await deadWorkers(tx), fence)
+    const runs = await tx.query<Row<'run', 'id'> & { plan_id: string }>(
+      `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
+      [ids],
+    )
+    for (const { id, plan_id } of runs) await updateCounts(tx, Number(id), await sentCounts(tx, plan_id))
+    for (const id of ids) await updateCountsOfOtherRuns(tx, id)
+    return ids
+  })
 }
 
 /** Counts of a plan as they are stored with its run. */
-export async function sentCounts(db: Database, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
+export async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const open = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }

@@ -93,6 +93,8 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   )
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
+  // Before the run ends: if the process dies in between, the run's recovery does it again.
+  await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
     guards: ending.guards,
@@ -105,7 +107,6 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     },
     error: ending.error ? errorJson(ending.error) : null,
   })
-  await updateCountsOfOtherRuns(deps.db, run.id)
 }
 
 /** Counts the requests of this run that settled batches of earlier plans; the counts of its own plan do not have them. */
