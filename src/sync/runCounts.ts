@@ -29,7 +29,11 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
-     union select plan_id from audit where run_id = $1 and plan_id is not null`,
+     union select plan_id from audit where run_id = $1 and plan_id is not null
+     -- The plan of this run replaced batches of a killed run that were claimed and never sent.
+     union select r.plan_id from (
+       select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
+     where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
     [runId],
   )
   for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
-import { catalogYaml, engineUnderTest as engineAlone, type EngineUnderTest } from '../../support/engine.ts'
+import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
@@ -141,8 +141,7 @@ test.for([
   ['push.in_flight', 'plan.revoked'],
   ['push.reconciled:2', 'plan.before_commit'],
 ])('a first load is killed at %s, and the source changes', async (instants) => {
-  // Counts of killed runs are not compared here.
-  await using engine = await engineAlone({ settings: { horizonMs: 10_000 } })
+  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
   const { control } = engine.sandbox
   // The guard is not what is looked at here.
   engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 100000 }\n`)
