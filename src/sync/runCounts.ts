@@ -52,7 +52,7 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 
 /**
  * Ends the runs of expired workers of this environment with their counts so far, and updates those of earlier runs whose batches they
- * settled: in one transaction, because what a second death leaves undone nobody would do later. Returns their ids.
+ * settled: in one transaction, because no later run would do what a second death leaves undone. Returns their ids.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
