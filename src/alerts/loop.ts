@@ -1,7 +1,7 @@
 /** Looks for conditions and sends alerts beside everything else: a dead or slow receiver delays no run and no other receiver. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
-import { alertActivity, finishDelivery, syncAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
 import type { Logger } from '../log.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ProjectFile } from '../pipeline/projectFile.ts'
@@ -64,7 +64,7 @@ async function look(deps: AlertDeps): Promise<void> {
     detail: condition,
     receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
   }))
-  await syncAlerts(
+  await raiseAlerts(
     deps.db,
     pipelines.map(({ name }) => name),
     found,

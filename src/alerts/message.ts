@@ -41,7 +41,7 @@ const longestSection = 2_800
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
   const { pipeline, state } = delivery
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
-  // Stored by `syncAlerts` from a condition.
+  // Stored by `raiseAlerts` from a condition.
   const condition = delivery.detail as Condition
   const { runId = null, planId = null } = condition
   const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? `/pipelines/${pipeline}` : `/runs/${runId}`

@@ -44,11 +44,6 @@ export interface Invocation {
 /** Work of a command. Returns the exit code or throws a SluiceError; never ends the process. */
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
-/** Returns the exit code of several runs: the worst of 1, 5, 4, 3, 0. */
-export function worst(codes: readonly number[]): number {
-  return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0
-}
-
 export function writeJson(context: Context, value: unknown): void {
   context.stdout.write(`${JSON.stringify(value, null, context.stdout.isTTY ? 2 : undefined)}\n`)
 }

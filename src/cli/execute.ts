@@ -51,7 +51,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     const { run } = await request.entry.load()
     return { code: await run(context, request.invocation), finished: true }
   } catch (error) {
-    const { errorLines, exitCodeOfError, presentError } = await import('./present.ts')
+    const [{ errorLines, presentError }, { exitCodeOfError }] = await Promise.all([import('./present.ts'), import('./exitCodes.ts')])
     const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))

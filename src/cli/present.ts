@@ -1,4 +1,4 @@
-import { ConfigError, SluiceError, UsageError, type Problem } from '../errors.ts'
+import { ConfigError, SluiceError, type Problem } from '../errors.ts'
 import { hideSecrets, type Secret } from '../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault } from '../db/connectionFault.ts'
 import { below, safe } from './text.ts'
@@ -67,15 +67,6 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
 function missingPackage(error: unknown): string | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined
-}
-
-/**
- * Returns the exit code of an error: 2 for a wrong call or configuration, where nothing was done; 5 for a locked pipeline;
- * else 1. A refusal by the service is 1, because the command had already started.
- */
-export function exitCodeOfError(error: unknown): number {
-  if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
-  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }
 
 /**

@@ -49,7 +49,7 @@ export interface FoundCondition {
  * Updates the alerts of these pipelines from the conditions found: a new condition fires once, one that ended recovers once,
  * each with a message to every receiver. Returns how many changed.
  */
-export async function syncAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
+export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
     // Every `serve` checks; one at a time decides.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('alert conditions', 0))`)

@@ -1,4 +1,4 @@
-import { packKey, packDigest, packHash, packPlain } from './identifiers/digest.ts'
+import { packKey, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { keyText } from './identifiers/keyText.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
@@ -14,7 +14,7 @@ export function packedForms(kind: IdentifierType, text: string, country?: string
   const result = normalizeIdentifier(kind, trimmed, country, everyForm)
   if ('code' in result) return []
   if (kind === 'partner_user_id') return [packPlain(result.text)]
-  return [packHash(kind, result.text), ...(result.also === undefined ? [] : [packHash(kind, result.also)])]
+  return [hashIdentifier(kind, result.text), ...(result.also === undefined ? [] : [hashIdentifier(kind, result.also)])]
 }
 
 /** Returns the first of the packed forms. */
@@ -37,7 +37,7 @@ export function memberKeysOf(text: string, country?: string): readonly Buffer[] 
     const result = normalizeIdentifier(kind, text, country, everyForm)
     if ('code' in result) continue
     const forms = [result.text, ...(result.also === undefined ? [] : [result.also])]
-    const packed = forms.map((form) => packHash(kind, form))
+    const packed = forms.map((form) => hashIdentifier(kind, form))
     // With a key column, and without one (do-not-reach lists): then the identifiers of the row are its key.
     keys.push(...forms.map((form) => packKey(form)), packKey(packed[0]?.toString('latin1') ?? ''))
     if (packed.length > 1)

@@ -187,20 +187,3 @@ export interface Progress {
   /** Reason for a wait: `waiting for the rate limit until …`. */
   readonly waiting?: string
 }
-
-/** Returns the exit code of one run. */
-export function exitCodeOf(status: RunStatus): number {
-  switch (status) {
-    case 'succeeded':
-      return 0
-    case 'partial':
-      return 3
-    case 'withheld':
-      return 4
-    case 'skipped':
-      return 5
-    case 'cancelled':
-    case 'failed':
-      return 1
-  }
-}

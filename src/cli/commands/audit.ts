@@ -1,4 +1,4 @@
-import { exitCodeOf } from '../../model/report.ts'
+import { exitCodeOfRun } from '../exitCodes.ts'
 import { listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
       )
       if (context.json) writeJson(context, report)
       else context.stdout.write(auditSummary(report, context.stdout))
-      return exitCodeOf(report.status)
+      return exitCodeOfRun(report.status)
     },
     { credentials: pipeline.credentials },
   )

@@ -7,8 +7,9 @@ import { RunError } from '../../errors.ts'
 import { serve } from '../../jobs/index.ts'
 import { startSandbox, type Sandbox } from '../../sandbox/start.ts'
 import { loadRejects, loadRun } from '../../sync/index.ts'
-import { exitCodeOf, type RunReport } from '../../model/report.ts'
-import { flag, worst, writeJson, type CommandRun, type Context } from '../context.ts'
+import type { RunReport } from '../../model/report.ts'
+import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
+import { flag, writeJson, type CommandRun, type Context } from '../context.ts'
 import { makeDayThree, makeDayTwo } from '../demoInputs.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { jobDeps } from '../jobs.ts'
@@ -50,7 +51,7 @@ export const run: CommandRun = async (outer, invocation) => {
       context,
       async (engine) => {
         const days = await showDays(context, engine, sandbox)
-        const code = worst(days.flat().map((report) => exitCodeOf(report.status)))
+        const code = worstExitCode(days.flat().map((report) => exitCodeOfRun(report.status)))
         if (context.json) writeJson(context, days.flat())
         say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
         if (keep) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { needService } from '../../config/config.ts'
 import { UsageError } from '../../errors.ts'
 import type { Receipt } from '../../db/erasures.ts'
+import { exitCodeOfErasures } from '../exitCodes.ts'
 import { openWholeFile } from '../../wholeFile.ts'
 import {
   copyErasures,
@@ -53,7 +54,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
     )
     if (context.json) writeJson(context, receipt)
     else context.stdout.write(receiptText(receipt))
-    return exitCode([receipt], waits(invocation))
+    return exitCodeOfErasures([receipt], waits(invocation))
   })
 }
 
@@ -69,7 +70,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
     else context.stdout.write(receipts.map(receiptText).join('\n'))
-    return exitCode(receipts, waits(invocation))
+    return exitCodeOfErasures(receipts, waits(invocation))
   })
 }
 
@@ -99,11 +100,6 @@ async function listAll(context: Context): Promise<number> {
 }
 
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
-
-/** Returns 3 while a delete is not confirmed, and 0 with --no-wait. */
-function exitCode(receipts: readonly Receipt[], waited: boolean): number {
-  return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
-}
 
 function receiptText(receipt: Receipt): string {
   const { deletes } = receipt

@@ -1,5 +1,6 @@
-import { exitCodeOf, type PlanReport } from '../../model/report.ts'
-import { flag, list, option, worst, writeJson, type CommandRun } from '../context.ts'
+import type { PlanReport } from '../../model/report.ts'
+import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
+import { flag, list, option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { changesOf, writePlans } from '../planFile.ts'
@@ -35,5 +36,5 @@ export const run: CommandRun = async (context, invocation) => {
       { credentials: group[0]?.credentials },
     )
   if (context.json) writeJson(context, names.length > 1 || reports.length > 1 ? reports : reports[0])
-  return worst(reports.map(({ status }) => exitCodeOf(status)))
+  return worstExitCode(reports.map(({ status }) => exitCodeOfRun(status)))
 }

@@ -1,8 +1,9 @@
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { parseCount } from '../parseCount.ts'
-import { exitCodeOf, type RunReport } from '../../model/report.ts'
-import { flag, list, option, worst, writeJson, type CommandRun, type Context } from '../context.ts'
+import type { RunReport } from '../../model/report.ts'
+import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
+import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
@@ -63,5 +64,5 @@ export function finish(context: Context, reports: readonly RunReport[], several:
       : { ...report, error: { ...report.error, where: below(report.error.where) } },
   )
   if (context.json) writeJson(context, several ? shown : shown[0])
-  return worst(reports.map((report) => exitCodeOf(report.status)))
+  return worstExitCode(reports.map((report) => exitCodeOfRun(report.status)))
 }

@@ -1,4 +1,5 @@
-import { exitCodeOf, type Failure, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
+import type { Failure, RunReport, Settled, WarningSummary } from '../../model/report.ts'
+import { exitCodeOfRun } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
 import { setProblems, setSummary } from './productSets.ts'
@@ -153,7 +154,7 @@ function sentLine({ error, counts }: RunReport): string {
 
 function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
-  if (exitCodeOf(report.status) === 0 && report.counts.rejected === 0) return ''
+  if (exitCodeOfRun(report.status) === 0 && report.counts.rejected === 0) return ''
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
   // The reason is left out if the command would not fit on one line.
   const room = (output?.columns ?? 0) - 'Next  '.length

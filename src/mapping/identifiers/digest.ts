@@ -8,7 +8,7 @@ export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEnt
 ) as Record<IdentifierType, number>
 
 /** Hashes and packs a normalized text. */
-export function packHash(type: IdentifierType, normalized: string): PackedIdentifier {
+export function hashIdentifier(type: IdentifierType, normalized: string): PackedIdentifier {
   // Digest as binary text, then written: 3.3 M/s; digest as a Buffer: 0.7 M/s (docs/benchmarks.md, Node 24.21).
   const packed = Buffer.allocUnsafe(33)
   packed[0] = typeByte[type]

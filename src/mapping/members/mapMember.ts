@@ -7,7 +7,7 @@ import type { Cell, Fault, Mapped, Reject, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { agrees } from './agrees.ts'
+import { passesConsent } from './passesConsent.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
@@ -23,7 +23,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   }
   const keyless = binding.key !== undefined && key === undefined
   const wanted =
-    binding.consent.every((test) => agrees(row, test)) &&
+    binding.consent.every((test) => passesConsent(row, test)) &&
     !binding.ages.some((age) => isChild(row, age)) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row that is opted out, or whose identifiers all are, is removed by its key: some exports blank the identifiers of such rows.

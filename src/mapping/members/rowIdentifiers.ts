@@ -1,7 +1,7 @@
 /** Identifiers of one row: normalized, hashed and packed, and the key they may form (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { packDigest, packHash, packKey, packPlain } from '../identifiers/digest.ts'
+import { packDigest, hashIdentifier, packKey, packPlain } from '../identifiers/digest.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 import { keyText } from '../identifiers/keyText.ts'
 import { misplaced } from '../identifiers/misplaced.ts'
@@ -14,7 +14,7 @@ import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { agrees } from './agrees.ts'
+import { passesConsent } from './passesConsent.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
 export const maxIdentifiers = 50
@@ -65,7 +65,7 @@ export class RowIdentifiers {
   #readAll(): void {
     const { identifiers, kindConsent } = this.#binding
     for (const bound of identifiers) {
-      this.#target = kindConsent.every((test) => test.kind !== bound.kind || agrees(this.#row, test)) ? this.packed : this.withheld
+      this.#target = kindConsent.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test)) ? this.packed : this.withheld
       const cell = this.#cell(bound)
       if (cell === undefined || cell === '') {
         // Nothing there, or several columns of which the reader takes the first only.
@@ -112,10 +112,10 @@ export class RowIdentifiers {
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
     if (kind === this.#binding.keyKind) this.#keyText ??= result.text
-    this.#add(kind === 'partner_user_id' ? packPlain(result.text) : packHash(kind, result.text))
+    this.#add(kind === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(kind, result.text))
     if (result.also === undefined) return
     this.count += 1
-    this.#add(packHash(kind, result.also))
+    this.#add(hashIdentifier(kind, result.also))
   }
 
   #readDigest(bound: BoundIdentifier, text: string): void {

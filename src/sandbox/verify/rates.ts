@@ -1,5 +1,5 @@
 /** Fixed windows by the machine's time, from the first request of each (docs/spec-notes.md#limits). */
-import { rateLimits, type RateLimit } from '../../service/contract/limits.ts'
+import { rateLimits, type RateLimit } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
 export interface RateState {

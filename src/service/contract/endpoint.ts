@@ -71,7 +71,7 @@ export type Rule =
     }
   | { readonly kind: 'other'; readonly text: string; readonly source: string }
 
-/** Requests in a window, by key of the limit table in contract/limits.ts. */
+/** Requests in a window, by key of the limit table in contract/rateLimits.ts. */
 export type LimitClass = string
 
 export interface Endpoint {

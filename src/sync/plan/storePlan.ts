@@ -1,5 +1,5 @@
 /** Stores a plan: its row, its counts, and the end of its snapshot. */
-import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
+import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'

@@ -1,6 +1,6 @@
 /** Use of the shared rate budget by one process: grants in order, limits and waits updated from answers. */
 import type { Clock } from '../../clock.ts'
-import { rateLimits, type RateLimitClass } from '../../service/contract/limits.ts'
+import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
 import type { Database } from '../../db/database.ts'
 import { longestBackoffMs, readHold, readLimit } from '../../http/waitPolicy.ts'

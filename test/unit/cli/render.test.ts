@@ -1,7 +1,7 @@
 /** The look of what people read, against report values; transcripts of the interface are the model. */
 import { expect, test, vi } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
-import { worst } from '../../../src/cli/context.ts'
+import { worstExitCode } from '../../../src/cli/exitCodes.ts'
 import { suggestName } from '../../../src/suggestName.ts'
 import { barOf, createProgress } from '../../../src/cli/progress.ts'
 import { checkReport, nextStep } from '../../../src/cli/render/check.ts'
@@ -459,7 +459,7 @@ test.for([
   [[0, 0], 0],
   [[], 0],
 ] as const)('several pipelines %j exit %i: the worst of 1, 5, 4, 3, 0', ([codes, expected]) => {
-  expect(worst(codes)).toBe(expected)
+  expect(worstExitCode(codes)).toBe(expected)
 })
 
 test.for([

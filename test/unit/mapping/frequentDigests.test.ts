@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { FrequentDigests } from '../../../src/mapping/frequentDigests.ts'
-import { packHash, packPlain } from '../../../src/mapping/identifiers/digest.ts'
+import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/digest.ts'
 
 describe('the most frequent identifiers', () => {
   test('are counted exactly while all of them fit', () => {
     const frequent = new FrequentDigests(64)
-    for (let n = 0; n < 60; n++) for (let i = 0; i <= n; i++) frequent.add(packHash('email', `person${n}@example.com`))
+    for (let n = 0; n < 60; n++) for (let i = 0; i <= n; i++) frequent.add(hashIdentifier('email', `person${n}@example.com`))
     expect(frequent.above(0)).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n))
     expect(frequent.above(50)).toHaveLength(10)
   })
@@ -14,8 +14,8 @@ describe('the most frequent identifiers', () => {
   test('are kept among many others, and never counted too high', () => {
     const frequent = new FrequentDigests(64)
     for (let n = 0; n < 20_000; n++) {
-      frequent.add(packHash('email', `person${n}@example.com`))
-      if (n % 4 === 0) frequent.add(packHash('phone_number', '+14155550100'))
+      frequent.add(hashIdentifier('email', `person${n}@example.com`))
+      if (n % 4 === 0) frequent.add(hashIdentifier('phone_number', '+14155550100'))
     }
     const [most = 0] = frequent.above(1)
     expect(most).toBeLessThanOrEqual(5_000)
@@ -25,8 +25,8 @@ describe('the most frequent identifiers', () => {
 
   test('differ by kind, and plain ones by their last character', () => {
     const frequent = new FrequentDigests(64)
-    frequent.add(packHash('email', 'a'))
-    frequent.add(packHash('phone_number', 'a'))
+    frequent.add(hashIdentifier('email', 'a'))
+    frequent.add(hashIdentifier('phone_number', 'a'))
     for (const end of ['1', '2', '3']) frequent.add(packPlain(`customer-number-${hash('md5', 'x')}-${end}`))
     expect(frequent.above(0)).toEqual([1, 1, 1, 1, 1])
   })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
-import { limitOf, rateLimits } from '../../../src/service/contract/limits.ts'
+import { limitOf, rateLimits } from '../../../src/service/contract/rateLimits.ts'
 import { resources, userIdentifiers } from '../../../src/service/contract/resources.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
 

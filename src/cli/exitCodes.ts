@@ -1,0 +1,40 @@
+/** Exit codes of runs, errors, erasures and whole commands. */
+import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import type { RunStatus } from '../model/report.ts'
+import type { Receipt } from '../db/erasures.ts'
+
+/** Returns the exit code of one run. */
+export function exitCodeOfRun(status: RunStatus): number {
+  switch (status) {
+    case 'succeeded':
+      return 0
+    case 'partial':
+      return 3
+    case 'withheld':
+      return 4
+    case 'skipped':
+      return 5
+    case 'cancelled':
+    case 'failed':
+      return 1
+  }
+}
+
+/**
+ * Returns the exit code of an error: 2 for a wrong call or configuration, where nothing was done; 5 for a locked pipeline;
+ * else 1. A refusal by the service is 1, because the command had already started.
+ */
+export function exitCodeOfError(error: unknown): number {
+  if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
+  return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+}
+
+/** Returns 3 while a delete is not confirmed, and 0 if the command did not wait. */
+export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean): number {
+  return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
+}
+
+/** Returns the exit code of several runs: the worst of 1, 5, 4, 3, 0. */
+export function worstExitCode(codes: readonly number[]): number {
+  return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0
+}
