@@ -1,5 +1,7 @@
 /** Texts of an alert: for Slack, for a program and for mail. */
+import { z } from 'zod'
 import type { DueDelivery } from '../db/alerts.ts'
+import { jsonColumn } from '../db/jsonColumn.ts'
 import { conditionEvents, type Condition, type ConditionEvent } from './conditions.ts'
 
 export interface AlertMessage {
@@ -24,6 +26,17 @@ export interface AlertBody {
   readonly at: string
 }
 
+type Detail = Omit<Condition, 'pipeline' | 'event' | 'since'>
+const detail: z.ZodType<Detail> = z.object({
+  code: z.string(),
+  message: z.string(),
+  hint: z.string(),
+  runId: z.string().exactOptional(),
+  planId: z.string().exactOptional(),
+  counts: z.record(z.string(), z.number()),
+})
+const decodeDetail = jsonColumn('alert', 'detail', detail)
+
 const headlines: Readonly<Record<ConditionEvent, string>> = {
   failed: 'FAILED',
   credentials: 'CREDENTIALS REJECTED',
@@ -41,8 +54,7 @@ const longestSection = 2_800
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
   const { pipeline, state } = delivery
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
-  // Stored by `raiseAlerts` from a condition.
-  const condition = delivery.detail as Condition
+  const condition = decodeDetail(delivery.detail, delivery.alertId)
   const { runId = null, planId = null } = condition
   const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? `/pipelines/${pipeline}` : `/runs/${runId}`
   const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : `/pipelines/${pipeline}`}`

@@ -1,6 +1,6 @@
 /** Progress of a running stage: done, rate, time left. No number before it is known. */
 import { raw } from 'hono/html'
-import type { StoredProgress } from '../sync/liveProgress.ts'
+import type { StoredProgress } from '../db/runColumns.ts'
 import { count, duration, html, none, type Html } from './html.ts'
 
 const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {

@@ -17,8 +17,8 @@ export interface DeliveryLine {
 /** Returns the latest deliveries, newest first. */
 export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
   const rows = await db.query<
-    Row<'alert_delivery', 'created_at' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
-      Row<'alert', 'pipeline' | 'event'> & { state: DeliveryLine['state'] }
+    Row<'alert_delivery', 'created_at' | 'state' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
+      Row<'alert', 'pipeline' | 'event'>
   >(
     `select d.created_at, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
      from alert_delivery d join alert a on a.id = d.alert_id order by d.id desc limit $1`,
@@ -53,7 +53,7 @@ export async function raiseAlerts(db: Database, pipelines: readonly string[], fo
   return db.transaction(async (tx) => {
     // Every `serve` checks; one at a time decides.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('alert conditions', 0))`)
-    const firing = await tx.query<{ id: string; pipeline: string; event: string }>(
+    const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
       'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
       [pipelines],
     )
@@ -93,6 +93,7 @@ async function addDeliveries(tx: Queryable, alertId: string, state: DeliveryLine
 
 export interface DueDelivery {
   readonly id: number
+  readonly alertId: string
   readonly receiver: string
   readonly state: 'firing' | 'recovered'
   readonly pipeline: string
@@ -123,8 +124,8 @@ export async function alertActivity(db: Queryable): Promise<{ readonly mark: str
 /** Takes messages that are due for these receivers; a recovery waits until its alert was delivered or given up. */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   const rows = await db.query<
-    Row<'alert_delivery', 'id' | 'receiver' | 'attempts'> &
-      Row<'alert', 'pipeline' | 'event' | 'fired_at' | 'recovered_at'> & { state: DueDelivery['state']; detail: unknown }
+    Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
+      Row<'alert', 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'>
   >(
     `with due as (
        select d.id from alert_delivery d
@@ -134,10 +135,16 @@ export async function takeDeliveries(db: Queryable, receivers: readonly string[]
        order by d.id limit $2 for update skip locked)
      update alert_delivery d set attempts = d.attempts + 1, next_attempt_at = statement_timestamp() + ${sendingForS} * interval '1 second'
      from due, alert a where d.id = due.id and a.id = d.alert_id
-     returning d.id, d.receiver, d.state, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
+     returning d.id, d.alert_id, d.receiver, d.state, a.pipeline, a.event, a.detail, a.fired_at, a.recovered_at, d.attempts`,
     [receivers, limit],
   )
-  return rows.map(({ fired_at, recovered_at, ...row }) => ({ ...row, id: Number(row.id), firedAt: fired_at, recoveredAt: recovered_at }))
+  return rows.map(({ alert_id, fired_at, recovered_at, ...row }) => ({
+    ...row,
+    id: Number(row.id),
+    alertId: alert_id,
+    firedAt: fired_at,
+    recoveredAt: recovered_at,
+  }))
 }
 
 /** Stores how sending ended: delivered, or to be tried again after `retryMs`; given up a day after it was due first. */

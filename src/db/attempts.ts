@@ -1,6 +1,9 @@
 /** Attempts of a batch: stored before the first byte leaves, finished when the answer is classified. */
+import { z } from 'zod'
 import { LeaseLost, type ClaimedBatch } from './batches.ts'
 import type { Queryable } from './database.ts'
+import { jsonColumn } from './jsonColumn.ts'
+import type { Value } from './row.ts'
 
 /**
  * Commits a new attempt and a fresh lease before the bytes leave. Returns undefined, and writes nothing, while the
@@ -13,7 +16,7 @@ export async function beginAttempt(
   batch: ClaimedBatch,
   options: { readonly runId: number; readonly workerId: string; readonly leaseMs: number; readonly budget: string },
 ): Promise<number | undefined> {
-  const [row] = await db.query<{ id: string | null; held: boolean }>(
+  const [row] = await db.query<{ id: Value<'attempt', 'id'> | null; held: boolean }>(
     `with held as (select exists (select from budget where class = $6 and blocked_until > statement_timestamp()) as held),
      mine as (
        update batch set attempts = attempts + 1, lease_until = statement_timestamp() + $5 * interval '1 millisecond'
@@ -33,6 +36,9 @@ export async function beginAttempt(
 export async function deleteAttempts(tx: Queryable, batches: readonly string[]): Promise<void> {
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
 }
+
+/** Counts and codes of the answer; null while there is none. */
+export const decodeAnswer = jsonColumn('attempt', 'answer', z.record(z.string(), z.unknown()).nullable())
 
 export interface AttemptResult {
   readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'

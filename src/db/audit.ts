@@ -1,5 +1,8 @@
 /** Lines of the audit log (docs/guarantees.md#nothing-silent): who did what, in the run that did it. */
+import { z } from 'zod'
 import type { Queryable } from './database.ts'
+import { jsonColumn } from './jsonColumn.ts'
+import type { Row } from './row.ts'
 
 export interface BatchLine {
   readonly actor: string
@@ -76,6 +79,8 @@ export async function noteAction(tx: Queryable, action: Action): Promise<void> {
   ])
 }
 
+const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))
+
 export interface StoredAction {
   readonly at: Date
   readonly actor: string
@@ -90,8 +95,8 @@ export async function listActions(
   db: Queryable,
   of: { readonly pipeline: string; readonly runId?: number; readonly limit: number },
 ): Promise<readonly StoredAction[]> {
-  const rows = await db.query<{ at: Date; actor: string; what: string; run_id: string | null; plan_id: string | null; detail: object }>(
-    `select at, actor, what, run_id, plan_id, detail from audit
+  const rows = await db.query<Row<'audit', 'id' | 'at' | 'actor' | 'what' | 'run_id' | 'plan_id' | 'detail'>>(
+    `select id, at, actor, what, run_id, plan_id, detail from audit
      where pipeline = $1 and ($2::bigint is null or run_id = $2) order by id desc limit $3`,
     [of.pipeline, of.runId ?? null, of.limit],
   )
@@ -101,6 +106,6 @@ export async function listActions(
     what: row.what,
     runId: row.run_id === null ? null : `r_${row.run_id}`,
     planId: row.plan_id,
-    detail: { ...row.detail },
+    detail: decodeDetail(row.detail, row.id),
   }))
 }

@@ -41,6 +41,7 @@ export interface Granted {
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
   const key = pg.escapeLiteral(name)
+  // `pg` returns one result for each statement of a message; its types say one.
   const results = (await db.pool.query(`
     select 1 from budget where class = ${key} for update;
     with head as materialized (

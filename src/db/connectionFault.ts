@@ -1,6 +1,7 @@
 /** Classifies errors of connecting to Postgres: host, port, login, database, TLS and a full server each have their own hint. */
 import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
+import { recordOf } from '../unknownValue.ts'
 
 /** The address without its password, for messages. */
 export function safeUrl(url: string): string {
@@ -119,7 +120,7 @@ function placeOf(url: string): Place {
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
   // Several addresses were tried: each failed alike, and the first one is named.
   const one: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const { code, message } = (typeof one === 'object' && one !== null ? one : {}) as { code?: unknown; message?: unknown }
+  const { code, message } = recordOf(one)
   const text = typeof message === 'string' ? message : String(one)
   // The driver gives this one no code.
   if (text.includes('does not support SSL')) return { code: 'NO_TLS', message: 'the server does not offer TLS' }

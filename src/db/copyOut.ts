@@ -14,7 +14,8 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
   let held: Buffer = Buffer.allocUnsafeSlow(firstBytes)
   let length = 0
   let header = headerBytes
-  for await (const chunk of client.query(copyTo(`copy (${query}) to stdout (format binary)`)) as AsyncIterable<Buffer>) {
+  const chunks: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
+  for await (const chunk of chunks) {
     // One buffer that is used again and again: joined ones of many megabytes would wait to be collected.
     if (length + chunk.length > held.length) {
       const larger = Buffer.allocUnsafeSlow((length + chunk.length) * 2)

@@ -97,7 +97,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     async transaction(work) {
       for (let attempt = 1; ; attempt++) {
         const client = await pool.connect()
-        let broken: Error | undefined
+        let broken = false
         try {
           await client.query('begin')
           const result = await work({ client, ...queryable(client) })
@@ -106,8 +106,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
         } catch (error) {
           try {
             await client.query('rollback')
-          } catch (rollbackError) {
-            broken = rollbackError as Error
+          } catch {
+            broken = true
           }
           if (attempt < 5 && isRetryable(error)) continue
           throw error
@@ -125,10 +125,10 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 export function queryable(client: pg.Pool | pg.PoolClient): Queryable {
   return {
     async query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) {
-      return (await client.query<Row>(text, values as unknown[])).rows
+      return (await client.query<Row>(text, values && [...values])).rows
     },
     async execute(text, values) {
-      return (await client.query(text, values as unknown[])).rowCount ?? 0
+      return (await client.query(text, values && [...values])).rowCount ?? 0
     },
   }
 }

@@ -13,11 +13,8 @@ export interface DestinationKey {
   readonly targetId: string
 }
 
-export interface DestinationRow {
-  readonly id: number
-  /** Credentials that its work belongs to; null until its first run. */
-  readonly credentials: string | null
-}
+/** Credentials are null until the first run. */
+export type DestinationRow = Row<'destination', 'id' | 'credentials'>
 
 /**
  * Returns the row of a destination, and inserts it if it is new.
@@ -41,7 +38,7 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
 }
 
 function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
-  return db.query<DestinationRow & Record<string, unknown>>(
+  return db.query<DestinationRow>(
     `select id, credentials from destination where service = $1 and kind = $2 and account_id = $3 and target_id = $4`,
     [key.service, key.kind, key.accountId, key.targetId],
   )

@@ -1,6 +1,8 @@
 /** Rows behind the metrics: ended runs and requests in order, and the current state. */
+import { z } from 'zod'
 import type { Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import { jsonColumn } from './jsonColumn.ts'
+import type { Row, Value } from './row.ts'
 import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
 import { endingMembers, openUnresolved, type EndingMembers } from './unresolved.ts'
@@ -34,13 +36,23 @@ export async function endedRunsOf(db: Queryable, ids: readonly number[]): Promis
   return (await db.query<EndedRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toEnded)
 }
 
-const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' - 'unconfirmed' as counts, counts -> 'unconfirmed' as unconfirmed,
+const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
   extract(epoch from finished_at - started_at)::float8 as seconds`
 
-type EndedRow = Omit<EndedRun, 'id' | 'sendsNothing'> & { readonly id: string; readonly sends_nothing: boolean }
+type EndedRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
+  readonly sends_nothing: boolean
+  readonly seconds: number | null
+}
 
-function toEnded({ sends_nothing, ...row }: EndedRow): EndedRun {
-  return { ...row, id: Number(row.id), sendsNothing: sends_nothing }
+const decodeCounts = jsonColumn(
+  'run',
+  'counts',
+  z.object({ unconfirmed: z.record(z.string(), z.record(z.string(), z.number())).nullable().default(null) }).catchall(z.number()),
+)
+
+function toEnded({ id, pipeline, status, sends_nothing, seconds, ...row }: EndedRow): EndedRun {
+  const { unconfirmed, ...counts } = decodeCounts(row.counts, id)
+  return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
 }
 
 export interface EndedRequest {
@@ -51,7 +63,7 @@ export interface EndedRequest {
 }
 
 export async function lastRequestId(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ id: string | null }>('select max(id) as id from attempt')
+  const [row] = await db.query<{ id: Value<'attempt', 'id'> | null }>('select max(id) as id from attempt')
   return Number(row?.id ?? 0)
 }
 
@@ -80,7 +92,7 @@ export interface GaugeValues {
 export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
   const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
     // Names by skipping through the index: a hundred thousand runs are of a few pipelines.
-    db.query<Row<'run', 'pipeline'> & { succeeded_at: Date | null; withheld: number | null }>(
+    db.query<Row<'run', 'pipeline'> & { succeeded_at: Value<'run', 'finished_at'>; withheld: number | null }>(
       `with recursive names (pipeline) as (
          (select pipeline from run order by pipeline limit 1)
          union all

@@ -1,6 +1,7 @@
 /** The `pipeline_pause` table: pipelines that start no run until an operator resumes them. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { Row } from './row.ts'
 
 export interface Pause {
   readonly pipeline: string
@@ -48,7 +49,7 @@ export async function listPauses(
   db: Queryable,
   of: { readonly destinationId?: number; readonly pipeline?: string } = {},
 ): Promise<readonly Pause[]> {
-  const rows = await db.query<{ pipeline: string; paused_at: Date; actor: string; reason: string | null }>(
+  const rows = await db.query<Row<'pipeline_pause', 'pipeline' | 'paused_at' | 'actor' | 'reason'>>(
     `select pipeline, paused_at, actor, reason from pipeline_pause
      where ($1::int is null or destination_id = $1) and ($2::text is null or pipeline = $2) order by pipeline`,
     [of.destinationId ?? null, of.pipeline ?? null],

@@ -1,6 +1,7 @@
 /** Errors of Postgres that need more rights or a higher limit: each names it, and the statement that grants it. */
 import { RunError } from '../errors.ts'
 import { quoteName } from '../schemaName.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface Place {
   readonly schema: string
@@ -10,7 +11,8 @@ export interface Place {
 
 /** Names the missing right or the limit behind an error; undefined for any other error. Values never appear: names only. */
 export function permissionFault(error: unknown, place: Place): RunError | undefined {
-  const { code, message = '' } = (typeof error === 'object' && error !== null ? error : {}) as { code?: unknown; message?: string }
+  const code = errorCode(error)
+  const message = error instanceof Error ? error.message : ''
   const { role, database } = namesOf(place.url)
   const schema = quoteName(place.schema)
   const fault = (text: string, hint: string) => new RunError('DATABASE_UNUSABLE', text, { where: 'database', hint, cause: error })

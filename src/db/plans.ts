@@ -1,5 +1,10 @@
 /** The `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition requires its state. */
+import { z } from 'zod'
+import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
+import type { ProductSetChange } from '../model/report.ts'
 import type { Queryable } from './database.ts'
+import { jsonColumn } from './jsonColumn.ts'
+import { guardResults, productSetChanges, runCounts } from './runColumns.ts'
 import type { Row } from './row.ts'
 
 export interface NewPlan {
@@ -12,6 +17,31 @@ export interface NewPlan {
   readonly stateVersion: string
   readonly guards: readonly object[]
 }
+
+export const decodePlanCounts = jsonColumn('plan', 'counts', runCounts)
+export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
+
+/** Part of `review` that a reviewer sees; SQL reads the other keys. */
+const review = z.object({ updateFields: z.array(z.object({ field: z.string(), count: z.number() })).default([]) })
+export const decodeReview = jsonColumn('plan', 'review', review)
+
+/** Product sets as a plan stores them: the rules to keep, and the expected changes. */
+export interface PlannedSets {
+  readonly rules: readonly ProductSetRule[]
+  readonly changes: readonly ProductSetChange[]
+}
+
+export const setFilters: z.ZodType<readonly SetFilter[]> = z.array(
+  z.object({ attribute: z.string(), operator: z.string(), value: z.string() }),
+)
+const rule: z.ZodType<ProductSetRule> = z.object({
+  name: z.string(),
+  description: z.string().exactOptional(),
+  filters: setFilters,
+  brand: z.string().exactOptional(),
+})
+const plannedSets: z.ZodType<PlannedSets> = z.object({ rules: z.array(rule), changes: productSetChanges })
+export const decodePlannedSets = jsonColumn('plan', 'product_sets', plannedSets.nullable())
 
 /** Inserts a plan before its batches, which refer to it; `storeFigures` completes it. */
 export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {

@@ -44,6 +44,7 @@ export async function refuseTransactionPooler(url: string): Promise<void> {
 /** The server's side of the connection is this process's own port: no proxy in between. */
 async function isSeenByServer(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ port: number | null }>('select inet_client_port() as port')
+  // The types of `pg` leave the connection out.
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
   return stream.localPort !== undefined && rows[0]?.port === stream.localPort
 }

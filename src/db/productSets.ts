@@ -1,13 +1,27 @@
 /** The `product_set` table: the product sets that pipelines created at the service, and so may change and delete. */
+import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
 import { noteRun } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import { jsonColumn } from './jsonColumn.ts'
+import { setFilters } from './plans.ts'
+import type { Present, Row } from './row.ts'
 
 /** Content with the products of a listed set by their merchant ids, in the order of the keys. */
 export interface StoredContent extends SetContent {
   readonly productIds: readonly string[]
 }
+
+const texts = z.array(z.string())
+const content: z.ZodType<StoredContent> = z.object({
+  name: z.string(),
+  description: z.string().nullable(),
+  type: z.enum(['MANUAL', 'FILTERED']),
+  filters: setFilters,
+  productKeys: texts,
+  productIds: texts,
+})
+const decodeContent = jsonColumn('product_set', 'content', content)
 
 export interface StoredSet {
   readonly id: number
@@ -24,12 +38,7 @@ export interface StoredSet {
 
 export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
   const rows = await db.query<
-    Row<'product_set', 'id' | 'name' | 'set_id' | 'known_ids'> & {
-      state: StoredSet['state']
-      content: StoredContent
-      late: boolean
-      confirmed_for: string | null
-    }
+    Row<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & { late: boolean; confirmed_for: string | null }
   >(
     `select id, name, state, set_id, content, known_ids, coalesce(late_until > statement_timestamp(), false) as late,
        extract(epoch from statement_timestamp() - confirmed_at) * 1000 as confirmed_for
@@ -40,6 +49,7 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
     ...row,
     id: Number(id),
     setId: set_id,
+    content: decodeContent(row.content, id),
     knownIds: known_ids,
     confirmedForMs: Number(confirmed_for ?? 0),
   }))
@@ -126,7 +136,7 @@ export async function confirmedOfBrand(
   brand: string,
   limit: number,
 ): Promise<readonly { readonly id: string; readonly productKey: string }[]> {
-  const rows = await db.query<Row<'record', 'key'> & { remote_key: string }>(
+  const rows = await db.query<Row<'record', 'key'> & Present<Row<'remote', 'remote_key'>>>(
     `select r.key, m.remote_key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
      where r.destination_id = $1 and m.remote_key is not null and m.synced_hash is not null and ${hasBrand} order by r.key limit $3`,
     [destinationId, brandText(brand), limit],

@@ -1,6 +1,6 @@
 /** Work that waits: queued runs, and plans that several processes may push. Each only within its own environment. */
 import type { Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import type { Present, Row } from './row.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
@@ -9,7 +9,7 @@ export async function openRuns(
   db: Queryable,
   destinationId: number,
 ): Promise<readonly { readonly id: number; readonly status: 'queued' | 'running'; readonly pipeline: string }[]> {
-  const rows = await db.query<{ id: string; status: 'queued' | 'running'; pipeline: string }>(
+  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running' }>(
     `select id, status, pipeline from run where destination_id = $1 and status in ('queued', 'running') order by id`,
     [destinationId],
   )
@@ -32,7 +32,7 @@ export async function findQueuedRuns(
   fence: Fence,
   options: { readonly destinationId?: number; readonly runId?: number } = {},
 ): Promise<readonly QueuedRun[]> {
-  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { destination_id: number }>(
+  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & Present<Row<'run', 'destination_id'>>>(
     `select q.id, q.destination_id, q.pipeline from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
        and (q.trigger = 'schedule' or q.options ? 'anyWorker' or q.id = $2 or q.created_at < statement_timestamp() - interval '30 seconds')

@@ -1,5 +1,14 @@
 /** The `reject` table: rows that could not be used, with their reasons. Cells are masked before they are stored. */
+import { z } from 'zod'
+import type { Fault } from '../model/record.ts'
 import type { Queryable } from './database.ts'
+import { jsonColumn } from './jsonColumn.ts'
+
+export const decodeCells = jsonColumn('reject', 'cells', z.array(z.string()))
+
+const text = z.string()
+const faults: z.ZodType<readonly Fault[]> = z.array(z.object({ code: text, field: text, message: text, hint: text }))
+export const decodeFaults = jsonColumn('reject', 'more', faults)
 
 /** A reject as its table has it, without the run. */
 export interface NewReject {

@@ -17,9 +17,11 @@ type Schema = typeof auditLog &
   typeof sending &
   typeof state
 type Tables = Schema[keyof Schema]
-type TableName = Tables['_']['name']
+export type TableName = Tables['_']['name']
 type ColumnsOf<Name extends TableName> = Extract<Tables, { readonly _: { readonly name: Name } }>['_']['columns']
-type ColumnName<Column> = Column extends { readonly _: { readonly name: infer Name extends string } } ? Name : never
+type NameOf<Column> = Column extends { readonly _: { readonly name: infer Name extends string } } ? Name : never
+/** Name of a column in the database. */
+export type ColumnName<Name extends TableName> = NameOf<ColumnsOf<Name>[keyof ColumnsOf<Name>]>
 
 interface Config {
   readonly columnType: string
@@ -33,6 +35,15 @@ type ValueOf<Column> = Column extends { readonly _: infer C extends Config }
   : never
 
 /** Columns of a table by their names in the database: `Row<'run', 'id' | 'plan_id'>`. */
-export type Row<Name extends TableName, Names extends ColumnName<ColumnsOf<Name>[keyof ColumnsOf<Name>]>> = {
-  readonly [Key in keyof ColumnsOf<Name> as Extract<ColumnName<ColumnsOf<Name>[Key]>, Names>]: ValueOf<ColumnsOf<Name>[Key]>
+export type Row<Name extends TableName, Names extends ColumnName<Name>> = {
+  readonly [Key in keyof ColumnsOf<Name> as Extract<NameOf<ColumnsOf<Name>[Key]>, Names>]: ValueOf<ColumnsOf<Name>[Key]>
 }
+
+/** Value of one column, for a query that gives it another name. */
+export type Value<Name extends TableName, Key extends ColumnName<Name>> = Row<Name, Key>[Key & keyof Row<Name, Key>]
+
+/** Columns that the condition of a query excludes null for. */
+export type Present<Columns> = { readonly [Key in keyof Columns]: NonNullable<Columns[Key]> }
+
+/** Columns of an outer join. */
+export type Outer<Columns> = { readonly [Key in keyof Columns]: Columns[Key] | null }

@@ -35,7 +35,7 @@ const lastPlans = `
 /** Deletes what is older than `days`, and leaves a line of it. Returns how many runs went. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const kept = (await tx.query<{ id: string }>(standards)).map(({ id }) => id)
+    const kept = (await tx.query<Row<'snapshot', 'id'>>(standards)).map(({ id }) => id)
     const plans = await tx.query<Row<'plan', 'id'>>(
       `select p.id from plan p join run u on u.id = p.run_id
        where u.finished_at < ${over} and p.status in ('applied', 'superseded')

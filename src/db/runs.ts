@@ -1,8 +1,8 @@
 /** The `run` table: queued → running under a lease → ended (docs/states.md). One running run for a destination, by a unique index. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
-import type { Row } from './row.ts'
-import { readOptions, type RunOptions } from './runOptions.ts'
+import type { Present, Row } from './row.ts'
+import { readOptions, type RunOptions } from './runColumns.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
@@ -125,7 +125,7 @@ export async function claimRun(db: Database, runId: number, claim: RunClaim): Pr
 }
 
 async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim }: RunClaim): Promise<RunRow | 'gone'> {
-  const [queued] = await tx.query<{ destination_id: number }>(
+  const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
     `select r.destination_id from run r join destination d on d.id = r.destination_id
      where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
        and ($2::text is null or (d.kind, d.account_id, d.target_id) = ($4, $5, $6))`,
@@ -134,7 +134,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
   if (queued === undefined) return 'gone'
   await adoptDestination(tx, queued.destination_id, fence)
   const [row] = await tx.query<
-    Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & { destination_id: number; started_at: Date }
+    Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
   >(
     // Locked against a takeover only: the plan of a run that is under way updates the same row.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
@@ -190,7 +190,7 @@ export async function cancelRun(
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<Cancellation | undefined> {
   return db.transaction(async (tx) => {
-    const [run] = await tx.query<{ status: string; trigger: RunTrigger; destination_id: number | null; pipeline: string }>(
+    const [run] = await tx.query<Row<'run', 'status' | 'trigger' | 'destination_id' | 'pipeline'>>(
       'select status, trigger, destination_id, pipeline from run where id = $1 for update',
       [runId],
     )
@@ -343,16 +343,16 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Writes a run's final counts and unlocks its destination; fenced by its epoch. */
+/** Ends a run, adds to its counts and unlocks its destination; fenced by its epoch. */
 export async function finishRun(
   db: Queryable,
   run: RunRow,
-  end: { readonly status: string; readonly guards: unknown; readonly counts: unknown; readonly error: unknown },
+  end: { readonly status: string; readonly guards: unknown; readonly counts: object; readonly error: unknown },
 ): Promise<void> {
   await db.execute(
-    `update run set status = $3, guards = $4, counts = $5, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
+    `update run set status = $3, guards = $4, counts = $7::jsonb || counts || $5::jsonb, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
      where id = $1 and epoch = $2 and status = 'running'`,
-    [run.id, run.epoch, end.status, asParameter(end.guards), asParameter(end.counts), asParameter(end.error)],
+    [run.id, run.epoch, end.status, asParameter(end.guards), JSON.stringify(end.counts), asParameter(end.error), JSON.stringify(noCounts)],
   )
 }
 

@@ -1,5 +1,6 @@
 /** The `pipeline_schedule` and `tick` tables: what is due, and a line for every tick (docs/guarantees.md#one-run-per-tick). */
 import type { Database, Queryable } from './database.ts'
+import type { Present, Row } from './row.ts'
 
 /** A schedule as a pipeline file has it, for one destination. */
 export interface DeclaredSchedule {
@@ -117,15 +118,10 @@ async function databaseTime(db: Queryable): Promise<Date> {
   return clock?.now ?? new Date(0)
 }
 
-type ScheduleColumns = {
-  readonly id: number
-  readonly destination_id: number
-  readonly pipeline: string
-  readonly cron: string
-  readonly timezone: string
-  readonly overlap: 'skip' | 'queue'
-  readonly last_scheduled_for: Date
-}
+type ScheduleColumns = Row<
+  'pipeline_schedule',
+  'id' | 'destination_id' | 'pipeline' | 'cron' | 'timezone' | 'overlap' | 'last_scheduled_for'
+>
 
 function toSchedule(row: ScheduleColumns): ScheduleRow {
   return {
@@ -174,10 +170,10 @@ export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: 
 
 /** Returns the credentials that a destination belongs to, where they are not these. */
 export async function otherCredentials(db: Queryable, destinationId: number, credentials: string): Promise<string | undefined> {
-  const [row] = await db.query<{ credentials: string }>('select credentials from destination where id = $1 and credentials <> $2', [
-    destinationId,
-    credentials,
-  ])
+  const [row] = await db.query<Present<Row<'destination', 'credentials'>>>(
+    'select credentials from destination where id = $1 and credentials <> $2',
+    [destinationId, credentials],
+  )
   return row?.credentials
 }
 

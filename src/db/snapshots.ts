@@ -1,6 +1,44 @@
 /** The `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
+import { z } from 'zod'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { RowCounts } from '../model/report.ts'
 import type { Queryable } from './database.ts'
+import { jsonColumn } from './jsonColumn.ts'
 import type { Row } from './row.ts'
+
+const text = z.string()
+const number = z.number()
+
+const facts: z.ZodType<SourceFacts> = z.object({
+  uri: text,
+  bytes: number,
+  sha256: text,
+  format: text,
+  encoding: text,
+  compression: text,
+  columns: z.array(text),
+  finalNewline: z.boolean().nullable(),
+  completeness: z.object({ complete: z.boolean(), proof: text, reason: text.exactOptional() }),
+  notes: z.array(text).exactOptional(),
+  quality: z
+    .object({ members: number, filled: z.record(text, number), brand: text.exactOptional(), group: text.exactOptional() })
+    .exactOptional(),
+  joined: z.object({ main: z.lazy(() => facts), file: z.lazy(() => facts) }).exactOptional(),
+  etag: text.exactOptional(),
+  lastModified: text.exactOptional(),
+})
+export const decodeSources = jsonColumn('snapshot', 'sources', z.array(facts))
+
+/** Counts of a snapshot that ended with a plan; others may have none. */
+const rowCounts: z.ZodType<RowCounts> = z.object({
+  read: number,
+  rejected: number,
+  duplicates: number,
+  suppressed: number,
+  filtered: number.exactOptional(),
+  valid: number,
+})
+export const decodeRowCounts = jsonColumn('snapshot', 'counts', rowCounts)
 
 export interface NewSnapshot {
   readonly destinationId: number

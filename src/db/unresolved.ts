@@ -1,6 +1,6 @@
 /** Requests without a clear answer, and memberships that end soon, by pipeline. */
 import type { Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import type { Row, Value } from './row.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
 export interface Unresolved {
@@ -12,7 +12,7 @@ export interface Unresolved {
 
 /** Returns what has had no clear answer for more than `minutes`, by pipeline; users or products. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
-  const rows = await db.query<Row<'plan', 'pipeline'> & { users: number; since: Date; run_id: string }>(
+  const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { users: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where b.status in ('pending', 'in_flight', 'ambiguous', 'parked') and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
@@ -31,7 +31,7 @@ export interface EndingMembers {
 
 /** Returns how many memberships end within each number of days, by pipeline; an upper bound, counted by request. */
 export async function endingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
-  return db.query<{ pipeline: string; users: number[] }>(
+  return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
     `select x.pipeline, array_agg(x.users order by x.days) as users
      from (select p.pipeline, d.days,
          coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users

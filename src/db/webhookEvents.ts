@@ -1,5 +1,6 @@
 /** Figures of the `webhook_event` table. */
 import type { Queryable } from './database.ts'
+import type { Value } from './row.ts'
 
 export interface WebhookState {
   readonly last: Date | null
@@ -8,7 +9,7 @@ export interface WebhookState {
 }
 
 export async function webhookState(db: Queryable): Promise<WebhookState> {
-  const [row] = await db.query<{ last: Date | null; day: number }>(
+  const [row] = await db.query<{ last: Value<'webhook_event', 'received_at'> | null; day: number }>(
     `select (select max(received_at) from webhook_event) as last,
        (select count(*)::int from webhook_event where received_at > statement_timestamp() - interval '1 day') as day`,
   )

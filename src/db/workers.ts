@@ -76,7 +76,7 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
  * is gone or is another one now. This is proof, not suspicion: what they hold need not wait for the end of its lease.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
-  const rows = await db.query<Row<'batch', 'id'> & { pid: number; pid_started: string }>(
+  const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
     `select id, pid, pid_started from worker where host_scope = $1 and id in (
        select worker_id from batch where status = 'in_flight' union select worker_id from run where status = 'running')`,
     [hostScope()],

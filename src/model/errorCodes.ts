@@ -124,6 +124,10 @@ export const errorGroups = [
         'The database is not encoded in UTF-8, is read-only, or the role may not create tables in it.',
         'Make the role the owner of a database in UTF-8.',
       ),
+      DATABASE_VALUE_INVALID: entry(
+        'A stored value is not one that Sluice wrote. The message names table, column and row.',
+        'Upgrade Sluice if a newer version wrote it; else restore the row from a backup.',
+      ),
       DATABASE_FAILED: entry('The database failed during the run.', '`sluice doctor`, then run again: it resumes where it stopped.'),
       POSTGRES_UNAVAILABLE: entry(
         'The embedded Postgres cannot run here.',

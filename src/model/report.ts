@@ -43,6 +43,9 @@ export interface RunCounts {
   readonly pending: number
 }
 
+/** Row counts, which a snapshot keeps. */
+export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
+
 export const noCounts: RunCounts = {
   read: 0,
   rejected: 0,

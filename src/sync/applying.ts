@@ -2,9 +2,9 @@
 import { RunError } from '../errors.ts'
 import { addChanged, forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion } from '../db/destinations.ts'
-import { finishPlan, startPlan } from '../db/plans.ts'
+import { decodePlanGuards, finishPlan, startPlan } from '../db/plans.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
-import type { Row } from '../db/row.ts'
+import type { Row, Value } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import { planCounts } from './push/push.ts'
 import type { GuardResult } from '../model/report.ts'
@@ -18,11 +18,8 @@ import { interrupted } from './read/stage.ts'
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
-      Row<'plan', 'status' | 'state_version' | 'pipeline' | 'destination_id'> & {
-        plan_version: string
-        desired_changed: boolean
-        snapshot_id: string
-      }
+      Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
+        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed
@@ -61,15 +58,15 @@ function stale(planId: string, pipeline: string, why: string): RunError {
 }
 
 export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
-  const [row] = await deps.db.query<{ guards: GuardResult[] }>('select guards from plan where id = $1', [planId])
-  return row?.guards ?? []
+  const [row] = await deps.db.query<Row<'plan', 'guards'>>('select guards from plan where id = $1', [planId])
+  return row === undefined ? [] : decodePlanGuards(row.guards, planId)
 }
 
 /** Marks the plan as applied if none of its entries is pending. Derives the run's status from the final counts. */
 export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
-    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: number; deferred: number }
+    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: Value<'destination', 'id'>; deferred: number }
   >(
     `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
      from plan p join destination d on d.id = p.destination_id where p.id = $1`,

@@ -1,12 +1,14 @@
 /** One batch for a review: what it carries, each attempt, the outcome of each operation. Nothing of a person is in it. */
+import { decodeAnswer } from '../db/attempts.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, entryOutcome } from '../db/entries.ts'
+import type { Row, Value } from '../db/row.ts'
 import { destinationOf } from '../destinations/index.ts'
 import type { Destination } from '../destinations/destination.ts'
 import { UsageError } from '../errors.ts'
 import { meaningOf } from './meanings.ts'
 
-export type BatchStatus = 'pending' | 'in_flight' | 'ambiguous' | 'parked' | 'settled' | 'split' | 'superseded'
+export type BatchStatus = Value<'batch', 'status'>
 export type OperationOutcome = 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'superseded'
 
 export interface BatchLine {
@@ -84,7 +86,7 @@ const entriesShown = 100
 /** @throws {UsageError} `UNKNOWN_BATCH` */
 export async function loadBatch(db: Database, text: string): Promise<BatchDetails> {
   const id = batchNumber(text)
-  const [row] = await db.query<BatchRow & Record<string, unknown>>(
+  const [row] = await db.query<BatchRow>(
     `select b.id, b.plan_id, p.run_id, p.pipeline, d.kind, b.operation, b.status, b.user_count, b.attempts, b.reason, octet_length(b.body) as bytes,
        encode(b.body_sha256, 'hex') as sha256, b.created_at, b.settled_at, b.next_attempt_at, b.expires_at, b.parent_id, d.paused_reason,
        array(select c.id from batch c where c.plan_id = b.plan_id and c.parent_id = b.id order by c.seq) as children
@@ -120,34 +122,20 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
   }
 }
 
-interface LineRow {
-  readonly id: string
-  readonly operation: BatchLine['operation']
-  readonly status: BatchStatus
-  readonly user_count: number
-  readonly attempts: number
-  readonly reason: string | null
-}
+type LineRow = Row<'batch', 'id' | 'operation' | 'status' | 'user_count' | 'attempts' | 'reason'>
 
-interface BatchRow extends LineRow {
-  readonly plan_id: string
-  readonly run_id: string
-  readonly pipeline: string
-  readonly kind: string
-  readonly bytes: number | null
-  readonly sha256: string
-  readonly created_at: Date
-  readonly settled_at: Date | null
-  readonly next_attempt_at: Date | null
-  readonly expires_at: Date | null
-  readonly parent_id: string | null
-  readonly paused_reason: string | null
-  readonly children: readonly string[]
-}
+type BatchRow = LineRow &
+  Row<'batch', 'plan_id' | 'created_at' | 'settled_at' | 'next_attempt_at' | 'expires_at' | 'parent_id'> &
+  Row<'plan', 'run_id' | 'pipeline'> &
+  Row<'destination', 'kind' | 'paused_reason'> & {
+    readonly bytes: number | null
+    readonly sha256: string
+    readonly children: readonly Value<'batch', 'id'>[]
+  }
 
 /** Returns the batches of a plan, those that are not settled first. */
 export async function listBatches(db: Database, planId: string, limit: number): Promise<readonly BatchLine[]> {
-  const rows = await db.query<LineRow & Record<string, unknown>>(
+  const rows = await db.query<LineRow>(
     `select b.id, b.operation, b.status, b.user_count, b.attempts, b.reason from batch b
      where b.plan_id = $1 and b.status <> 'split' order by b.status in ('settled', 'superseded'), b.seq limit $2`,
     [planId, limit],
@@ -160,30 +148,26 @@ function toLine({ id, operation, status, user_count, attempts, reason }: LineRow
 }
 
 async function loadSendings(db: Database, id: number): Promise<readonly AttemptLine[]> {
-  const rows = await db.query<{
-    run_id: string
-    started_at: Date
-    outcome: string | null
-    http_status: number | null
-    reason: string | null
-    duration_ms: number | null
-    answer: Readonly<Record<string, unknown>> | null
-  }>(
+  const rows = await db.query<
+    Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
+  >(
     // The attempts of an apply are stored with the run that made the plan.
     `select coalesce((select max(r.id) from run r where r.pipeline = p.pipeline and r.id > p.run_id and r.plan_id = p.id and r.trigger = 'apply'
          and a.run_id = p.run_id and r.started_at <= a.started_at), a.run_id) as run_id,
-       a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
+       a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
      from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id where b.id = $1 order by a.id desc limit ${attemptsShown}`,
     [id],
   )
-  return rows.map(({ run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
+  return rows.map(({ id: attempt, run_id, started_at, http_status, duration_ms, answer, ...row }) => ({
     ...row,
     runId: `r_${run_id}`,
     startedAt: started_at,
     httpStatus: http_status,
     durationMs: duration_ms,
     meaning: row.reason === null ? '' : meaningOf(row.reason),
-    answer: Object.entries(answer ?? {}).flatMap(([name, value]) => (value === 0 ? [] : [[name, String(value)] as const])),
+    answer: Object.entries(decodeAnswer(answer, attempt) ?? {}).flatMap(([name, value]) =>
+      value === 0 ? [] : [[name, String(value)] as const],
+    ),
   }))
 }
 
@@ -191,7 +175,7 @@ async function loadSendings(db: Database, id: number): Promise<readonly AttemptL
 const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
 
 async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeGroup[]> {
-  const rows = await db.query<Omit<OutcomeGroup, 'message'> & { message: string | null } & Record<string, unknown>>(
+  const rows = await db.query<Omit<OutcomeGroup, 'message'> & { message: string | null }>(
     `select o.outcome, e.change, e.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.ord + 1 order by e.ord))[1:5] as places
      from batch b cross join ${entriesOf('b.id')} e cross join lateral (select ${shownOutcome} as outcome) o where b.id = $1
@@ -202,9 +186,7 @@ async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeG
 }
 
 async function loadEntries(db: Database, id: number): Promise<readonly EntryLine[]> {
-  const rows = await db.query<
-    Omit<EntryLine, 'product' | 'message'> & { key: Buffer | null; message: string | null } & Record<string, unknown>
-  >(
+  const rows = await db.query<Omit<EntryLine, 'product' | 'message'> & { key: Buffer | null; message: string | null }>(
     `select e.ord + 1 as place, e.record_key as key, e.change, ${shownOutcome} as outcome, e.code, e.message
      from batch b cross join ${entriesOf('b.id')} e where b.id = $1
      order by ${shownOutcome} = 'confirmed', e.ord limit ${entriesShown}`,

@@ -3,6 +3,7 @@ import type { ImageCheck, ImageCheckOptions } from '../http/imageCheck.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import type { WarningSummary } from '../model/report.ts'
 import { addWarnings, type RunRow } from '../db/runs.ts'
+import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 
 const examplesShown = 3
@@ -51,7 +52,7 @@ async function sample(
   const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
   const rows = table?.rows ?? 0
   const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (most * 5_000) / rows))
-  const found = await db.query<{ key: Buffer; link: string | null }>(
+  const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
     `select key, body::jsonb ->> 'image_link' as link from (
        select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,
     [destinationId, most],

@@ -1,5 +1,7 @@
 /** Figures of a pipeline's last runs, for plots and their tables. */
 import type { Queryable } from '../db/database.ts'
+import type { Present, Row } from '../db/row.ts'
+import { decodeCounts, decodeStages } from '../db/runColumns.ts'
 import type { RunCounts } from '../model/report.ts'
 
 export interface RunFigures {
@@ -16,17 +18,10 @@ export interface RunFigures {
 
 /** Returns the last ended runs that could send, oldest first. */
 export async function loadRunFigures(db: Queryable, pipeline: string, limit: number): Promise<readonly RunFigures[]> {
-  const rows = await db.query<{
-    id: string
-    finished_at: Date
-    status: string
-    counts: Partial<RunCounts>
-    stages: { stage: string; durationMs: number }[]
-    n: number
-    limited: number
-    p50: number | null
-    p95: number | null
-  }>(
+  const rows = await db.query<
+    Row<'run', 'id' | 'status' | 'counts' | 'stages'> &
+      Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
+  >(
     `select r.*, a.* from (
        select id, finished_at, status, counts, stages from run
        where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled') order by id desc limit $2) r
@@ -41,8 +36,8 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
     runId: `r_${row.id}`,
     at: row.finished_at,
     status: row.status,
-    counts: row.counts,
-    stages: row.stages,
+    counts: decodeCounts(row.counts, row.id),
+    stages: decodeStages(row.stages, row.id),
     requests: row.n,
     rateLimited: row.limited,
     p50: row.p50,

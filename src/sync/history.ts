@@ -2,32 +2,22 @@
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import type { Fault } from '../model/record.ts'
+import { decodeCells, decodeFaults } from '../db/rejects.ts'
+import {
+  decodeColumns,
+  decodeCounts,
+  decodeError,
+  decodeGuards,
+  decodeProductSets,
+  decodeStages,
+  decodeWarnings,
+  type StageTime,
+} from '../db/runColumns.ts'
 import { keptDaysOf } from '../db/runRetention.ts'
 import type { Row } from '../db/row.ts'
 import { failuresOf } from './failures.ts'
-import type { Unconfirmed } from './unconfirmed.ts'
 import { planCounts } from './push/push.ts'
-import {
-  noCounts,
-  sendsNothing,
-  type Drift,
-  type GuardResult,
-  type ProductSetChange,
-  type RunCounts,
-  type RunReport,
-  type RunStatus,
-  type StoredRunStatus,
-  type ShownRun,
-  type ShownTrigger,
-  type Settled,
-  type WarningSummary,
-} from '../model/report.ts'
-
-export interface StageTime {
-  readonly stage: string
-  readonly startedAt: string
-  readonly durationMs: number
-}
+import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../model/report.ts'
 
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
@@ -47,26 +37,27 @@ export interface StoredReject extends Fault {
   readonly key: string | null
 }
 
-interface RunRecord {
-  readonly id: string
-  readonly pipeline: string
+type RunRecord = Row<
+  'run',
+  | 'id'
+  | 'pipeline'
+  | 'status'
+  | 'counts'
+  | 'guards'
+  | 'warnings'
+  | 'stages'
+  | 'columns'
+  | 'error'
+  | 'plan_id'
+  | 'rerun_of'
+  | 'scheduled_for'
+  | 'created_at'
+  | 'started_at'
+  | 'finished_at'
+  | 'product_sets'
+> & {
   readonly trigger: ShownTrigger
-  readonly status: StoredRunStatus
-  /** Stored with `settled` and `drift`, which are separate keys in reports, and `unconfirmed`, which only the metrics show. */
-  readonly counts: Partial<RunCounts> & { readonly settled?: Settled; readonly drift?: Drift; readonly unconfirmed?: Unconfirmed }
-  readonly guards: readonly GuardResult[]
-  readonly warnings: readonly WarningSummary[]
-  readonly stages: readonly StageTime[]
-  readonly columns: readonly string[]
-  readonly error: NonNullable<RunReport['error']> | null
-  readonly plan_id: string | null
-  readonly rerun_of: string | null
-  readonly scheduled_for: Date | null
-  readonly created_at: Date
-  readonly started_at: Date | null
-  readonly finished_at: Date | null
   readonly now: Date
-  readonly product_sets: readonly ProductSetChange[] | null
   readonly reject_codes: readonly { code: string; count: number }[] | null
 }
 
@@ -81,7 +72,7 @@ const select = `
 
 /** Loads the report of one run by its number. */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
-  const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runId])
+  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
   const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
   return { ...report, status: publicStatus(report.status) }
@@ -94,7 +85,7 @@ function publicStatus(status: StoredRunStatus): RunStatus {
 
 /** Loads one run by its id (`r_81`), with its stages. */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
-  const [row] = await db.query<RunRecord & Record<string, unknown>>(`${select} where r.id = $1`, [runNumber(runId)])
+  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
   // A running run: its row has the planned counts, its batches the outcomes so far.
@@ -114,10 +105,10 @@ export async function listRuns(
   db: Database,
   options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
 ): Promise<readonly ShownRun[]> {
-  const rows = await db.query<RunRecord & Record<string, unknown>>(
-    `${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`,
-    [options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]), options.limit],
-  )
+  const rows = await db.query<RunRecord>(`${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
+    options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]),
+    options.limit,
+  ])
   return rows.map(toRun)
 }
 
@@ -131,10 +122,7 @@ export interface RunLine {
 
 /** Lists the newest runs, without their counts. */
 export function newestRuns(db: Database, limit: number): Promise<readonly RunLine[]> {
-  return db.query<RunLine & Record<string, unknown>>(
-    `select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`,
-    [limit],
-  )
+  return db.query<RunLine>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
 }
 
 /** Returns rows rejected by a run, in source order. For a run over an unchanged source, returns those of the last read. */
@@ -143,18 +131,16 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   let after = { source: -1, line: -1, row: '(0,0)' }
   for (;;) {
     const rows = await db.query<
-      Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint'> & {
-        cells: string[]
-        more: Fault[]
-        key: string | null
-        row: string
-      }
+      Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint' | 'cells' | 'more'> & { key: string | null; row: string }
     >(
       `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
        where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
       [run, after.source, after.line, after.row],
     )
-    for (const { row: _, line, ...reject } of rows) yield { ...reject, line: Number(line) }
+    for (const { row: _, line, cells, more, ...reject } of rows) {
+      const place = `of run ${run}, line ${line}`
+      yield { ...reject, line: Number(line), cells: decodeCells(cells, place), more: decodeFaults(more, place) }
+    }
     const last = rows.at(-1)
     if (!last) return
     after = { source: last.source, line: Number(last.line), row: last.row }
@@ -163,7 +149,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
 
 /** Returns the run that made the snapshot of a run. */
 async function readingRun(db: Database, runId: string): Promise<number> {
-  const [row] = await db.query<{ id: string }>(
+  const [row] = await db.query<Row<'run', 'id'>>(
     `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
     [runNumber(runId)],
   )
@@ -195,26 +181,28 @@ function unknownRun(runId: string): UsageError {
 function toRun(row: RunRecord): StoredRun {
   const startedAt = row.started_at ?? row.created_at
   const finishedAt = row.finished_at ?? row.now
-  const { settled, drift, unconfirmed: _, ...counts } = row.counts
+  const { settled, drift, ...counts } = decodeCounts(row.counts, row.id)
+  const productSets = decodeProductSets(row.product_sets, row.id)
+  const error = decodeError(row.error, row.id)
   return {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
     status: row.status,
-    counts: { ...noCounts, ...counts },
-    guards: row.guards,
+    counts,
+    guards: decodeGuards(row.guards, row.id),
     startedAt: startedAt.toISOString(),
     finishedAt: finishedAt.toISOString(),
     durationMs: Math.max(0, finishedAt.getTime() - startedAt.getTime()),
     ...(row.plan_id === null ? {} : { planId: row.plan_id }),
     ...(settled === undefined ? {} : { settled }),
     ...(drift === undefined ? {} : { drift }),
-    ...(row.product_sets === null ? {} : { productSets: row.product_sets }),
+    ...(productSets === null ? {} : { productSets }),
     rejectCodes: row.reject_codes ?? [],
-    warnings: row.warnings,
-    ...(row.error === null ? {} : { error: row.error }),
-    stages: row.stages,
-    columns: row.columns,
+    warnings: decodeWarnings(row.warnings, row.id),
+    ...(error === null ? {} : { error }),
+    stages: decodeStages(row.stages, row.id),
+    columns: decodeColumns(row.columns, row.id),
     rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,
     scheduledFor: row.scheduled_for === null ? null : row.scheduled_for.toISOString(),
   }

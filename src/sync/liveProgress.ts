@@ -1,12 +1,7 @@
 /** Progress of a running stage, stored with the run, so that a page or another command can show it. */
+import type { StoredProgress } from '../db/runColumns.ts'
 import { storeProgress, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import type { Progress } from '../model/report.ts'
-
-export interface StoredProgress extends Progress {
-  readonly stageStartedAt: string
-  readonly at: string
-}
 
 /** Interval of the writes of one run. */
 const writeEveryMs = 1_000

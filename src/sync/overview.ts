@@ -1,7 +1,8 @@
 /** Overview of pipelines: running runs, the last outcomes, the last success. */
 import type { Queryable } from '../db/database.ts'
+import type { Row, Value } from '../db/row.ts'
+import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../db/runColumns.ts'
 import { isOpenSet } from './nextCommands.ts'
-import type { StoredProgress } from './liveProgress.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../model/report.ts'
 
 /** Run in a list, without rejects, because they would have to be counted. */
@@ -45,29 +46,29 @@ export interface RecentRun {
 }
 
 const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
-  r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at is not null as cancel_requested`
+  r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
 
-interface Row {
-  readonly id: string
-  readonly pipeline: string
-  readonly trigger: ShownTrigger
-  readonly status: RunLine['status']
-  readonly counts: Partial<RunCounts>
-  readonly guards: readonly GuardResult[]
-  readonly plan_id: string | null
-  readonly error: RunLine['error']
-  readonly product_sets: readonly ProductSetChange[] | null
-  readonly created_at: Date
-  readonly started_at: Date | null
-  readonly finished_at: Date | null
-  readonly progress: StoredProgress | null
-  readonly cancel_requested: boolean
-}
+type LineRow = Row<
+  'run',
+  | 'id'
+  | 'pipeline'
+  | 'status'
+  | 'counts'
+  | 'guards'
+  | 'plan_id'
+  | 'error'
+  | 'product_sets'
+  | 'created_at'
+  | 'started_at'
+  | 'finished_at'
+  | 'progress'
+  | 'cancel_requested_at'
+> & { readonly trigger: ShownTrigger }
 
 /** Loads the overview of these pipelines, in their order, with the last `recent` runs of each. */
 export async function loadOverviews(db: Queryable, pipelines: readonly string[], recent: number): Promise<readonly PipelineOverview[]> {
   const [rows, histories] = await Promise.all([
-    db.query<Row & { part: 'open' | 'last' } & Record<string, unknown>>(
+    db.query<LineRow & { part: 'open' | 'last' }>(
       `select 'open' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
          select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
        union all
@@ -75,7 +76,7 @@ export async function loadOverviews(db: Queryable, pipelines: readonly string[],
          select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
       [pipelines],
     ),
-    db.query<HistoryRow & Record<string, unknown>>(
+    db.query<HistoryRow>(
       `select p.name, s.at as succeeded, d.at as delivered,
          (select jsonb_agg(jsonb_build_array(x.status, x.plan_id, x.changes) order by x.id) from (
             select r.id, r.status, r.plan_id, coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
@@ -105,8 +106,8 @@ export async function loadOverviews(db: Queryable, pipelines: readonly string[],
 
 interface HistoryRow {
   readonly name: string
-  readonly succeeded: Date | null
-  readonly delivered: Date | null
+  readonly succeeded: Value<'run', 'finished_at'>
+  readonly delivered: Value<'run', 'finished_at'>
   readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
 }
 
@@ -115,10 +116,11 @@ export async function listRunLines(
   db: Queryable,
   options: { readonly pipeline: string; readonly limit: number; readonly before?: number },
 ): Promise<readonly RunLine[]> {
-  const rows = await db.query<Row & Record<string, unknown>>(
-    `select ${columns} from run r where r.pipeline = $1 and r.id < $2 order by r.id desc limit $3`,
-    [options.pipeline, options.before ?? Number.MAX_SAFE_INTEGER, options.limit],
-  )
+  const rows = await db.query<LineRow>(`select ${columns} from run r where r.pipeline = $1 and r.id < $2 order by r.id desc limit $3`, [
+    options.pipeline,
+    options.before ?? Number.MAX_SAFE_INTEGER,
+    options.limit,
+  ])
   return rows.map(toLine)
 }
 
@@ -135,21 +137,21 @@ export async function loadVersion(db: Queryable): Promise<string> {
   return row?.version ?? ''
 }
 
-function toLine(row: Row): RunLine {
+function toLine(row: LineRow): RunLine {
   return {
     runId: `r_${row.id}`,
     pipeline: row.pipeline,
     trigger: row.trigger,
     status: row.status,
-    counts: row.counts,
-    guards: row.guards,
+    counts: decodeCounts(row.counts, row.id),
+    guards: decodeGuards(row.guards, row.id),
     planId: row.plan_id,
-    error: row.error,
-    openSets: (row.product_sets ?? []).filter(isOpenSet),
+    error: decodeError(row.error, row.id),
+    openSets: (decodeProductSets(row.product_sets, row.id) ?? []).filter(isOpenSet),
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
-    progress: row.progress,
-    cancelRequested: row.cancel_requested,
+    progress: decodeProgress(row.progress, row.id),
+    cancelRequested: row.cancel_requested_at !== null,
   }
 }

@@ -2,6 +2,7 @@
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries.ts'
+import type { Outer, Row, Value } from '../db/row.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { recordOf } from '../unknownValue.ts'
@@ -26,19 +27,16 @@ export interface PlanChange {
   readonly users?: number
 }
 
-interface Row extends Record<string, unknown> {
-  readonly seq: number
-  readonly catalog: boolean
-  readonly action: PlanChange['action']
-  readonly record_key: Buffer
-  readonly keys: Buffer[]
-  readonly users: number
-  readonly body: Buffer | null
-  readonly body_before: Buffer | null
-  readonly keys_before: Buffer[] | null
-  readonly line: string | null
-  readonly erase: boolean
-}
+type ChangeRow = Row<'batch', 'seq'> &
+  Row<'entry', 'record_key' | 'keys' | 'users'> &
+  Outer<Row<'record', 'line'>> & {
+    readonly catalog: boolean
+    readonly action: PlanChange['action']
+    readonly body: Buffer | null
+    readonly body_before: Buffer | null
+    readonly keys_before: Value<'entry', 'keys'> | null
+    readonly erase: boolean
+  }
 
 /** Entries of a page, and the rest of their last batch. */
 const pageRows = 1_000
@@ -48,7 +46,7 @@ const productKinds = kindsWhere(({ keys }) => keys === 'products')
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
   let after = -1
   for (;;) {
-    const rows = await db.query<Row>(
+    const rows = await db.query<ChangeRow>(
       `with o as materialized (
          select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
          from (
@@ -79,13 +77,13 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
 
 /** Returns the run that made a plan. @throws {UsageError} UNKNOWN_PLAN */
 export async function runOfPlan(db: Database, planId: string): Promise<string> {
-  const [row] = await db.query<{ run_id: string }>('select run_id from plan where id = $1', [planId])
+  const [row] = await db.query<Row<'plan', 'run_id'>>('select run_id from plan where id = $1', [planId])
   if (row === undefined)
     throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}"`, { where: planId, hint: 'sluice plan PIPELINE' })
   return `r_${row.run_id}`
 }
 
-function changeOf(row: Row): PlanChange {
+function changeOf(row: ChangeRow): PlanChange {
   const { action, catalog } = row
   return {
     key: catalog ? row.record_key.toString() : row.record_key.toString('hex'),
@@ -97,7 +95,7 @@ function changeOf(row: Row): PlanChange {
   }
 }
 
-function productFields({ action, body, body_before }: Row): readonly FieldChange[] {
+function productFields({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
   if (action === 'delete') return []
   const before = parsed(body_before)
   const after = parsed(body)
@@ -107,13 +105,13 @@ function productFields({ action, body, body_before }: Row): readonly FieldChange
     .filter((one) => JSON.stringify(one.before) !== JSON.stringify(one.after))
 }
 
-function memberFields({ action, keys, keys_before }: Row): readonly FieldChange[] {
+function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
   const shown = keys.map(maskedIdentifier)
   if (action === 'delete') return [{ field: 'identifiers', before: shown, after: [] }]
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
 }
 
-function reasonOf({ catalog, line, erase }: Row): string {
+function reasonOf({ catalog, line, erase }: ChangeRow): string {
   if (catalog) return 'its row is not in the source'
   if (erase) return 'on a do-not-reach list'
   return line === null ? 'no row that may be sent has it (row missing, or without consent)' : 'its row has other identifiers now'

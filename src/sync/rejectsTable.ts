@@ -1,5 +1,7 @@
 import type { SourceFacts } from '../formats/rows.ts'
 import type { Queryable } from '../db/database.ts'
+import type { Outer, Row } from '../db/row.ts'
+import { decodeSources } from '../db/snapshots.ts'
 import { runNumber } from './history.ts'
 
 /** Sources of a run: facts about each, and the backfill source if there is one. */
@@ -9,12 +11,12 @@ export interface Reading {
 }
 
 export async function loadReading(db: Queryable, runId: string): Promise<Reading> {
-  const [row] = await db.query<{ sources: SourceFacts[] | null; source: string | null }>(
-    `select s.sources, q.options->>'source' as source
+  const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
+    `select s.id, s.sources, q.options->>'source' as source
      from run r left join snapshot s on s.id = r.snapshot_id left join run q on q.id = s.run_id where r.id = $1`,
     [runNumber(runId)],
   )
-  return { facts: row?.sources ?? [], source: row?.source ?? undefined }
+  return { facts: row?.id == null ? [] : decodeSources(row.sources, row.id), source: row?.source ?? undefined }
 }
 
 /** Header of a rejects file, and the positions of each source's columns in it. */

@@ -1,11 +1,13 @@
 /** A stored plan for a review: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries.ts'
-import type { Row } from '../db/row.ts'
+import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../db/plans.ts'
+import type { Row, Value } from '../db/row.ts'
 import { UsageError } from '../errors.ts'
 import type { GuardResult, ProductSetChange, RunCounts } from '../model/report.ts'
 import type { Destination } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
+import { isRecord } from '../unknownValue.ts'
 
 export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 
@@ -40,16 +42,8 @@ const samplesOfEach = 20
 /** @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
   const [row] = await db.query<
-    Row<'plan', 'run_id' | 'pipeline' | 'digest' | 'created_at'> &
-      Row<'destination', 'kind'> & {
-        status: ReviewedPlan['status']
-        counts: Partial<RunCounts>
-        guards: GuardResult[]
-        review: { updateFields?: ReviewedPlan['updateFields'] }
-        product_sets: { changes: readonly ProductSetChange[] } | null
-        requests: number
-        newest: string
-      }
+    Row<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
+      Row<'destination', 'kind'> & { requests: number; newest: Value<'plan', 'id'> }
   >(
     `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review, p.product_sets,
        (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,
@@ -64,6 +58,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
     })
   const { keys } = destinationOf(row.kind)
   const samples = await loadSamples(db, planId, keys)
+  const sets = decodePlannedSets(row.product_sets, planId)
   return {
     planId,
     runId: `r_${row.run_id}`,
@@ -72,13 +67,13 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
     status: row.status,
     digest: row.digest,
     createdAt: row.created_at,
-    counts: row.counts,
-    guards: row.guards,
-    updateFields: row.review.updateFields ?? [],
+    counts: decodePlanCounts(row.counts, planId),
+    guards: decodePlanGuards(row.guards, planId),
+    updateFields: decodeReview(row.review, planId).updateFields,
     requests: row.requests,
     newestPlanId: row.newest,
     samples,
-    ...(row.product_sets === null ? {} : { productSets: row.product_sets.changes }),
+    ...(sets === null ? {} : { productSets: sets.changes }),
   }
 }
 
@@ -128,10 +123,9 @@ function changedFields(
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
-    if (typeof value !== 'object' || value === null) return undefined
+    if (!isRecord(value)) return undefined
     // Operations on products have the product in `params`.
-    const { params } = value as { params?: unknown }
-    return (typeof params === 'object' && params !== null ? params : value) as Record<string, unknown>
+    return isRecord(value['params']) ? value['params'] : value
   } catch {
     // The body has expired (docs/retention.md), or the slice is not an object.
     return undefined

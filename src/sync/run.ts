@@ -7,7 +7,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipeline } from '../pipeline/load.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses } from '../db/pauses.ts'
-import type { RunOptions } from '../db/runOptions.ts'
+import { readOptions, type RunOptions } from '../db/runColumns.ts'
 import { imageSampleOf, storeImageSample } from '../db/plans.ts'
 import { cancelRun, claimRun, requestRun, skipRun, updateRun, type Cancellation, type RunClaim, type RunRow } from '../db/runs.ts'
 import { ensureDestination, resumeDestination, takeOverDestination } from '../db/destinations.ts'
@@ -31,7 +31,7 @@ import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { noCounts, type GuardResult, type PlanReport, type RunReport, type RunTrigger } from '../model/report.ts'
 import { needCredentials } from './needCredentials.ts'
 import { discardSnapshot } from '../db/snapshots.ts'
-import type { Row } from '../db/row.ts'
+import type { Row, Value } from '../db/row.ts'
 import { readSnapshot } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
@@ -127,10 +127,9 @@ async function rerunPipeline(
   runId: number,
   options: { readonly failedOnly: boolean },
 ): Promise<RunReport> {
-  const [old] = await deps.db.query<{ options: RunOptions; destination_id: number | null }>(
-    `select options, destination_id from run where id = $1`,
-    [runId],
-  )
+  const [old] = await deps.db.query<Row<'run', 'options' | 'destination_id'>>(`select options, destination_id from run where id = $1`, [
+    runId,
+  ])
   const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (old?.destination_id !== undefined && old.destination_id !== null && old.destination_id !== destinationId)
     throw new UsageError(
@@ -138,13 +137,13 @@ async function rerunPipeline(
       `run r_${runId} went to another service or destination than ${pipeline.name} has in this environment. Nothing was sent.`,
       { where: `r_${runId}`, hint: `rerun it in the environment and folder that it was run in, or: sluice run ${pipeline.name}` },
     )
-  const source = old?.options.source
+  const { full, source } = readOptions(old?.options)
   return runPipeline(deps, pipeline, {
     trigger: 'rerun',
     rerunOf: runId,
     failedOnly: options.failedOnly,
     // A full refresh stays one. The approval is not repeated: approved deletes need no second one.
-    ...(old?.options.full ? { full: true } : {}),
+    ...(full ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }
@@ -325,9 +324,10 @@ async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): P
 /** Returns the input of a plan without a read: the last snapshot. With `rerun --failed` the plan has only open operations of that run. */
 export async function nothingRead(deps: EngineDeps, client: Parameters<typeof makePlan>[1], run: RunRow): Promise<PlanInput> {
   await createStage(client)
-  const [last] = await deps.db.query<{ id: string }>(`select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`, [
-    run.destinationId,
-  ])
+  const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
+    `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
+    [run.destinationId],
+  )
   return {
     snapshotId: Number(last?.id ?? 0),
     rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },

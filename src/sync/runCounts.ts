@@ -7,7 +7,7 @@ import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
-import type { Row } from '../db/row.ts'
+import type { Present, Row } from '../db/row.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
 import { unconfirmedOf, type Unconfirmed } from './unconfirmed.ts'
 import type { Settled } from '../model/report.ts'
@@ -57,7 +57,7 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
     const ids = await recoverRuns(tx, await deadWorkers(tx), fence)
-    const runs = await tx.query<Row<'run', 'id'> & { plan_id: string }>(
+    const runs = await tx.query<Row<'run', 'id'> & Present<Row<'run', 'plan_id'>>>(
       `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
       [ids],
     )

@@ -1,9 +1,10 @@
 /** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
 import type { Database, Queryable } from '../db/database.ts'
-import type { Row } from '../db/row.ts'
+import type { Outer, Row, Value } from '../db/row.ts'
+import { decodeProgress, readOptions, type StoredProgress } from '../db/runColumns.ts'
+import { decodeSources } from '../db/snapshots.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import { runNumber } from './history.ts'
-import type { StoredProgress } from './liveProgress.ts'
 
 export interface RunDetails {
   readonly progress: StoredProgress | null
@@ -36,20 +37,15 @@ export interface RequestLine {
 
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
-  const [row] = await db.query<{
-    progress: StoredProgress | null
-    cancel_requested: boolean
-    full: boolean
-    approved: number | null
-    sources: SourceFacts[] | null
-    trigger: string
-    plan_id: string | null
-  }>(
-    `select r.progress, r.cancel_requested_at is not null as cancel_requested, coalesce((r.options ->> 'full')::boolean, false) as full,
-       (r.options ->> 'approveDeletes')::float8 as approved, s.sources, r.trigger, r.plan_id
+  const [row] = await db.query<
+    Row<'run', 'progress' | 'cancel_requested_at' | 'options' | 'trigger' | 'plan_id'> &
+      Outer<Row<'snapshot', 'sources'>> & { snapshot: Value<'snapshot', 'id'> | null }
+  >(
+    `select r.progress, r.cancel_requested_at, r.options, s.id as snapshot, s.sources, r.trigger, r.plan_id
      from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
     [id],
   )
+  const options = readOptions(row?.options)
   // The attempts of an apply are stored with the run that made the plan.
   const sentBy = row?.trigger === 'apply' ? `a.batch_id in (select t.id from batch t where t.plan_id = $1)` : `a.run_id = $1`
   const values = [row?.trigger === 'apply' ? row.plan_id : id]
@@ -70,11 +66,11 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
     ),
   ])
   return {
-    progress: row?.progress ?? null,
-    cancelRequested: row?.cancel_requested ?? false,
-    full: row?.full ?? false,
-    approvedDeletes: row?.approved ?? null,
-    sources: row?.sources ?? [],
+    progress: row === undefined ? null : decodeProgress(row.progress, id),
+    cancelRequested: row?.cancel_requested_at != null,
+    full: options.full ?? false,
+    approvedDeletes: options.approveDeletes ?? null,
+    sources: row?.snapshot == null ? [] : decodeSources(row.sources, row.snapshot),
     requests: {
       all: sum?.n ?? 0,
       rateLimited: sum?.limited ?? 0,
@@ -104,7 +100,7 @@ export interface RejectGroup {
 
 /** Returns the rejects of a run by code and field, the most frequent first, with the first `samples` of each. */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
-  const rows = await db.query<RejectGroup & Record<string, unknown>>(
+  const rows = await db.query<RejectGroup>(
     `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
        groups as (select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j, reading where j.run_id = reading.id group by j.code, j.field)
      select g.*, (select coalesce(jsonb_agg(jsonb_build_object('line', x.line, 'message', x.message, 'cells', x.cells) order by x.line), '[]') from (

@@ -6,12 +6,13 @@ import { permissionFault } from '../db/permissionFault.ts'
 import { purgeErasures } from '../db/erasures.ts'
 import { applyRetention } from '../db/retention.ts'
 import { isFirstOfDay } from '../db/schedules.ts'
+import type { Row } from '../db/row.ts'
 import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../db/runs.ts'
 import { sentCounts, settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
 import { storingProgress } from './liveProgress.ts'
-import { noCounts, type GuardResult, type RunReport, type RunStatus } from '../model/report.ts'
+import type { GuardResult, RunReport, RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
 import { errorCode } from '../unknownValue.ts'
 
@@ -87,10 +88,7 @@ export function cancelled(pipeline: string): RunError {
 }
 
 async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
-  const [row] = await deps.db.query<{ plan_id: string | null; counts: Record<string, number> }>(
-    'select plan_id, counts from run where id = $1',
-    [run.id],
-  )
+  const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
   // Before the run ends: if the process dies in between, the run's recovery does it again.
@@ -99,8 +97,6 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
     status: ending.status,
     guards: ending.guards,
     counts: {
-      ...noCounts,
-      ...row?.counts,
       ...sent,
       requests: (sent?.requests ?? 0) + settling,
       ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),

@@ -10,6 +10,7 @@ import { isConfirmedKey } from '../db/provisional.ts'
 import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
+import { recordOf } from '../unknownValue.ts'
 
 /** Timeout: a sandbox answers immediately. */
 const askMs = 2_000
@@ -51,7 +52,7 @@ async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
     const body: unknown = JSON.parse(await download(`${origin}/_sandbox/health`))
-    const { instance } = body as { instance?: unknown }
+    const { instance } = recordOf(body)
     return typeof instance === 'string' ? instance : undefined
   } catch {
     return undefined

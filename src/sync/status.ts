@@ -1,5 +1,6 @@
 /** State of each pipeline: its last result and its last success. Read-only. */
 import type { Database } from '../db/database.ts'
+import type { Row, Value } from '../db/row.ts'
 import { loadReport } from './history.ts'
 import type { RunReport } from '../model/report.ts'
 
@@ -22,7 +23,9 @@ export interface States {
 
 /** States of the named pipelines, in their order. */
 export async function pipelineStates(db: Database, names: readonly string[]): Promise<States> {
-  const rows = await db.query<{ pipeline: string; last: string | null; running: string | null; success: Date | null }>(
+  const rows = await db.query<
+    Row<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }
+  >(
     `select n.pipeline, ended.id as last, running.id as running, success.at as success
      from unnest($1::text[]) with ordinality as n (pipeline, place)
        left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'

@@ -14,7 +14,7 @@ export async function findUnchangedSources(
   limits: readonly { readonly pipeline: string; readonly runs: number }[],
 ): Promise<readonly UnchangedSource[]> {
   if (limits.length === 0) return []
-  const rows = await db.query<{ pipeline: string; runs: number; since: Date }>(
+  const rows = await db.query<UnchangedSource>(
     `select p.pipeline, p.runs, u.since from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
        select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
          select r.finished_at as at,

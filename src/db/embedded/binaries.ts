@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { recordOf } from '../../unknownValue.ts'
 import { reachable, type Account } from './account.ts'
 import { unavailable } from './unavailable.ts'
 
@@ -48,7 +49,10 @@ function nativeFolder(): string {
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
-  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+  const links: unknown = JSON.parse(readFileSync(list, 'utf8'))
+  for (const one of Array.isArray(links) ? links : []) {
+    const { source, target } = recordOf(one)
+    if (typeof source !== 'string' || typeof target !== 'string') continue
     const link = join(native, '..', target)
     if (existsSync(link)) continue
     try {

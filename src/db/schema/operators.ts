@@ -64,7 +64,7 @@ export const alertDelivery = sluice.table(
       .references(() => alert.id, { onDelete: 'cascade' }),
     /** Name of the receiver in sluice.yaml. */
     receiver: text('receiver').notNull(),
-    state: text('state').notNull(),
+    state: text('state').$type<'firing' | 'recovered'>().notNull(),
     attempts: integer('attempts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at').notNull().default(now()),
     deliveredAt: instant('delivered_at'),

@@ -14,7 +14,7 @@ export const productSet = sluice.table(
       .references(() => destination.id),
     name: text('name').notNull(),
     /** creating: its create was sent, or is about to be. kept: the service has it. removing: its delete was decided. */
-    state: text('state').notNull(),
+    state: text('state').$type<'creating' | 'kept' | 'removing'>().notNull(),
     /** The service's id; null until the create was answered. */
     setId: text('set_id'),
     /** Content that was confirmed; of a set that is being created, the requested one. */

@@ -20,7 +20,7 @@ export const pipelineSchedule = sluice.table(
     pipeline: text('pipeline').notNull(),
     cron: text('cron').notNull(),
     timezone: text('timezone').notNull(),
-    overlap: text('overlap').notNull(),
+    overlap: text('overlap').$type<'skip' | 'queue'>().notNull(),
     /** The last tick that was decided, as an instant. */
     lastScheduledFor: instant('last_scheduled_for').notNull().default(now()),
     /** Folder that declared it last, by its real path. */

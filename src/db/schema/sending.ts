@@ -17,7 +17,7 @@ export const plan = sluice.table(
       .notNull()
       .references(() => destination.id),
     snapshotId: bigint('snapshot_id', { mode: 'number' }),
-    status: text('status').notNull(),
+    status: text('status').$type<'ready' | 'applying' | 'applied' | 'superseded'>().notNull(),
     /** `destination.state_version` it was made at. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull(),
     /** SHA-256 over all batch bodies in order: what was reviewed. */
@@ -46,8 +46,11 @@ export const batch = sluice.table(
     seq: integer('seq').notNull(),
     /** 0: delete of an erasure, which no run waits for. 1: may be sent immediately. 2: only when every delete batch of phase 1 is settled (delete, then update). */
     phase: smallint('phase').notNull().default(1),
-    operation: text('operation').notNull(),
-    status: text('status').notNull().default('pending'),
+    operation: text('operation').$type<'upsert' | 'delete'>().notNull(),
+    status: text('status')
+      .$type<'pending' | 'in_flight' | 'ambiguous' | 'parked' | 'settled' | 'split' | 'superseded'>()
+      .notNull()
+      .default('pending'),
     /** UTF-8 JSON as sent. Null if `batch_entries.template` has it, and once retention removed it. */
     body: bytea('body'),
     bodySha256: bytea('body_sha256').notNull(),

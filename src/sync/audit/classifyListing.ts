@@ -5,6 +5,8 @@
 import type pg from 'pg'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
+import type { Outer, Row } from '../../db/row.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { unsettledKeys } from '../plan/pendingChanges.ts'
 import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
@@ -18,11 +20,8 @@ const keptInFull = 1_000
 /** Maximum length of a value in a report. */
 const shownLength = 200
 
-interface KnownProduct {
+type KnownProduct = Outer<Row<'remote', 'held' | 'remote_key' | 'synced_hash'>> & {
   readonly ord: string
-  readonly held: number | null
-  readonly remote_key: string | null
-  readonly synced_hash: Buffer | null
   readonly unsettled: boolean
   readonly ours: string | null
   readonly desired: string | null
@@ -77,9 +76,9 @@ export class ListingClassifier {
          left join record r on r.destination_id = $1 and r.key = k.key`,
       [this.#destinationId, keys],
     )
-    const classified = rows.map((known) => {
-      // One row a key, by its place in the query.
-      const product = products[Number(known.ord) - 1]!
+    const classified = rows.flatMap((known) => {
+      const product = products[Number(known.ord) - 1]
+      if (product === undefined) return []
       for (const field in product.fields) this.#returned.add(field)
       return { id: product.id, group: product.fields['item_group_id'], syncedHash: known.synced_hash, ...this.#classify(product, known) }
     })
@@ -136,14 +135,13 @@ export class ListingClassifier {
       const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
       return { outcome: same ? 'same' : 'unsettled', differences: [] }
     }
-    // Canonical JSON of the mapper (mapping/products).
-    const differences: ShownDifference[] = compareProducts(JSON.parse(known.ours) as ProductContent, product.fields)
+    const differences: ShownDifference[] = compareProducts(contentOf(known.ours), product.fields)
     if (known.remote_key !== null && product.productKey !== null && known.remote_key !== product.productKey)
       differences.unshift({ field: 'product_key', ours: known.remote_key, theirs: product.productKey })
     if (differences.length === 0) return { outcome: 'same', differences }
     return {
       outcome: 'changed',
-      differences: known.desired === null ? differences : withWanted(differences, JSON.parse(known.desired) as ProductContent),
+      differences: known.desired === null ? differences : withWanted(differences, contentOf(known.desired)),
     }
   }
 
@@ -158,6 +156,10 @@ export class ListingClassifier {
       })),
     )
   }
+}
+
+function contentOf(json: string): ProductContent {
+  return recordOf(JSON.parse(json))
 }
 
 function withWanted(differences: readonly ShownDifference[], wanted: ProductContent): ShownDifference[] {

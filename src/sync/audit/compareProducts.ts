@@ -29,8 +29,7 @@ export function compareProducts(ours: ProductContent, theirs: ProductContent): F
     const mine = textOf(ours[field])
     const listed = textOf(theirs[field])
     if (mine === listed) continue
-    // Every field has a normal form.
-    const form = forms.get(field)!
+    const form = forms.get(field) ?? plain
     if (mine === null || listed === null || form(mine) !== form(listed)) found.push({ field, ours: mine, theirs: listed })
   }
   return found

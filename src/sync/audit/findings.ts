@@ -1,5 +1,6 @@
 /** Loads the findings of an audit from its table: counts by kind and by field, and the first examples of each kind. */
 import type pg from 'pg'
+import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import type { Drift } from '../../model/report.ts'
@@ -58,7 +59,7 @@ async function loadExamples(client: pg.PoolClient, destinationId: number): Promi
   const examples: AuditExample[] = []
   for (const outcome of shownKinds) {
     // A product that we created and deleted, and that is still listed, is not unmanaged (docs/decisions/lost-deletes.md).
-    const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: string | null }>(
+    const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'foreign' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by

@@ -6,7 +6,7 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { fillCells, type FoundCells } from '../../db/rejects.ts'
-import type { Row } from '../../db/row.ts'
+import type { Row, Value } from '../../db/row.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -14,7 +14,7 @@ import type { EngineDeps } from '../engine.ts'
 const rowsFilled = 10_000
 
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
-  const wanted = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: Buffer }>(
+  const wanted = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
     `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
      order by source, line limit ${rowsFilled}`,
     [runId],

@@ -44,8 +44,8 @@ export class KnownDigests {
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, gone: readonly number[]): void {
     const first = this.#count
-    for (let i = 0; i < featureSets.length; i += 2)
-      this.#featureSets[first + i / 2] = ((featureSets[i] as number) << 8) | (featureSets[i + 1] as number)
+    const sets = new DataView(featureSets.buffer, featureSets.byteOffset, featureSets.length)
+    for (let i = 0; i < sets.byteLength; i += 2) this.#featureSets[first + i / 2] = sets.getUint16(i)
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
@@ -117,7 +117,7 @@ export class KnownDigests {
     const words = this.#words
     const none = new Int32Array(digestWords)
     for (let i = 0; i < this.#count; i++) {
-      const first = words[i * digestWords] as number
+      const first = words[i * digestWords] as number // below the length
       if (first === 0 && this.#is(i, none)) continue
       let slot = first & mask
       while (slots[slot] !== 0) slot = (slot + 1) & mask

@@ -1,11 +1,13 @@
 /** Reads the rows of a snapshot: all of them, or without those known from the last complete snapshot (docs/benchmarks.md). */
 import type pg from 'pg'
+import { z } from 'zod'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import { jsonColumn } from '../../db/jsonColumn.ts'
 import { deleteRejects } from '../../db/rejects.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { fillConflictCells } from './conflictCells.ts'
@@ -14,15 +16,12 @@ import type { EngineDeps } from '../engine.ts'
 import { KnownDigests } from './knownDigests.ts'
 import type { DigestGate } from './recordGate.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
-import type { RunCounts, WarningSummary } from '../../model/report.ts'
+import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
 import { collectOptedOut, unstagedHoldOptedOut } from './optedOut.ts'
 import { stageSources, type Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
-
-/** Row counts. */
-export type RowCounts = Pick<RunCounts, 'read' | 'rejected' | 'duplicates' | 'suppressed' | 'filtered' | 'valid'>
 
 export interface ReadContext {
   readonly deps: EngineDeps
@@ -55,6 +54,17 @@ export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[],
   )
 }
 
+const frequent = z.object({ counts: z.record(z.string(), z.number()), slack: z.number() })
+const storedQuality: z.ZodType<StoredQuality> = z.object({
+  items: z.array(z.tuple([z.string(), z.string(), z.string()])),
+  sets: z.array(z.tuple([z.number().nullable(), z.number()])),
+  currencies: z.array(z.string()),
+  groups: frequent,
+  identifiers: frequent,
+  due: z.boolean(),
+})
+const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
+
 export interface KnownRecords {
   readonly digests: KnownDigests
   /** Warnings that the skipped records would have. */
@@ -65,8 +75,7 @@ export interface KnownRecords {
 export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(client, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
-  // Written by `storeStatistics` with the digests.
-  const quality = stored.quality as StoredQuality
+  const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
   // A repeat of a known record that counts as new causes a full read: correct, but too slow for every day.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
@@ -100,7 +109,7 @@ export async function readRecords(
   const { deps, client, pipeline, run } = context
   if (known) gate.use(known.digests)
   // A full read gets the frequent values of the last one, to count them separately.
-  const before = known?.quality ?? ((await loadQuality(client, run.destinationId)) as StoredQuality | undefined)
+  const before = known?.quality ?? (await lastQuality(client, run.destinationId))
   const statistics = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
     client,
@@ -150,6 +159,11 @@ export async function readRecords(
   }
   const warnings = resolved.sharedRows === 0 ? staged.warnings : [...staged.warnings, optedOutNote(resolved.sharedRows)]
   return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
+}
+
+async function lastQuality(client: pg.PoolClient, destinationId: number): Promise<StoredQuality | undefined> {
+  const stored = await loadQuality(client, destinationId)
+  return stored === undefined ? undefined : decodeQuality(stored, destinationId)
 }
 
 function optedOutNote(rows: number): WarningSummary {

@@ -91,7 +91,7 @@ export class DigestGate implements RecordGate {
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // The gate is called for trailer rows, which are not yielded.
+    // The gate is called for trailer rows, which are not yielded. Indexes below `#count` have a line and a digest.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords

@@ -27,12 +27,12 @@ export class RepeatWatch {
       release(this.#table)
       return
     }
-    // Copied, because the digester is faster on one buffer than on many small ones.
+    // Copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
     const [low, high] = this.#digester.digest
-    // A `high` of 0 marks an empty slot.
+    // A digest has four words. A `high` of 0 marks an empty slot.
     this.#put(this.#table, low as number, high === 0 ? 1 : (high as number))
     // Grows when three quarters of the slots are full; a slot is two numbers.
     if (++this.#count * 8 > this.#table.length * 3) this.#grow()
@@ -56,6 +56,7 @@ export class RepeatWatch {
   #grow(): void {
     const before = this.#table
     this.#table = new Int32Array(before.length * 2)
+    // Slots are pairs: both indexes are below the length.
     for (let at = 0; at < before.length; at += 2)
       if (before[at + 1] !== 0) this.#put(this.#table, before[at] as number, before[at + 1] as number)
     release(before)

@@ -13,13 +13,14 @@ import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
+import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
 import { readsOneOff, updateRun, type RunRow } from '../../db/runs.ts'
-import { discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
+import { decodeRowCounts, decodeSources, discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { isGateable, knownRecords, readRecords, type ReadContext, type RowCounts } from './readRecords.ts'
-import type { WarningSummary } from '../../model/report.ts'
+import { isGateable, knownRecords, readRecords, type ReadContext } from './readRecords.ts'
+import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -152,16 +153,10 @@ const ofTheDay: ReadonlySet<string> = new Set([
 /** Returns the last complete snapshot of the pipeline's own sources; backfills are not compared with. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
-    Row<'snapshot', 'id' | 'definition_hash' | 'suppression_version'> & {
-      sources: SourceFacts[]
-      counts: RowCounts
-      good_valid: number | null
-      warnings: WarningSummary[]
-      columns: string[]
-      held: boolean
-    }
+    Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
+      Row<'run', 'warnings' | 'columns'> & { good_valid: number | null; held: boolean }
   >(
-    `select s.id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
+    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
        (select (g.counts ->> 'valid')::int from snapshot g join run q on q.id = g.run_id
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
           and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
@@ -180,11 +175,11 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     id: Number(row.id),
     definitionHash: row.definition_hash,
     suppressionVersion: Number(row.suppression_version),
-    sources: row.sources,
-    rows: row.counts,
+    sources: decodeSources(row.sources, row.id),
+    rows: decodeRowCounts(row.counts, row.id),
     goodValid: row.good_valid ?? undefined,
-    warnings: row.warnings,
-    columns: row.columns,
+    warnings: decodeWarnings(row.warnings, row.run_id),
+    columns: decodeColumns(row.columns, row.run_id),
     held: row.held,
   }
 }
@@ -239,7 +234,7 @@ async function suppressionOf(
   const { destination } = pipeline
   const type = destinationOf(destination.kind)
   if (!type.heedsSuppression(destination)) return { destinationIds: [], version: 0 }
-  const rows = await deps.db.query<{ id: number; desired_version: string }>(
+  const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version'>>(
     `select id, desired_version from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
     [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )

@@ -174,15 +174,18 @@ async function openWhole(
   last: SourceFacts | undefined,
   gate: DigestGate | undefined,
 ): Promise<OpenedSource> {
-  const { etag: _, lastModified: __, ...previous } = last ?? ({} as Partial<SourceFacts>)
   return openSource(definition, {
     env: deps.env,
     log: deps.log,
     ...(deps.signal ? { signal: deps.signal } : {}),
     ...(gate ? { gate } : {}),
-    // All but the two conditional headers: nothing required is left out.
-    ...(last ? { previous: previous as SourceFacts } : {}),
+    ...(last ? { previous: withoutValidators(last) } : {}),
   })
+}
+
+function withoutValidators(last: SourceFacts): SourceFacts {
+  const { etag: _, lastModified: __, ...facts } = last
+  return facts
 }
 
 export function interrupted(): RunError {

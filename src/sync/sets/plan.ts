@@ -1,17 +1,12 @@
 /** Plans product sets: the changes of a run to the sets that the pipeline created. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
-import { storePlannedSets } from '../../db/plans.ts'
+import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
 import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
+import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
 import { isProblem, plannedContent } from './desired.ts'
-
-/** Product sets as a plan stores them: the rules to keep, and the expected changes. */
-export interface PlannedSets {
-  readonly rules: readonly ProductSetRule[]
-  readonly changes: readonly ProductSetChange[]
-}
 
 /** Stores the product sets with the plan. Undefined if the pipeline has none, and had none before. */
 export async function planProductSets(
@@ -34,8 +29,8 @@ export async function planProductSets(
 
 /** Returns the product sets of a stored plan. */
 export async function plannedSetsOf(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
-  const [row] = await db.query<{ product_sets: PlannedSets | null }>('select product_sets from plan where id = $1', [planId])
-  return row?.product_sets ?? undefined
+  const [row] = await db.query<Row<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
+  return row === undefined ? undefined : (decodePlannedSets(row.product_sets, planId) ?? undefined)
 }
 
 async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRule, set: StoredSet | undefined): Promise<ProductSetChange> {

@@ -1,0 +1,139 @@
+/** JSON columns of the `run` table: their types and decoders. What an earlier version did not store has a default. */
+import { z } from 'zod'
+import type { ErrorCode } from '../model/errorCodes.ts'
+import type { Drift, GuardResult, ProductSetChange, Progress, RunCounts, RunReport, Settled, WarningSummary } from '../model/report.ts'
+import { recordOf } from '../unknownValue.ts'
+import { jsonColumn } from './jsonColumn.ts'
+
+/** Options of a run, stored with it so that any process can execute it. */
+export interface RunOptions {
+  /** Send everything again, not only what changed. */
+  readonly full?: boolean
+  /** Ceiling of deletes that a person approved. */
+  readonly approveDeletes?: number
+  /** One-off source of a backfill instead of the pipeline's own. */
+  readonly source?: string
+  /** `rerun --failed`: only what that run left failed. */
+  readonly failedOnly?: boolean
+  /** An audit: it reads the catalog back, and with `repair` plans what it found. Stored as a `plan`: an older worker leaves it alone. */
+  readonly audit?: 'report' | 'repair'
+  readonly planId?: string
+  /** Requested over HTTP or from the dashboard: the first worker that is free takes it. */
+  readonly anyWorker?: true
+}
+
+/** Decodes stored options. Leaves out what this version does not know, or what has another type. */
+export function readOptions(stored: unknown): RunOptions {
+  const { full, approveDeletes, source, failedOnly, audit, planId, anyWorker } = recordOf(stored)
+  return {
+    ...(typeof full === 'boolean' ? { full } : {}),
+    ...(typeof approveDeletes === 'number' ? { approveDeletes } : {}),
+    ...(typeof source === 'string' ? { source } : {}),
+    ...(typeof failedOnly === 'boolean' ? { failedOnly } : {}),
+    ...(audit === 'report' || audit === 'repair' ? { audit } : {}),
+    ...(typeof planId === 'string' ? { planId } : {}),
+    ...(anyWorker === true ? { anyWorker } : {}),
+  }
+}
+
+const text = z.string()
+const number = z.number()
+/** A count that a version of its time did not know is 0. */
+const count = number.default(0)
+
+/** Counts of a run as stored. Reports show `settled` and `drift` beside the counts. */
+export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
+
+export const runCounts: z.ZodType<StoredCounts> = z.object({
+  read: count,
+  rejected: count,
+  duplicates: count,
+  suppressed: count,
+  filtered: number.exactOptional(),
+  valid: count,
+  unchanged: count,
+  stale: count,
+  creates: count,
+  updates: count,
+  deletes: count,
+  renewals: count,
+  withheld: count,
+  deferred: count,
+  requests: count,
+  confirmed: count,
+  refused: count,
+  ambiguous: count,
+  pending: count,
+  settled: z.object({ confirmed: number, refused: number }).exactOptional(),
+  drift: z
+    .object({ listed: count, same: count, changed: count, gone: count, hidden: count, foreign: count, unsettled: count, waiting: count })
+    .exactOptional(),
+})
+
+export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(
+  z.object({ code: text, message: text, hint: text.default(''), withheld: count, examples: z.array(text).default([]) }),
+)
+
+export const productSetChanges: z.ZodType<readonly ProductSetChange[]> = z.array(
+  z.object({
+    name: text,
+    action: z.enum(['create', 'update', 'replace', 'delete', 'unchanged']),
+    outcome: z.enum(['planned', 'confirmed', 'refused', 'unresolved']),
+    code: text.exactOptional(),
+    message: text.exactOptional(),
+  }),
+)
+
+const warnings: z.ZodType<readonly WarningSummary[]> = z.array(
+  z.object({
+    code: text,
+    field: text.default(''),
+    message: text,
+    count: number,
+    lines: z.array(number).default([]),
+    hint: text.exactOptional(),
+  }),
+)
+
+export interface StageTime {
+  readonly stage: string
+  readonly startedAt: string
+  readonly durationMs: number
+}
+
+const stages: z.ZodType<readonly StageTime[]> = z.array(z.object({ stage: text, startedAt: text, durationMs: number }))
+
+export interface StoredProgress extends Progress {
+  readonly stageStartedAt: string
+  readonly at: string
+}
+
+const progress: z.ZodType<StoredProgress> = z.object({
+  stage: z.enum(['settle', 'read', 'diff', 'plan', 'push', 'audit']),
+  done: number,
+  total: number.exactOptional(),
+  rejected: number.exactOptional(),
+  refused: number.exactOptional(),
+  waiting: text.exactOptional(),
+  stageStartedAt: text,
+  at: text,
+})
+
+/** Codes are stable, so a stored one is of this version, or of a newer one: shown as it is. */
+const errorCode = z.custom<ErrorCode>((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code))
+
+const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({
+  code: errorCode,
+  message: text,
+  where: text.nullable().default(null),
+  hint: text.default(''),
+})
+
+export const decodeCounts = jsonColumn('run', 'counts', runCounts)
+export const decodeGuards = jsonColumn('run', 'guards', guardResults)
+export const decodeWarnings = jsonColumn('run', 'warnings', warnings)
+export const decodeStages = jsonColumn('run', 'stages', stages)
+export const decodeProgress = jsonColumn('run', 'progress', progress.nullable())
+export const decodeColumns = jsonColumn('run', 'columns', z.array(text))
+export const decodeError = jsonColumn('run', 'error', error.nullable())
+export const decodeProductSets = jsonColumn('run', 'product_sets', productSetChanges.nullable())
