@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config, Environment, LogLevel } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { Style } from './style.ts'
+import type { Style } from './terminal/style.ts'
 
 /** Everything outside that a command may use. One per process; tests make their own. */
 export interface Context {

@@ -7,7 +7,7 @@ import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } from '../sync/index.ts'
 import type { Context } from './context.ts'
 import { operator } from './operator.ts'
-import { createProgress } from './progress.ts'
+import { createProgress } from './terminal/progress.ts'
 import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 

@@ -24,7 +24,7 @@ const interrupted = {
 export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {
   const { stdout, stderr, env, signal } = surroundings
   // Loaded here, so that help loads nothing else.
-  const { parseCommandLine } = await import('./program.ts')
+  const { parseCommandLine } = await import('./commandLine/parseCommandLine.ts')
   let json = argv.includes('--json')
   let command: string | undefined
   let config: ReturnType<Context['config']> | undefined
@@ -36,7 +36,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     }
     json = request.globals.json
     command = request.path.join(' ')
-    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./log.ts'), import('../config/config.ts')])
+    const [{ createLogger }, { loadConfig }] = await Promise.all([import('./terminal/log.ts'), import('../config/config.ts')])
     const read = () => (config ??= loadConfig(env, { database: request.globals.database }))
     const context: Context = {
       ...surroundings,
@@ -47,11 +47,14 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
       log: (level) => createLogger(stderr, read(), systemClock.now, level),
       clock: systemClock,
     }
-    if (!request.entry.load) throw new Error(`${request.entry.name} has nothing to run`)
-    const { run } = await request.entry.load()
+    const { loadCommand } = await import('./loadCommand.ts')
+    const run = await loadCommand(request.path)
     return { code: await run(context, request.invocation), finished: true }
   } catch (error) {
-    const [{ errorLines, presentError }, { exitCodeOfError }] = await Promise.all([import('./present.ts'), import('./exitCodes.ts')])
+    const [{ errorLines, presentError }, { exitCodeOfError }] = await Promise.all([
+      import('./terminal/present.ts'),
+      import('./exitCodes.ts'),
+    ])
     const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))

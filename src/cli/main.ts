@@ -3,7 +3,7 @@ import { fstatSync } from 'node:fs'
 import module from 'node:module'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import type { Output } from './context.ts'
-import { styleFor } from './style.ts'
+import { styleFor } from './terminal/style.ts'
 import { writeFully } from '../wholeFile.ts'
 
 // Compiled code is kept between starts: help then costs a third less.
@@ -33,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
 async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promise<number> {
   const failure = stdout.failure()
   if (failure === undefined) return code
-  const { errorLines } = await import('./present.ts')
+  const { errorLines } = await import('./terminal/present.ts')
   stderr.write(
     errorLines({
       code: 'OUTPUT_FAILED',

@@ -1,6 +1,6 @@
 import { openStore, type Store } from '../db/open.ts'
 import type { Context } from './context.ts'
-import { waiting } from './waiting.ts'
+import { waiting } from './terminal/waiting.ts'
 
 /** Opens the database for one command and always closes it, so that no server is left running. */
 export async function withStore<Result>(

@@ -1,11 +1,11 @@
 /** An engine that, at the end of its test, compares what every surface says of every run: page, `show`, JSON, API and metrics. */
 import { expect } from 'vitest'
-import { funnel } from '../../src/cli/render/funnel.ts'
+import { funnel } from '../../src/cli/reports/funnel.ts'
 import { count } from '../../src/format.ts'
 import { flowSteps } from '../../src/dashboard/flow.ts'
 import { entriesOf, entryOutcome } from '../../src/db/entries.ts'
 import type { RunCounts, RunReport } from '../../src/model/report.ts'
-import { styleFor } from '../../src/cli/style.ts'
+import { styleFor } from '../../src/cli/terminal/style.ts'
 import { listRuns, loadRun, type StoredRun } from '../../src/sync/index.ts'
 import { sluiceHere } from '../integration/cli/support.ts'
 import { engineUnderTest as plainEngine, imbalance, type EngineUnderTest } from './engine.ts'

@@ -3,7 +3,7 @@ import { listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
-import { auditSummary } from '../render/audit.ts'
+import { auditSummary } from '../reports/audit.ts'
 
 /** Compares the catalog at the service with the confirmed state; sends nothing. Exits 3 on drift, or if something could not be compared. */
 export const run: CommandRun = async (context, invocation) => {

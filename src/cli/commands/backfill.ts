@@ -3,7 +3,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { argument, option, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
-import { runOutcome } from '../render/outcome.ts'
+import { runOutcome } from '../reports/outcome.ts'
 import { finish } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 

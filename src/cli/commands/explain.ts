@@ -4,8 +4,8 @@ import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
-import { cut, fold, instant, safe } from '../text.ts'
-import { waiting } from '../waiting.ts'
+import { cut, fold, instant, safe } from '../terminal/text.ts'
+import { waiting } from '../terminal/waiting.ts'
 
 /** Shows first whether the record is live and why, then its history. The text of a person's KEY is never shown or logged. */
 export const run: CommandRun = async (context, invocation) => {

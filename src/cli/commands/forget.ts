@@ -19,7 +19,7 @@ import { withEngine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
-import { instant, safe } from '../text.ts'
+import { instant, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Erases a person, or lists, exports and replays erasures. */

@@ -1,6 +1,6 @@
 import { argument, flag, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { runOutcome } from '../render/outcome.ts'
+import { runOutcome } from '../reports/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 

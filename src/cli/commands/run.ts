@@ -1,15 +1,15 @@
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import { parseCount } from '../parseCount.ts'
+import { parseCount } from '../commandLine/parseCount.ts'
 import type { RunReport } from '../../model/report.ts'
 import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
-import { runOutcome } from '../render/outcome.ts'
+import { runOutcome } from '../reports/outcome.ts'
 import { byCredentials } from '../services.ts'
-import { below } from '../text.ts'
+import { below } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */

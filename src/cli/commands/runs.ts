@@ -1,8 +1,8 @@
 import { matchesGlob } from 'node:path'
-import { parseCount } from '../parseCount.ts'
+import { parseCount } from '../commandLine/parseCount.ts'
 import { listRuns, pipelinesWithRuns } from '../../sync/history.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
-import { runsTable } from '../render/funnel.ts'
+import { runsTable } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
 
 /** Shows the history, newest first. Names and globs match runs, because a pipeline without a file keeps its history. */

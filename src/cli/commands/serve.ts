@@ -1,11 +1,11 @@
 import { needService } from '../../config/config.ts'
-import { parseCount } from '../parseCount.ts'
+import { parseCount } from '../commandLine/parseCount.ts'
 import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
-import { untilAborted } from '../wait.ts'
-import { serverAccess, startWebServer } from '../webServer.ts'
+import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
+import { untilAborted } from '../servers/untilAborted.ts'
+import { serverAccess, startWebServer } from '../servers/webServer.ts'
 
 /** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until a signal. Ends within 25 s of it. */
 export const run: CommandRun = async (context, invocation) => {

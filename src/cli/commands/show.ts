@@ -3,11 +3,11 @@ import { listActions, type StoredAction } from '../../db/audit.ts'
 import { loadRun, runNumber, type StoredRun } from '../../sync/history.ts'
 import { runOfPlan } from '../../sync/planChanges.ts'
 import { argument, flag, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
-import { changesOf } from '../planFile.ts'
-import { changeLine, planMarkdown } from '../render/planChanges.ts'
-import { funnel } from '../render/funnel.ts'
+import { changesOf } from '../reports/planFile.ts'
+import { changeLine, planMarkdown } from '../reports/planChanges.ts'
+import { funnel } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
-import { instant, plural, safe } from '../text.ts'
+import { instant, plural, safe } from '../terminal/text.ts'
 
 /** Shows a run as a funnel; with `--changes`, every key that its plan changes. */
 export const run: CommandRun = async (context, invocation) =>

@@ -1,8 +1,8 @@
 import { startWorker } from '../../jobs/index.ts'
 import { writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
-import { concurrencyOf, jobDeps, withNamedCredentials } from '../jobs.ts'
-import { untilAborted } from '../wait.ts'
+import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
+import { untilAborted } from '../servers/untilAborted.ts'
 
 /** Runs a worker: carries out queued runs and helps other runs to push, on any number of machines. */
 export const run: CommandRun = async (context, invocation) =>

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { catalogue } from '../../../src/cli/catalogue.ts'
+import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
 import { emptyFolder, launcher, sluice, sluiceHere } from './support.ts'
 import { feed, json, shopYaml, workspace } from './workspace.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { parseCommandLine } from '../../../src/cli/program.ts'
+import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 
 const page = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { serviceCommands } from '../../../src/cli/catalogue/service.ts'
+import { serviceCommands } from '../../../src/cli/commandLine/catalogue/service.ts'
 import { ended, printed, sluice, start, emptyFolder } from './support.ts'
 import { json, shopYaml, workspace } from './workspace.ts'
 

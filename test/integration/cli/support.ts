@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
 import { execute } from '../../../src/cli/execute.ts'
-import { styleFor } from '../../../src/cli/style.ts'
+import { styleFor } from '../../../src/cli/terminal/style.ts'
 
 /** The launcher, started by whatever Node stands first on the path: an older one has to do. */
 export const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))

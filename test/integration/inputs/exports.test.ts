@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Context, Output } from '../../../src/cli/context.ts'
-import { parseCommandLine } from '../../../src/cli/program.ts'
-import { styleFor } from '../../../src/cli/style.ts'
+import { loadCommand } from '../../../src/cli/loadCommand.ts'
+import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
+import { styleFor } from '../../../src/cli/terminal/style.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { silentLogger } from '../../../src/log.ts'
-import { completeDraft, inspectWithAnswers } from '../../../src/cli/init/prompts.ts'
-import { initOptionsOf } from '../../../src/cli/init/options.ts'
+import { completeDraft, inspectWithAnswers } from '../../../src/cli/commands/init/prompts.ts'
+import { initOptionsOf } from '../../../src/cli/commands/init/options.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
@@ -140,9 +141,9 @@ function applyHint(file: string, hint: string): void {
 /** A command of the command line, in this process; returns what it printed. */
 async function command(folder: string, argv: readonly string[]): Promise<string> {
   const request = parseCommandLine([...argv, '--pipelines', folder], '1.0.0')
-  if (request.kind !== 'run' || request.entry.load === undefined) throw new Error(`${argv[0]} runs`)
+  if (request.kind !== 'run') throw new Error(`${argv[0]} runs`)
   const { context, printed } = contextOf(engine.env, request.globals.pipelines, argv[0], request.globals.json)
-  const { run } = await request.entry.load()
+  const run = await loadCommand(request.path)
   await run(context, request.invocation)
   return printed()
 }

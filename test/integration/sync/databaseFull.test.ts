@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { examineDisk } from '../../../src/cli/doctor/database.ts'
+import { examineDisk } from '../../../src/cli/commands/doctor/database.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 

@@ -10,7 +10,7 @@ const kinds = destinationTypes().map(({ kind }) => kind)
 
 /** Files that may name the types, with the reason. The sandbox is the service itself, and imports nothing of the engine. */
 const exceptions: Readonly<Record<string, string>> = {
-  'cli/sandboxDefaults.ts': 'the ids that every sandbox starts with',
+  'cli/commands/sandbox/sandboxDefaults.ts': 'the ids that every sandbox starts with',
 }
 
 const sqlBranch = new RegExp(`kind\\s*(?:=|<>|!=|in)\\s*\\(?'(?:${kinds.join('|')})'`)

@@ -1,8 +1,8 @@
-/** Imports follow the table of modules in docs/architecture.md. Circles of files are the linter's (import/no-cycle). */
+/** Imports follow the table of modules in docs/architecture.md, and no file imports itself by way of others. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { expect, test } from 'vitest'
-import { illegalImports, importsOf, moduleOf, parseMap, permissionsOf } from './moduleMap.ts'
+import { circlesOf, illegalImports, importsOf, moduleOf, parseMap, permissionsOf } from './moduleMap.ts'
 
 const src = join(import.meta.dirname, '../../../src')
 const map = parseMap(readFileSync(join(src, '../docs/architecture.md'), 'utf8'))
@@ -32,6 +32,28 @@ test('the table has a row for every folder, and no row for a folder that is not 
   expect([...folders].filter((folder) => !map.has(folder ?? '') && folder !== 'service')).toEqual([])
   const modules = new Set([...files.keys()].map((file) => moduleOf(map, file)))
   expect([...map.keys()].filter((folder) => !modules.has(folder))).toEqual([])
+})
+
+test('no file imports itself by way of others, be it a type or on demand', () => {
+  expect(circlesOf(imports)).toEqual([])
+})
+
+test.for([
+  ["import { b } from './b.ts'", "import { a } from './a.ts'"],
+  ["import type { B } from './b.ts'", "import { a } from './a.ts'"],
+  ["const load = () => import('./b.ts')", "export { a } from './a.ts'"],
+])('a circle is found: %s', ([a = '', b = '']) => {
+  expect(
+    circlesOf(
+      importsOf(
+        new Map([
+          ['a.ts', a],
+          ['b.ts', b],
+          ['c.ts', "import { a } from './a.ts'"],
+        ]),
+      ),
+    ),
+  ).toEqual(['a.ts -> b.ts -> a.ts'])
 })
 
 /** A file of a module that does not exist, for imports that break its row. */

@@ -23,7 +23,7 @@ export function parseMap(page: string): ModuleMap {
 /** Returns the imports of the files, by their path under `src/`. */
 export function importsOf(files: ReadonlyMap<string, string>): readonly Import[] {
   return [...files].flatMap(([file, text]) =>
-    [...text.matchAll(/(?:(import type)[^;']*)?(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, type, target = '']) => ({
+    [...text.matchAll(/(?:(import type)[^;']*)?(?:from|import\(|import)\s*'(\.[^']+\.ts)'/g)].map(([, type, target = '']) => ({
       file,
       isType: type !== undefined,
       to: join(dirname(file), target),
@@ -58,4 +58,20 @@ export function illegalImports(map: ModuleMap, files: ReadonlyMap<string, string
   return importsOf(files)
     .filter((each) => permissionsOf(map, each)?.length === 0)
     .map(({ file, to }) => `${file} -> ${to}`)
+}
+
+/** Returns the circles of imports, as `file -> file -> file`; of two that share a file perhaps only one. */
+export function circlesOf(imports: readonly Import[]): readonly string[] {
+  const targets = Map.groupBy(imports, ({ file }) => file)
+  const done = new Set<string>()
+  const found: string[] = []
+  const follow = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start >= 0) return void found.push([...path.slice(start), file].join(' -> '))
+    if (done.has(file)) return
+    for (const { to } of targets.get(file) ?? []) follow(to, [...path, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) follow(file, [])
+  return found
 }

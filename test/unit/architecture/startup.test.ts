@@ -52,6 +52,6 @@ test('the imports of a command are followed to its libraries', () => {
 })
 
 test('sluice --help loads no library but those of the command line', () => {
-  const packages = ['cli/main.ts', 'cli/execute.ts', 'cli/program.ts'].flatMap((entry) => [...loadedBy(entry).keys()])
+  const packages = ['cli/main.ts', 'cli/execute.ts', 'cli/commandLine/parseCommandLine.ts'].flatMap((entry) => [...loadedBy(entry).keys()])
   expect(new Set(packages.filter((name) => !name.endsWith('.ts')))).toEqual(new Set(['commander', 'fastest-levenshtein']))
 })

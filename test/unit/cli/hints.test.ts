@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { errorGroups } from '../../../src/model/errorCodes.ts'
-import { parseCommandLine } from '../../../src/cli/program.ts'
+import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -23,7 +23,9 @@ function commandsIn(text: string): string[] {
   )
 }
 
-const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/^src\/cli\/(catalogue(?:\/\w+)?|help)\.ts$/.test(file))
+const sources = globSync('src/**/*.ts', { cwd: root }).filter(
+  (file) => !/^src\/cli\/commandLine\/(catalogue(?:\/\w+)?|help)\.ts$/.test(file),
+)
 const found = new Map<string, string>()
 for (const file of sources) for (const command of commandsIn(readFileSync(join(root, file), 'utf8'))) found.set(command, file)
 for (const { codes } of errorGroups)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noteLines } from '../../../src/cli/render/notes.ts'
+import { noteLines } from '../../../src/cli/reports/notes.ts'
 
 const unknown = (field: string, more = '') => ({
   code: 'COLUMN_UNKNOWN',

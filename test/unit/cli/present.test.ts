@@ -1,7 +1,7 @@
 /** Manners 5 and 20: what an error says to people, and that it ends with something to type. */
 import { expect, test } from 'vitest'
 import { RunError } from '../../../src/errors.ts'
-import { errorLines, presentError } from '../../../src/cli/present.ts'
+import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
 
 const lines = (hint: string, command?: string) =>
   errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', hint })), command)

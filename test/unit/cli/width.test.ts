@@ -1,8 +1,8 @@
 /** Manner 14: what a terminal shows is counted in its columns, and nothing is cut through a letter. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cut, fold } from '../../../src/cli/text.ts'
-import { fitting, padded, width } from '../../../src/cli/width.ts'
+import { cut, fold } from '../../../src/cli/terminal/text.ts'
+import { fitting, padded, width } from '../../../src/cli/terminal/width.ts'
 
 test.for([
   ['shop', 4, 'plain'],

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { conditionEvents } from '../../../src/alerts/conditions.ts'
 import { variables } from '../../../src/config/variables.ts'
-import { parseCommandLine } from '../../../src/cli/program.ts'
+import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(root, 'deploy', file), 'utf8')

@@ -1,0 +1,29 @@
+/** Commands for the database. */
+import type { CommandEntry } from './entry.ts'
+
+export const dbCommands: readonly CommandEntry[] = [
+  {
+    name: 'db',
+    summary: 'migrations; the embedded server',
+    examples: ['sluice db status', 'psql "$(sluice db url)"'],
+    commands: [
+      {
+        name: 'migrate',
+        summary: 'bring the schema up to date',
+        examples: ['sluice db migrate', 'sluice db migrate --sql > sluice.sql'],
+        options: [{ flags: '--sql', meaning: 'print what a DBA runs, grants included, and change nothing' }],
+      },
+      {
+        name: 'status',
+        summary: 'server, version, migrations',
+        examples: ['sluice db status'],
+      },
+      {
+        name: 'url',
+        summary: 'address for psql; starts the embedded server and keeps it running',
+        examples: ['sluice db url'],
+      },
+      { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'] },
+    ],
+  },
+]

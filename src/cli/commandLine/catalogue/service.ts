@@ -1,0 +1,59 @@
+/** Commands to sign in to the service and to call it. */
+import type { CommandEntry } from './entry.ts'
+
+export const serviceCommands: readonly CommandEntry[] = [
+  {
+    name: 'auth',
+    summary: 'sign in, who am I, sign out, app-only token',
+    examples: ['sluice auth login', 'sluice auth status'],
+    commands: [
+      {
+        name: 'login',
+        summary: 'three-legged sign-in, by PIN or local callback',
+        examples: ['sluice auth login', 'sluice auth login --callback --out .env'],
+        options: [
+          { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
+          { flags: '--pin <PIN>', meaning: 'finish a sign-in that was started without a terminal' },
+          { flags: '--out <FILE>', meaning: 'where the tokens go, mode 0600; default .env' },
+        ],
+      },
+      {
+        name: 'status',
+        summary: 'signed-in user, its accounts, what is missing',
+        examples: ['sluice auth status'],
+      },
+      {
+        name: 'logout',
+        summary: 'invalidate the access token',
+        examples: ['sluice auth logout'],
+      },
+      {
+        name: 'bearer',
+        summary: 'get the app-only token',
+        examples: ['sluice auth bearer --out bearer.token', 'curl -H "Authorization: Bearer $(sluice auth bearer)" https://…'],
+        notes: ['The token is never printed to a terminal: pipe it, or name a file.'],
+        options: [
+          { flags: '--out <FILE>', meaning: 'write it to FILE, mode 0600' },
+          { flags: '--invalidate', meaning: 'invalidate it instead' },
+        ],
+      },
+    ],
+  },
+  {
+    name: 'api',
+    args: '<METHOD> <PATH>',
+    summary: 'any signed call to the service',
+    examples: [
+      'sluice api GET /12/accounts',
+      'sluice api GET /2/users/me -F user.fields=created_at --include',
+      'sluice api PUT /12/product_catalogs/4001/products --data @products.json',
+    ],
+    options: [
+      { flags: '-F, --field <key=value>', meaning: 'a parameter; repeat it for more', many: true },
+      { flags: '--data <JSON|@FILE|->', meaning: 'JSON body: text, a file, or stdin' },
+      { flags: '--paginate', meaning: 'follow every page and print all of them as one' },
+      { flags: '--include', meaning: 'print status and headers too' },
+      { flags: '--bearer', meaning: 'sign with the app-only token' },
+    ],
+  },
+]

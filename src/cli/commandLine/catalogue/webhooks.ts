@@ -1,0 +1,55 @@
+/** Commands for webhook registrations, and a receiver. */
+import type { CommandEntry } from './entry.ts'
+
+export const webhooksCommands: readonly CommandEntry[] = [
+  {
+    name: 'webhooks',
+    summary: 'registrations and a receiver',
+    examples: ['sluice webhooks list', 'sluice webhooks listen --port 8081'],
+    commands: [
+      {
+        name: 'add',
+        args: '<URL>',
+        summary: 'register an address',
+        examples: ['sluice webhooks add https://hooks.example.com/sluice'],
+      },
+      {
+        name: 'list',
+        summary: 'list registrations and their state',
+        examples: ['sluice webhooks list'],
+      },
+      {
+        name: 'check',
+        args: '<ID>',
+        summary: 'request a new challenge (enables it again)',
+        examples: ['sluice webhooks check 1234'],
+      },
+      {
+        name: 'remove',
+        args: '<ID>',
+        summary: 'delete a registration',
+        examples: ['sluice webhooks remove 1234'],
+      },
+      {
+        name: 'replay',
+        args: '<ID>',
+        summary: 'deliver a span of events again',
+        examples: ['sluice webhooks replay 1234 --from 202611200000 --to 202611210000'],
+        options: [
+          { flags: '--from <TIME>', meaning: 'UTC, yyyymmddhhmm or ISO' },
+          { flags: '--to <TIME>', meaning: 'UTC, yyyymmddhhmm or ISO' },
+        ],
+      },
+      {
+        name: 'listen',
+        summary: 'run a receiver only',
+        examples: ['sluice webhooks listen --port 8081'],
+        options: [
+          { flags: '--port <N>', meaning: 'default 8081' },
+          { flags: '--host <ADDRESS>', meaning: 'default 127.0.0.1' },
+          { flags: '--path <PATH>', meaning: 'default /webhooks' },
+        ],
+      },
+    ],
+  },
+]

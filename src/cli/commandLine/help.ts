@@ -1,0 +1,130 @@
+import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
+import { variables } from '../../config/variables.ts'
+
+const width = 80
+
+/** Options that every command takes. */
+export const globalOptions: readonly OptionEntry[] = [
+  { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
+  { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },
+  { flags: '--json', meaning: 'one JSON document on stdout' },
+  { flags: '-h, --help', meaning: 'this text' },
+]
+
+export const topics = ['environment', 'exit-codes', 'formatting'] as const
+export type Topic = (typeof topics)[number]
+
+/** `sluice --help`: at most 40 lines of 80 columns. */
+export function mainHelp(catalogue: readonly CommandEntry[]): string {
+  const names = catalogue.filter((entry) => !entry.hidden)
+  return [
+    'sluice syncs product catalogs and audiences from your own data.',
+    '',
+    'Example',
+    '  sluice sandbox                 # the service, on this machine',
+    '  sluice init shop --source feed.xml --sandbox',
+    '  sluice check && sluice plan shop && sluice run shop',
+    '',
+    'Usage: sluice <command> [options]',
+    '',
+    ...pairs(names.map((entry) => [entry.name, entry.summary])),
+    '',
+    // The help of each command explains them.
+    `Everywhere: ${globalOptions.map(({ flags }) => flags).join(', ')}, -V`,
+    '',
+    `More: sluice help <command>, sluice help ${topics.join(' | ')}`,
+    '',
+  ].join('\n')
+}
+
+/** `sluice help plan`: example first, then usage, options, notes. */
+export function commandHelp(path: readonly string[], entry: CommandEntry): string {
+  const name = ['sluice', ...path].join(' ')
+  const lines = [
+    `${name}: ${entry.summary}`,
+    '',
+    entry.examples.length === 1 ? 'Example' : 'Examples',
+    ...entry.examples.map((example) => `  ${example}`),
+    '',
+  ]
+  if (entry.commands) {
+    lines.push(
+      `Usage: ${name} <command> [options]`,
+      '',
+      ...pairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])),
+    )
+  } else {
+    lines.push(`Usage: ${name}${entry.args === undefined ? '' : ` ${entry.args}`} [options]`)
+  }
+  const options = [...(entry.options ?? []), ...globalOptions]
+  lines.push('', 'Options', ...pairs(options.map((option) => [option.flags, option.meaning])))
+  if (entry.notes) lines.push('', ...entry.notes.flatMap((note) => wrap(note, width)))
+  return `${lines.join('\n')}\n`
+}
+
+export function topicHelp(topic: Topic): string {
+  return `${topicTexts[topic]().join('\n')}\n`
+}
+
+const topicTexts: Readonly<Record<Topic, () => string[]>> = {
+  environment: () => [
+    'Example: a .env file for the sandbox, in the folder where you run sluice',
+    '  SLUICE_BASE_URL=http://127.0.0.1:4010',
+    '  SLUICE_CONSUMER_KEY=sandbox-consumer-key',
+    '',
+    'Variables (the process wins over .env; an empty one counts as unset)',
+    ...pairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),
+    '',
+    '* secret: can also be read from a file, NAME_FILE=/run/secrets/name.',
+    'NO_COLOR and TERM=dumb switch colours off.',
+  ],
+  'exit-codes': () => [
+    'Example: react to withheld deletes in a script',
+    '  sluice run shop --json > run.json; [ $? -eq 4 ] && jq .guards run.json',
+    '',
+    '  0    done',
+    '  1    failed',
+    '  2    usage or configuration: nothing was read or sent',
+    '  3    done, but records were refused by the service or left unresolved;',
+    '       audit: products differ from what was confirmed',
+    '  4    deletes, or the run, withheld by a guard (plan too)',
+    '  5    the pipeline is locked by another run',
+    '  130  interrupted by SIGINT; the state is safe',
+    '  143  interrupted by SIGTERM; the state is safe',
+    '',
+    'Several pipelines: the worst, in the order 1, 5, 4, 3, 0.',
+  ],
+  formatting: () => [
+    'Example: the ids of runs that did not succeed',
+    '  sluice runs --json | jq -r \'.[] | select(.status!="succeeded").runId\'',
+    '',
+    'Results go to stdout, progress and logs to stderr: 2>/dev/null hides those.',
+    '--json prints one document on stdout, errors included:',
+    '  {"error":{"code":"…","message":"…","where":"…","hint":"…"}}',
+    'New keys may be added: ignore unknown ones. Times are ISO 8601, UTC.',
+    'A terminal gets a progress bar; anything else plain lines, at most one in 10 s.',
+  ],
+}
+
+/** Formats two columns; a meaning that does not fit continues on the next line. */
+function pairs(rows: readonly (readonly [string, string])[]): string[] {
+  const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
+  return rows.flatMap(([name, meaning]) => {
+    const room = width - left - 4
+    const [first = '', ...rest] = wrap(meaning, room)
+    const head = name.length > left ? [`  ${name}`, `  ${' '.repeat(left)}  ${first}`] : [`  ${name.padEnd(left)}  ${first}`]
+    return [...head, ...rest.map((line) => `  ${' '.repeat(left)}  ${line}`)]
+  })
+}
+
+function wrap(text: string, room: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + word.length + 1 > room) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}

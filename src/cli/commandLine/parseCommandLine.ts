@@ -1,0 +1,202 @@
+import { Argument, Command, CommanderError, Option } from 'commander'
+import { UsageError } from '../../errors.ts'
+import { catalogue } from './catalogue.ts'
+import type { CommandEntry } from './catalogue/entry.ts'
+import type { Invocation } from '../context.ts'
+import { commandHelp, globalOptions, mainHelp, topicHelp, topics } from './help.ts'
+import { suggestName } from '../../suggestName.ts'
+
+/** Result of parsing the command line: a text to print, or a command to run. */
+export type Request =
+  | { readonly kind: 'print'; readonly text: string }
+  | {
+      readonly kind: 'run'
+      readonly path: readonly string[]
+      readonly invocation: Invocation
+      readonly globals: Globals
+    }
+
+export interface Globals {
+  readonly json: boolean
+  readonly pipelines: string
+  readonly database: string | undefined
+}
+
+/**
+ * Reads the command line. Pure: touches no file, no environment, starts nothing.
+ *
+ * @throws {UsageError} `UNKNOWN_COMMAND`, `UNKNOWN_OPTION`, `MISSING_ARGUMENT`, `INVALID_VALUE`, each with one command to type
+ */
+export function parseCommandLine(argv: readonly string[], version: string): Request {
+  const help = helpAsked(argv)
+  if (help !== undefined) return { kind: 'print', text: help }
+  let found: Request | undefined
+  const program = base(new Command('sluice')).version(version, '-V, --version')
+  for (const entry of catalogue) program.addCommand(build(entry, [entry.name], program, (request) => (found = request)))
+  program.action(() => undefined)
+  program.allowExcessArguments(true)
+  try {
+    const unknown = unknownCommand(argv, catalogue, [])
+    if (unknown) throw unknown
+    program.parse(argv, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.version') return { kind: 'print', text: `${version}\n` }
+    throw usageError(error, argv)
+  }
+  return found ?? { kind: 'print', text: mainHelp(catalogue) }
+}
+
+/** Returns the help text for `sluice`, `--help`, `help`, `help COMMAND` and `help TOPIC`; undefined without a request for help. */
+function helpAsked(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf('--')
+  const words = end === -1 ? argv : argv.slice(0, end)
+  if (words.length === 0) return mainHelp(catalogue)
+  const asked = words.includes('--help') || words.includes('-h')
+  const [first, ...rest] = commandWords(words)
+  if (!asked && first !== 'help') return undefined
+  const path = first === 'help' ? rest : first === undefined ? [] : [first, ...rest]
+  const topic = topics.find((name) => name === path[0])
+  if (topic && first === 'help') return topicHelp(topic)
+  const unknown = unknownCommand(path, catalogue, first === 'help' ? topics : [])
+  // A group name without a command shows the help of the group.
+  if (unknown && unknown.code !== 'MISSING_ARGUMENT') throw unknown
+  let entries = catalogue
+  const names: string[] = []
+  let entry: CommandEntry | undefined
+  for (const word of path) {
+    const next = entries.find((candidate) => candidate.name === word)
+    if (!next) break
+    entry = next
+    names.push(word)
+    entries = next.commands ?? []
+  }
+  return entry ? commandHelp(names, entry) : mainHelp(catalogue)
+}
+
+/** Returns the words that may be command names: no flags, no values of global flags. */
+function commandWords(argv: readonly string[]): string[] {
+  const words: string[] = []
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i] as string
+    if (word === '--pipelines' || word === '--database') i++
+    else if (!word.startsWith('-')) words.push(word)
+  }
+  return words
+}
+
+function unknownCommand(
+  argv: readonly string[],
+  entries: readonly CommandEntry[],
+  others: readonly string[],
+  path: readonly string[] = [],
+): UsageError | undefined {
+  const [word, ...rest] = commandWords(argv)
+  if (word === undefined) {
+    if (path.length === 0) return undefined
+    return new UsageError(
+      'MISSING_ARGUMENT',
+      `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`,
+      { hint: `sluice help ${path.join(' ')}` },
+    )
+  }
+  const entry = entries.find((candidate) => candidate.name === word)
+  if (!entry) {
+    const meant = suggestName(word, [...entries.filter((candidate) => !candidate.hidden).map((candidate) => candidate.name), ...others])
+    const hint = ['sluice', ...path, ...(meant === undefined ? ['--help'] : others.includes(meant) ? ['help', meant] : [meant])].join(' ')
+    return new UsageError(
+      'UNKNOWN_COMMAND',
+      `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
+      { hint },
+    )
+  }
+  return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
+    ? unknownCommand(rest, entry.commands, [], [...path, word])
+    : undefined
+}
+
+function build(entry: CommandEntry, path: readonly string[], program: Command, found: (request: Request) => void): Command {
+  const command = base(new Command(entry.name))
+  if (entry.args !== undefined && entry.choices) command.addArgument(new Argument(entry.args).choices(entry.choices))
+  else if (entry.args !== undefined) command.arguments(entry.args)
+  for (const { flags, meaning, many } of entry.options ?? []) {
+    const option = new Option(flags, meaning)
+    if (many) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
+    command.addOption(option)
+  }
+  for (const sub of entry.commands ?? []) command.addCommand(build(sub, [...path, sub.name], program, found))
+  if (!entry.commands) {
+    command.action(() => {
+      const globals = program.opts<{ json?: boolean; pipelines?: string; database?: string }>()
+      found({
+        kind: 'run',
+        path,
+        invocation: { args: command.processedArgs as Invocation['args'], options: command.opts() },
+        globals: { json: globals.json ?? false, pipelines: globals.pipelines ?? 'pipelines', database: globals.database },
+      })
+    })
+  }
+  return command
+}
+
+function base(command: Command): Command {
+  command.exitOverride().helpOption(false).helpCommand(false).showSuggestionAfterError(false)
+  command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
+  if (command.name() === 'sluice')
+    for (const { flags, meaning } of globalOptions) if (!flags.includes('--help')) command.option(flags, meaning)
+  return command
+}
+
+/** Converts commander's error; the hint is the command with the most likely correction. */
+function usageError(error: CommanderError, argv: readonly string[]): UsageError {
+  const path = pathOf(argv)
+  const name = ['sluice', ...path].join(' ')
+  const reason = `${error.message.replace(/^error: /, '').replace(/\.$/, '')}. Nothing was done.`
+  const help = `sluice help${path.length > 0 ? ` ${path.join(' ')}` : ''}`
+  switch (error.code) {
+    case 'commander.unknownOption': {
+      const given = /'(-[^']*)'/.exec(error.message)?.[1] ?? ''
+      const meant = suggestName(given.split('=')[0] ?? '', optionNames(path))
+      return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
+        where: given,
+        hint: meant === undefined ? help : corrected(argv, given, meant),
+      })
+    }
+    case 'commander.missingArgument':
+    case 'commander.optionMissingArgument':
+      return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { hint: help })
+    case 'commander.excessArguments':
+      return new UsageError('TOO_MANY_ARGUMENTS', `${name}: ${reason}`, { hint: help })
+    default:
+      return new UsageError('INVALID_VALUE', `${name}: ${reason}`, { hint: help })
+  }
+}
+
+function corrected(argv: readonly string[], given: string, meant: string): string {
+  // Only the flag is repeated: other arguments may contain personal data, and errors are logged.
+  const path = pathOf(argv)
+  return `sluice ${[...path, meant].join(' ')}   (instead of ${given.split('=')[0]})`
+}
+
+function pathOf(argv: readonly string[]): string[] {
+  const path: string[] = []
+  let entries: readonly CommandEntry[] = catalogue
+  for (const word of commandWords(argv)) {
+    const entry = entries.find((candidate) => candidate.name === word)
+    if (!entry) break
+    path.push(word)
+    entries = entry.commands ?? []
+  }
+  return path
+}
+
+function optionNames(path: readonly string[]): string[] {
+  let entries: readonly CommandEntry[] = catalogue
+  const names = globalOptions.flatMap((option) => option.flags.match(/--[a-z-]+/g) ?? [])
+  for (const word of path) {
+    const entry = entries.find((candidate) => candidate.name === word)
+    names.push(...(entry?.options ?? []).flatMap((option) => option.flags.match(/--[a-z-]+/g) ?? []))
+    entries = entry?.commands ?? []
+  }
+  return names
+}

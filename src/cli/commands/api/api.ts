@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import { parse, stringify } from 'lossless-json'
+import { needService } from '../../../config/config.ts'
+import { UsageError } from '../../../errors.ts'
+import type { Answer } from '../../../service/client/exchange.ts'
+import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
+import { createCaller, refusal, type Call, type Caller } from './caller.ts'
+import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
+import { suggestName } from '../../../suggestName.ts'
+import { routeOf } from './route.ts'
+import { recordOf } from '../../../unknownValue.ts'
+
+const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
+
+/** Sends any signed call. Prints the body of the answer unchanged, so that numbers keep all digits. */
+export const run: CommandRun = async (context, invocation) => {
+  const call = readCall(invocation)
+  const caller = createCaller(needService(context.config()), context)
+  try {
+    const answer = await caller.answer(call)
+    if (answer.status >= 400) {
+      // The service's error goes to stdout like any answer; the explanation with the hint goes to stderr (with --json: replaces it).
+      if (!context.json) print(context, answer, flag(invocation, 'include'))
+      throw await refusal(answer, call)
+    }
+    if (flag(invocation, 'paginate')) await printPages(context, caller, call, answer)
+    else print(context, answer, flag(invocation, 'include'))
+    return 0
+  } finally {
+    await caller.close()
+  }
+}
+
+function readCall(invocation: Invocation): Call {
+  const given = argument(invocation, 0).toUpperCase()
+  const method = methods.find((name) => name === given)
+  if (!method) {
+    throw new UsageError('INVALID_VALUE', `"${given.slice(0, 20)}" is not a method: use ${methods.join(', ')}. Nothing was sent.`, {
+      where: 'METHOD',
+      hint: `sluice api ${suggestName(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
+    })
+  }
+  const target = argument(invocation, 1)
+  if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
+    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, beginning with one slash. Nothing was sent.', {
+      where: 'PATH',
+      hint: 'sluice api GET /12/accounts',
+    })
+  }
+  const [path = '', search = ''] = target.split(/\?(.*)/s, 2)
+  const { endpoint, host, auth } = routeOf(method, path)
+  const fields = readFields(invocation)
+  const query = Object.fromEntries(new URLSearchParams(search))
+  const data = readData(option(invocation, 'data'))
+  const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonOf(fields, endpoint) : undefined)
+  const inQuery = method === 'GET' || method === 'DELETE' || data !== undefined
+  return {
+    method,
+    host,
+    path,
+    auth: flag(invocation, 'bearer') ? 'bearer' : signedAs(auth),
+    query: inQuery ? { ...query, ...fields } : query,
+    ...(json === undefined ? {} : { json }),
+    ...(inQuery || json !== undefined ? {} : { form: fields }),
+  }
+}
+
+/** Signs calls that need a request token as the user; only `auth login` has such a token. */
+function signedAs(auth: Auth): Auth {
+  return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth
+}
+
+function readFields(invocation: Invocation): Readonly<Record<string, string>> {
+  const fields: Record<string, string> = Object.create(null)
+  for (const field of many(invocation, 'field')) {
+    const at = field.indexOf('=')
+    if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', hint: 'sluice help api' })
+    fields[field.slice(0, at)] = field.slice(at + 1)
+  }
+  return { ...fields }
+}
+
+function readData(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined
+  const text = given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
+  try {
+    parse(text)
+  } catch (error) {
+    throw new UsageError(
+      'INVALID_JSON',
+      `--data is not JSON: ${error instanceof Error ? error.message.slice(0, 80) : ''}. Nothing was sent.`,
+      { where: '--data', hint: 'sluice api … --data \'{"key":"value"}\', or --data @FILE' },
+    )
+  }
+  return text
+}
+
+/** Builds a JSON body from fields: numbers, booleans and lists by the contract, text otherwise. */
+function jsonOf(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
+  const members = Object.entries(fields).map(([name, value]) => {
+    const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
+    const bare =
+      type === 'integer' || type === 'long'
+        ? /^-?\d+$/.test(value)
+        : type === 'boolean'
+          ? /^(true|false)$/.test(value)
+          : type === 'object' || type === 'array'
+    const list = type === 'csv' || type === 'csv-enum' ? JSON.stringify(value.split(',')) : undefined
+    return `${JSON.stringify(name)}:${bare ? value : (list ?? JSON.stringify(value))}`
+  })
+  return `{${members.join(',')}}`
+}
+
+function print(context: Context, answer: Answer, include: boolean): void {
+  const body = answer.body.toString('utf8')
+  if (context.json) {
+    const value = isJson(body) ? body : JSON.stringify(body)
+    context.stdout.write(
+      include ? `{"status":${answer.status},"headers":${JSON.stringify(answer.headers)},"body":${value}}\n` : `${value}\n`,
+    )
+    return
+  }
+  if (include)
+    context.stdout.write(
+      `${answer.status}\n${Object.entries(answer.headers)
+        .map(([name, value]) => `${name}: ${value}\n`)
+        .join('')}\n`,
+    )
+  context.stdout.write(`${context.stdout.isTTY && isJson(body) ? (stringify(parse(body), undefined, 2) ?? '') : body}\n`)
+}
+
+/** Follows `next_cursor`, or `meta.next_token` of v2, and prints one document whose `data` holds every item. */
+async function printPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<void> {
+  const whole = recordOf(parse(first.body.toString('utf8')))
+  const items: unknown[] = Array.isArray(whole['data']) ? [...whole['data']] : []
+  const seen = new Set<string>()
+  let page = whole
+  for (;;) {
+    const cursor = nextPage(page)
+    // A repeated cursor would loop for ever.
+    if (!cursor || seen.has(cursor.value)) break
+    seen.add(cursor.value)
+    const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })
+    if (answer.status >= 400) throw await refusal(answer, call)
+    page = recordOf(parse(answer.body.toString('utf8')))
+    if (Array.isArray(page['data'])) items.push(...page['data'])
+  }
+  const { next_cursor: _cursor, ...rest } = whole
+  context.stdout.write(`${stringify({ ...rest, data: items }, undefined, context.stdout.isTTY ? 2 : undefined) ?? ''}\n`)
+}
+
+function nextPage(page: Record<string, unknown>): { readonly name: string; readonly value: string } | undefined {
+  if (typeof page['next_cursor'] === 'string' && page['next_cursor'] !== '') return { name: 'cursor', value: page['next_cursor'] }
+  const meta = page['meta']
+  if (typeof meta === 'object' && meta !== null && 'next_token' in meta && typeof meta.next_token === 'string')
+    return { name: 'pagination_token', value: meta.next_token }
+  return undefined
+}
+
+function isJson(text: string): boolean {
+  try {
+    parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

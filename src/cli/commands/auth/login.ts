@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { needService } from '../../../config/config.ts'
+import { RunError, UsageError } from '../../../errors.ts'
+import { createCaller, refusal, type Call, type Caller } from '../api/caller.ts'
+import { flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { canAsk, openPrompt } from '../../terminal/prompt.ts'
+import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
+
+/**
+ * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. By PIN, or with
+ * `--callback` by an address on this machine whose state is checked. Without a terminal, the first call stores the request
+ * token in a private file, and a second call with `--pin` completes the sign-in.
+ */
+export const run: CommandRun = async (context, invocation) => {
+  const config = context.config()
+  const service = needService(config, { user: false })
+  const caller = createCaller(service, context)
+  const pending = join(config.dataDir, 'login.json')
+  try {
+    const pin = option(invocation, 'pin')
+    const request = pin === undefined ? undefined : readPending(pending)
+    const access =
+      pin !== undefined && request
+        ? await exchange(caller, request, pin)
+        : flag(invocation, 'callback')
+          ? await byCallback(context, caller, service.baseUrl)
+          : await byPin(context, caller, service.baseUrl, pending)
+    rmSync(pending, { force: true })
+    const files = storeUserToken(config, access, option(invocation, 'out') ?? '.env')
+    if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
+    else
+      context.stdout.write(
+        `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
+      )
+    return 0
+  } finally {
+    await caller.close()
+  }
+}
+
+interface Access extends UserToken {
+  readonly userId: string
+  readonly handle: string
+}
+
+async function byPin(context: Context, caller: Caller, baseUrl: string, pending: string): Promise<Access> {
+  const request = await requestToken(caller, 'oob')
+  const url = `${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}`
+  if (!canAsk(context)) {
+    mkdirSync(join(pending, '..'), { recursive: true })
+    writePrivately(pending, JSON.stringify(request))
+    throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, {
+      where: '--pin',
+      hint: 'sluice auth login --pin PIN',
+    })
+  }
+  context.stderr.write(`Open this address, agree, and come back with the PIN:\n  ${url}\n`)
+  const prompt = openPrompt(context)
+  try {
+    const pin = (await prompt.ask('PIN: ')) ?? ''
+    if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', hint: 'sluice auth login' })
+    return await exchange(caller, request, pin)
+  } finally {
+    prompt.close()
+  }
+}
+
+async function byCallback(context: Context, caller: Caller, baseUrl: string): Promise<Access> {
+  const state = randomBytes(16).toString('hex')
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const answered = callback(server, state, context.signal)
+    const request = await requestToken(caller, `http://127.0.0.1:${port}/callback?state=${state}`)
+    context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)
+    const { token, verifier } = await answered
+    if (token !== request.token)
+      throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
+        where: 'callback',
+        hint: 'sluice auth login',
+      })
+    return await exchange(caller, request, verifier)
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+}
+
+/** Resolves with the first answer on `/callback` that has the right state; any other request gets a 404. */
+function callback(server: Server, state: string, signal: AbortSignal): Promise<{ readonly token: string; readonly verifier: string }> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
+    server.on('request', (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+      if (pathname !== '/callback' || searchParams.get('state') !== state) {
+        response.writeHead(404).end()
+        return
+      }
+      const denied = searchParams.has('denied')
+      response
+        .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+        .end(denied ? 'Denied. You may close this page.\n' : 'Signed in. You may close this page.\n')
+      if (denied)
+        reject(
+          new RunError('LOGIN_DENIED', 'the sign-in was denied in the browser. Nothing was kept.', {
+            where: 'callback',
+            hint: 'sluice auth login',
+          }),
+        )
+      else resolve({ token: searchParams.get('oauth_token') ?? '', verifier: searchParams.get('oauth_verifier') ?? '' })
+    })
+  })
+}
+
+async function requestToken(caller: Caller, callbackUrl: string): Promise<UserToken> {
+  const answer = await form(caller, {
+    method: 'POST',
+    host: 'core',
+    path: '/oauth/request_token',
+    auth: 'consumer',
+    oauth: { oauth_callback: callbackUrl },
+  })
+  return { token: answer.get('oauth_token') ?? '', secret: answer.get('oauth_token_secret') ?? '' }
+}
+
+async function exchange(caller: Caller, request: UserToken, verifier: string): Promise<Access> {
+  const call: Call = {
+    method: 'POST',
+    host: 'core',
+    path: '/oauth/access_token',
+    auth: 'request-token',
+    token: request,
+    oauth: { oauth_verifier: verifier },
+  }
+  const reply = await caller.answer(call)
+  // The service accepted the consumer credentials for the request token, so the PIN is wrong or too old.
+  if (reply.status === 401)
+    throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
+      where: '--pin',
+      hint: 'sluice auth login',
+    })
+  if (reply.status !== 200) throw await refusal(reply, call)
+  const answer = new URLSearchParams(reply.body.toString('utf8'))
+  return {
+    token: answer.get('oauth_token') ?? '',
+    secret: answer.get('oauth_token_secret') ?? '',
+    userId: answer.get('user_id') ?? '',
+    handle: answer.get('screen_name') ?? '',
+  }
+}
+
+async function form(caller: Caller, call: Call): Promise<URLSearchParams> {
+  const answer = await caller.answer(call)
+  if (answer.status !== 200) throw await refusal(answer, call)
+  return new URLSearchParams(answer.body.toString('utf8'))
+}
+
+function readPending(file: string): UserToken {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
+      return { token: String(kept.token), secret: String(kept.secret) }
+  } catch {
+    // A missing and a damaged file have the same remedy: start again.
+  }
+  throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was started in this folder. Nothing was sent.', {
+    where: '--pin',
+    hint: 'sluice auth login',
+  })
+}

@@ -1,0 +1,42 @@
+import { checkSource } from './checkSource.ts'
+import { list, option, writeJson, type CommandRun } from '../../context.ts'
+import { parseCount } from '../../commandLine/parseCount.ts'
+import { pipelinesToCheck } from '../../pipelines.ts'
+import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
+import { againLine, checkReport, nextStep, type Check, type SourceCheck } from '../../reports/check.ts'
+import { targetOf } from '../../reports/target.ts'
+import { fold } from '../../terminal/text.ts'
+import { waiting } from '../../terminal/waiting.ts'
+
+/** Validates the definitions, reads the first rows of each source, maps them. Sends nothing, needs no database. */
+export const run: CommandRun = async (context, invocation) => {
+  const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
+  const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
+  const checks: Check[] = []
+  for (const pipeline of pipelines) {
+    const sources: SourceCheck[] = []
+    for (const source of pipeline.sources)
+      sources.push(await waiting(context, 'reading the source', () => checkSource(context, pipeline, source, limit)))
+    const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: targetOf(pipeline.destination), sources }
+    checks.push(check)
+    if (!context.json) context.stdout.write(checkReport(check, context.stdout))
+  }
+  const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
+  const wrong = errors.map((error) => presentError(error, context.config().secrets))
+  if (context.json) writeJson(context, wrong.length === 0 ? checks : checks.map((check) => withProblems(check, wrong)))
+  else {
+    for (const error of [...failed, ...wrong]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
+    if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks, context.stdout))
+    else context.stdout.write(againLine(checks))
+  }
+  if (wrong.length > 0) return 2
+  // The exit code that a run of these sources would have.
+  const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
+  return failed.length > 0 ? 1 : stopped ? 4 : 0
+}
+
+/** Adds problems that stop a run although the file itself is valid. */
+function withProblems(check: Check, errors: readonly PresentedError[]): Check {
+  const problems = errors.flatMap((error) => (error.where !== null && check.file.endsWith(error.where) ? (error.problems ?? []) : []))
+  return problems.length === 0 ? check : { ...check, problems }
+}

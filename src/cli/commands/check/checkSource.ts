@@ -1,0 +1,88 @@
+import { SluiceError } from '../../../errors.ts'
+import type { SourceFacts } from '../../../formats/rows.ts'
+import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
+import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
+import { guardNotes } from '../../../sync/plan/qualityGuard.ts'
+import type { GuardResult, WarningSummary } from '../../../model/report.ts'
+import type { Context } from '../../context.ts'
+import { presentError, type PresentedError } from '../../terminal/present.ts'
+import type { SourceCheck } from '../../reports/check.ts'
+import { detectedWords } from '../../reports/detected.ts'
+import { faultsOf } from '../../reports/rejects.ts'
+import { shownAddress } from '../../terminal/text.ts'
+import { RowTally } from './rowTally.ts'
+
+/** Maps up to `limit` rows. A source with fewer rows also goes through the guards of a run. */
+export async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
+  const config = context.config()
+  const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
+  let detected: readonly string[] = []
+  let whole = false
+  let error: PresentedError | undefined
+  let holds: readonly GuardResult[] = []
+  try {
+    const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
+    try {
+      // If reading fails here, the error reports it.
+      whole = true
+      if (source.detected) detected = detectedWords(source.detected)
+      whole = await readRows(source, tally, limit)
+      tally.settleRepeats()
+      if (whole) {
+        const facts = source.facts()
+        holds = tally.finish(facts)
+        detected = [...detected, ...endWords(facts, detected)]
+      }
+    } finally {
+      await source.close()
+    }
+  } catch (cause) {
+    if (!(cause instanceof SluiceError)) throw cause
+    error = presentError(cause, config.secrets)
+  }
+  const { columns, mapping, rows, valid, suppressed, filtered, records, rejects, duplicates } = tally
+  const warnings = tally.allWarnings()
+  const summaries = warnings.map(({ line, ...warning }) => ({ ...warning, count: 1, lines: [line] }))
+  return {
+    uri: shownAddress(definition.uri),
+    detected,
+    columns,
+    ...(mapping === undefined ? {} : { mapping }),
+    rows,
+    valid,
+    suppressed,
+    ...(pipeline.filters.length === 0 ? {} : { filtered }),
+    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
+    whole,
+    records,
+    warnings,
+    rejected: rejects.length,
+    duplicates,
+    rejects: rejects.flatMap(faultsOf),
+    ...(error ? { error } : {}),
+  }
+}
+
+/** Returns false if there are more rows than `limit`. */
+async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
+  for await (const batch of source.rows) {
+    for (const [at, row] of batch.entries()) {
+      if (tally.rows === limit) return false
+      tally.add(row, batch[at + 1])
+    }
+  }
+  return true
+}
+
+/** Adds the facts that are known only at the end of a source. */
+function endWords({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
+  return [
+    ...notes.filter((note) => !detected.includes(note)),
+    completeness.complete ? `complete read: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,
+  ]
+}
+
+/** Keeps one warning per code, as a run reports them. */
+function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
+  return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
+}

@@ -1,0 +1,142 @@
+import type { SourceFacts } from '../../../formats/rows.ts'
+import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
+import { createMapper } from '../../../destinations/createMapper.ts'
+import type { DescribingMapper } from '../../../mapping/mapper.ts'
+import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
+import { SharedLines } from '../../../mapping/sharedLines.ts'
+import { guardRejects } from '../../../sync/plan/guard.ts'
+import { watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
+import type { GuardResult } from '../../../model/report.ts'
+import type { SampleRecord } from '../../reports/check.ts'
+import { groupRejects } from '../../reports/rejects.ts'
+import { RepeatedKeys } from './repeatedKeys.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+import type { Destination } from '../../../destinations/destination.ts'
+
+const sampleSize = 3
+
+/** Maps the rows of one source and counts the outcomes. */
+export class RowTally {
+  readonly #pipeline: Pipeline
+  readonly #type: Destination
+  readonly #uri: string
+  readonly #plain: DescribingMapper
+  readonly #mapper: WatchedMapper
+  readonly records: SampleRecord[] = []
+  readonly rejects: Reject[] = []
+  readonly #keys = new RepeatedKeys()
+  readonly #lines = new SharedLines()
+  readonly warnings: Warning[] = []
+  rows = 0
+  valid = 0
+  suppressed = 0
+  filtered = 0
+  duplicates = 0
+  columns: readonly string[] = []
+  /** Undefined until a header was read. */
+  mapping: ReturnType<DescribingMapper['describe']> | undefined
+
+  constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
+    this.#pipeline = pipeline
+    this.#type = destinationOf(pipeline.destination.kind)
+    this.#uri = definition.uri
+    this.#plain = createMapper(pipeline, today)
+    this.#mapper = watchMapper(this.#plain)
+  }
+
+  /**
+   * Maps and counts one row. `next`: the following row, if known.
+   *
+   * @throws {RunError} FILE_COLUMN_MISSING, at the first row
+   */
+  add(row: Row, next: Row | undefined): void {
+    if (this.rows === 0) this.#begin(row.columns)
+    this.rows++
+    const { record, reject, filtered, warnings } = this.#mapper.map(row)
+    this.warnings.push(...warnings)
+    this.#lines.pass(row)
+    if (reject) this.rejects.push(this.#lines.name(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
+    if (filtered) this.filtered++
+    if (!record) return
+    if (record.kind === 'member' && !record.wanted) this.suppressed++
+    else this.valid++
+    this.#keys.add(record)
+    if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
+  }
+
+  /** Rejects or merges the rows that share a key. */
+  settleRepeats(): void {
+    const { duplicates: rule } = this.#pipeline
+    const { duplicates, rejects } = this.#keys.settle(this.#type.keyField, rule === 'last')
+    this.duplicates = duplicates
+    this.valid -= duplicates + rejects.length
+    this.rejects.push(...rejects)
+    this.rejects.sort((a, b) => a.line - b.line)
+  }
+
+  /**
+   * Applies the guards to a source that was read to its end, and returns those that would stop a run.
+   *
+   * @throws {RunError} if the whole file is unusable
+   */
+  finish(facts: SourceFacts): readonly GuardResult[] {
+    // A header without rows is checked too.
+    if (this.rows === 0 && facts.columns.length > 0) this.#begin(facts.columns)
+    const { warnings: notes } = this.#mapper.finish(facts, undefined)
+    this.warnings.push(
+      ...notes.flatMap(({ code, field, message, lines }) =>
+        code === 'IDENTIFIER_UNMAPPED' ? [] : [{ code, field, message, line: lines[0] ?? 0 }],
+      ),
+    )
+    const { guards, name } = this.#pipeline
+    const tooMany = guardRejects({
+      guards,
+      read: this.rows,
+      rejected: this.rejects.length,
+      pipeline: name,
+      codes: groupRejects(this.rejects),
+    })
+    // The hint is that of the most frequent reject.
+    return tooMany ? [{ ...tooMany, hint: groupRejects(this.rejects)[0]?.hint ?? tooMany.hint }] : []
+  }
+
+  /** Returns all warnings so far, with suggested settings for this file. */
+  allWarnings(): readonly Warning[] {
+    const unread = this.#mapper.unread?.()
+    if (unread === undefined) return this.warnings
+    const { identifierHint: hint } = unread
+    const identifiers = unread.identifiers.map(({ column, message, lines }) => ({
+      line: lines[0] ?? 0,
+      code: 'IDENTIFIER_UNMAPPED',
+      field: column,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    }))
+    return [...this.warnings.map((warning) => withConsentHint(warning, unread)), ...identifiers]
+  }
+
+  #begin(columns: readonly string[]): void {
+    this.columns = columns
+    this.mapping = this.#plain.describe(columns)
+    this.warnings.push(...this.#mapper.start(columns, this.#uri))
+  }
+}
+
+function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
+  if (record.kind === 'product') {
+    const fields: unknown = JSON.parse(record.json)
+    // `json` is always an object of product fields (ProductRecord).
+    return { line: record.line, fields: fields as Record<string, unknown> }
+  }
+  const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
+  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
+}
+
+/** Shortens a digest, because it is personal data too; masks a partner's own number. */
+function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
+  const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
+  return {
+    type,
+    value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : `${packed.subarray(1, 7).toString('hex')}…`,
+  }
+}

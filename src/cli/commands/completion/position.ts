@@ -1,0 +1,136 @@
+import type { CommandEntry, OptionEntry } from '../../commandLine/catalogue/entry.ts'
+import { globalOptions, topics } from '../../commandLine/help.ts'
+
+/** Word that a shell may offer, with its meaning. */
+export interface Candidate {
+  readonly word: string
+  readonly meaning: string
+}
+
+/** Candidates for the word at the cursor, as far as the catalogue knows them. */
+export type Expected =
+  | { readonly kind: 'words'; readonly words: readonly Candidate[] }
+  | { readonly kind: 'pipelines' | 'runs' | 'plans' | 'runs and plans' | 'files' | 'directories' | 'nothing' }
+
+/** Place of the cursor in a command line. */
+export interface Position {
+  readonly expected: Expected
+  /** Typed part of the word. */
+  readonly typed: string
+  /** `--flag=` in front of a value that is one word with its flag; else empty. */
+  readonly prefix: string
+  /** Global flags before the cursor. */
+  readonly pipelines: string
+  readonly database: string | undefined
+}
+
+/** Meaning of the placeholders of arguments and of flags' values; values of others cannot be offered. */
+const expectedOf: Readonly<Record<string, Expected>> = {
+  PIPELINE: { kind: 'pipelines' },
+  RUN_ID: { kind: 'runs' },
+  PLAN_ID: { kind: 'plans' },
+  'RUN_ID|PLAN_ID': { kind: 'runs and plans' },
+  DIR: { kind: 'directories' },
+  FILE: { kind: 'files' },
+  URI: { kind: 'files' },
+  METHOD: { kind: 'words', words: ['GET', 'POST', 'PUT', 'DELETE'].map((word) => ({ word, meaning: '' })) },
+}
+
+const nothing: Expected = { kind: 'nothing' }
+
+/**
+ * Finds the candidates for the last word. Pure. `words` are the words behind `sluice`, the last one is incomplete; bash
+ * cuts `--flag=value` into three words.
+ */
+export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
+  const flags = { pipelines: 'pipelines', database: undefined as string | undefined }
+  let here: Place = rootOf(catalogue)
+  let given = 0
+  let flag: string | undefined
+  const line = words.flatMap((word, i) => (word === '=' && i > 0 ? (i === words.length - 1 ? [''] : []) : [word]))
+  for (const word of line.slice(0, -1)) {
+    const [name, value] = flag === undefined ? inOneWord(word) : [flag, word]
+    if (flag === undefined && value === undefined && word.startsWith('-')) {
+      flag = valueOf(here, word) === undefined ? undefined : word
+      continue
+    }
+    flag = undefined
+    if (name === '--pipelines' && value !== undefined) flags.pipelines = value
+    else if (name === '--database' && value !== undefined) flags.database = value
+    if (value !== undefined) continue
+    const next: Place | undefined = here.commands.get(word)
+    if (next === undefined) given++
+    else here = next
+  }
+  const last = line.at(-1) ?? ''
+  if (flag !== undefined) return { ...flags, expected: valueOf(here, flag) ?? nothing, typed: last, prefix: '' }
+  const [name, value] = inOneWord(last)
+  if (value !== undefined) return { ...flags, expected: valueOf(here, name) ?? nothing, typed: value, prefix: `${name}=` }
+  const expected: Expected = last.startsWith('-')
+    ? { kind: 'words', words: here.options.flatMap(({ flags, meaning }) => spellings(flags).map((word) => ({ word, meaning }))) }
+    : here.argument(given)
+  return { ...flags, expected, typed: last, prefix: '' }
+}
+
+/** A command whose words come next. */
+interface Place {
+  readonly options: readonly OptionEntry[]
+  readonly commands: ReadonlyMap<string, Place>
+  /** Returns the candidates for argument `index`. */
+  readonly argument: (index: number) => Expected
+}
+
+function rootOf(catalogue: readonly CommandEntry[]): Place {
+  const shown = catalogue.filter((entry) => !entry.hidden)
+  const commands = shown.map(candidateOf)
+  const options = [...globalOptions, { flags: '-V, --version', meaning: 'the version' }]
+  const subjects = [...commands, ...topics.map((topic) => ({ word: topic, meaning: 'a topic' }))]
+  const help: Place = { options: [], commands: new Map(), argument: first(subjects) }
+  return {
+    options,
+    commands: new Map([...shown.map((entry) => [entry.name, placeOf(entry)] as const), ['help', help]]),
+    argument: first([...commands, { word: 'help', meaning: 'about a command or a topic' }]),
+  }
+}
+
+function placeOf(entry: CommandEntry): Place {
+  const subcommands = entry.commands ?? []
+  const words = [...subcommands.map(candidateOf), ...(entry.choices ?? []).map((word) => ({ word, meaning: '' }))]
+  const placeholders = [...(entry.args ?? '').matchAll(/[<[](.+?)(\.\.\.)?[>\]]/g)]
+  return {
+    options: [...(entry.options ?? []), ...globalOptions],
+    commands: new Map(subcommands.map((sub) => [sub.name, placeOf(sub)])),
+    argument: (index) => {
+      if (words.length > 0) return first(words)(index)
+      const last = placeholders.at(-1)
+      const [, name = ''] = placeholders[index] ?? (last?.[2] === undefined ? [] : last)
+      return expectedOf[name] ?? nothing
+    },
+  }
+}
+
+function first(words: readonly Candidate[]): Place['argument'] {
+  return (index) => (index === 0 ? { kind: 'words', words } : nothing)
+}
+
+/** Returns the candidates for the value of a flag; undefined if it takes none, or is not known here. */
+function valueOf({ options }: Place, flag: string): Expected | undefined {
+  const flags = options.find((option) => spellings(option.flags).includes(flag))?.flags
+  const placeholder = /<(.+)>/.exec(flags ?? '')?.[1]
+  return placeholder === undefined ? undefined : (expectedOf[placeholder] ?? nothing)
+}
+
+/** Splits `--flag=value`. */
+function inOneWord(word: string): [flag: string, value: string | undefined] {
+  const at = word.startsWith('--') ? word.indexOf('=') : -1
+  return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)]
+}
+
+function candidateOf({ name, summary }: CommandEntry): Candidate {
+  return { word: name, meaning: summary }
+}
+
+/** `-F, --field <key=value>` is `-F` and `--field`. */
+function spellings(flags: string): string[] {
+  return flags.replace(/ <.*$/, '').split(', ')
+}

@@ -1,0 +1,36 @@
+import { userInfo } from 'node:os'
+import { embeddedUrl } from '../../../db/embedded/server.ts'
+import { handoverScript } from '../../../db/handover.ts'
+import { examineSchema, migrationStatus } from '../../../db/migrate.ts'
+import { queueScript } from '../../../jobs/index.ts'
+import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { withStore } from '../../store.ts'
+
+/** Reports the migrations that opening the store has run. With `--sql` it only prints them, for a DBA to run. */
+export const run: CommandRun = async (context, invocation) => {
+  if (flag(invocation, 'sql')) return printSql(context)
+  return withStore(context, async (store) => {
+    const status = await migrationStatus(store.url, store.db.schema)
+    if (context.json) writeJson(context, { applied: status.applied, known: status.known })
+    else context.stdout.write(`migrations ${status.applied} of ${status.known}\n`)
+    return 0
+  })
+}
+
+async function printSql(context: Context): Promise<number> {
+  const { databaseUrl, dataDir, schema } = context.config()
+  const url = databaseUrl?.reveal() ?? (await embeddedUrl(dataDir))
+  const { hasSchema, hasQueue, statements } = await examineSchema(url, schema)
+  const { username, pathname } = url === undefined ? { username: '', pathname: '' } : new URL(url)
+  const sql = handoverScript({
+    schema,
+    database: decodeURIComponent(pathname.slice(1)) || 'sluice',
+    role: decodeURIComponent(username) || userInfo().username,
+    hasSchema,
+    statements,
+    queue: hasQueue ? undefined : queueScript(schema),
+  })
+  if (context.json) writeJson(context, { schema, pending: statements.length > 0 || !hasQueue, sql })
+  else context.stdout.write(sql)
+  return 0
+}

@@ -1,0 +1,20 @@
+import { embeddedClients, stopEmbedded } from '../../../db/embedded/server.ts'
+import { writeJson, type CommandRun } from '../../context.ts'
+import { plural } from '../../terminal/text.ts'
+
+/** Stops the server, and names the programs whose connections end with it. */
+export const run: CommandRun = async (context) => {
+  const { dataDir } = context.config()
+  const connected = await embeddedClients(dataDir)
+  if (connected.length > 0) {
+    const names = connected.map(({ name, connections }) => `${name} (${plural(connections, 'connection')})`).join(', ')
+    const again = connected.some(({ name }) => /^sluice (?:serve|worker)$/.test(name))
+      ? '; serve and worker restart it within seconds: stop them first'
+      : ''
+    context.stderr.write(`warning  still connected: ${names}${again}\n`)
+  }
+  const stopped = await stopEmbedded(dataDir)
+  if (context.json) writeJson(context, { stopped, connected })
+  else context.stdout.write(stopped ? 'embedded Postgres stopped\n' : 'nothing to do: no embedded Postgres runs here\n')
+  return 0
+}

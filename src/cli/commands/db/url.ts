@@ -1,0 +1,21 @@
+import { safeUrl } from '../../../db/connectionFault.ts'
+import { writeJson, type CommandRun } from '../../context.ts'
+import { withStore } from '../../store.ts'
+
+/**
+ * Prints the address for psql. That of the embedded server includes its local password; the password in DATABASE_URL stays
+ * masked, because the user has set it.
+ */
+export const run: CommandRun = async (context) =>
+  withStore(
+    context,
+    async (store) => {
+      const url = store.embedded ? store.url : safeUrl(store.url)
+      if (context.json) writeJson(context, { url, embedded: store.embedded })
+      else context.stdout.write(`${url}\n`)
+      if (store.embedded && context.stderr.isTTY)
+        context.stderr.write('the embedded Postgres keeps running; stop it with: sluice db stop\n')
+      return 0
+    },
+    { keep: true },
+  )

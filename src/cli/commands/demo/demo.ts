@@ -1,0 +1,242 @@
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { loadConfig, needService, type Config } from '../../../config/config.ts'
+import { RunError } from '../../../errors.ts'
+import { serve } from '../../../jobs/index.ts'
+import { startSandbox, type Sandbox } from '../../../sandbox/start.ts'
+import { loadRejects, loadRun } from '../../../sync/index.ts'
+import type { RunReport } from '../../../model/report.ts'
+import { exitCodeOfRun, worstExitCode } from '../../exitCodes.ts'
+import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { makeDayThree, makeDayTwo } from './demoInputs.ts'
+import { withEngine, type Engine } from '../../engine.ts'
+import { jobDeps } from '../../servers/jobs.ts'
+import { pipelinesNamed } from '../../pipelines.ts'
+import { funnel } from '../../reports/funnel.ts'
+import { planned } from '../../../sync/nextCommands.ts'
+import { environmentFor } from '../sandbox/sandboxDefaults.ts'
+import { groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
+import { count, duration, plural, table } from '../../terminal/text.ts'
+import { writePrivately } from '../auth/tokens.ts'
+import { untilAborted } from '../../servers/untilAborted.ts'
+import { startWebServer } from '../../servers/webServer.ts'
+
+/** Folder of the sample pipelines (samples/) and their sources (data/). Apart from the user's pipelines, which may have the same destinations. */
+const samples = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
+/** Opt-outs first: people on the list must not be sent to the audience. */
+const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
+
+/**
+ * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new.
+ * Works on a copy in its own folder, and ignores the databases and services of the caller's environment.
+ */
+export const run: CommandRun = async (outer, invocation) => {
+  const startedAt = outer.clock.monotonic()
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
+  // Run as root, the embedded server has another user, who needs access to these files.
+  chmodSync(folder, 0o755)
+  cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
+  cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
+  const home = process.cwd()
+  process.chdir(folder)
+  const sandbox = await startSandbox()
+  const env = { ...environmentFor(sandbox.url, sandbox.credentials), SLUICE_DATA_DIR: join(folder, 'state') }
+  const config = loadConfig({ ...env, SLUICE_LOG_LEVEL: outer.env['SLUICE_LOG_LEVEL'] }, { dotenv: join(folder, '.env') })
+  const context: Context = { ...outer, pipelines: 'pipelines', config: () => config }
+  const keep = flag(invocation, 'keep')
+  try {
+    return await withEngine(
+      context,
+      async (engine) => {
+        const days = await showDays(context, engine, sandbox)
+        const code = worstExitCode(days.flat().map((report) => exitCodeOfRun(report.status)))
+        if (context.json) writeJson(context, days.flat())
+        say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
+        if (keep) {
+          // Commands in this folder then use the running sandbox and database.
+          writePrivately('.env', dotenv(env))
+          await keepUp(context, engine, config, { sandboxUrl: sandbox.url, folder })
+        }
+        return code
+      },
+      keep ? { role: 'serve' } : {},
+    )
+  } finally {
+    await sandbox.close()
+    process.chdir(home)
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Serves the dashboard of the demo's runs, on the usual port if it is free. */
+async function keepUp(
+  context: Context,
+  engine: Engine,
+  config: Config,
+  at: { readonly sandboxUrl: string; readonly folder: string },
+): Promise<void> {
+  let running: Awaited<ReturnType<typeof serve>> | undefined
+  const listen = (port: number) =>
+    startWebServer(context, engine.deps, {
+      config,
+      service: needService(config),
+      host: '127.0.0.1',
+      port,
+      schedulerIdleS: () => running?.schedulerIdleS(),
+    })
+  const server = await listen(8080).catch(() => listen(0))
+  try {
+    running = await serve(jobDeps(context, engine.deps))
+    say(context, stillRunning(context, { ...at, dashboardUrl: server.url }))
+    await untilAborted(context.signal)
+    await running.stop()
+  } finally {
+    await server.close()
+  }
+}
+
+/** Returns the addresses of the running demo, and commands to inspect it. */
+function stillRunning(
+  context: Context,
+  { sandboxUrl: url, folder, dashboardUrl }: { readonly sandboxUrl: string; readonly folder: string; readonly dashboardUrl: string },
+): string {
+  const launcher = fileURLToPath(new URL('../../../../bin/sluice.js', import.meta.url))
+  return (
+    title(context, 'Still running, in this terminal, until Ctrl-C') +
+    table([
+      ['  the dashboard', `${dashboardUrl}   open it in a browser`],
+      ['  the sandbox', `${url}   its requests: ${url}/_sandbox/ledger`],
+      ['  the database', `${folder}/state   its address: sluice db url`],
+      ['  the pipelines', `${folder}/pipelines`],
+    ]) +
+    title(context, 'To try commands, in a second terminal') +
+    `  cd ${folder}; alias sluice="node ${launcher}"\n` +
+    '  sluice runs\n  sluice check\n  sluice run demo-catalog\n' +
+    '\nCtrl-C stops dashboard, sandbox and database and removes the folder.\n'
+  )
+}
+
+function dotenv(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {
+  const data = join('pipelines', 'data')
+  say(context, title(context, 'Day one: everything is new'))
+  const one = await showDay(context, engine, sandbox, { reasons: true })
+  makeDayTwo(data)
+  say(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
+  const two = await showDay(context, engine, sandbox, { reasons: true })
+  makeDayThree(data)
+  say(context, title(context, 'Day three: a few prices, one customer removed'))
+  const three = await showDay(context, engine, sandbox, { reasons: false })
+  say(context, title(context, 'Once more: nothing is new'))
+  const again = await showDay(context, engine, sandbox, { reasons: false })
+  const days = [one, two, three, again]
+  const rows = [
+    ['day one', one],
+    ['day two', two],
+    ['day three', three],
+    ['once more', again],
+  ] as const
+  const sum = (reports: readonly RunReport[], of: (counts: RunReport['counts']) => number) =>
+    reports.reduce((total, { counts }) => total + of(counts), 0)
+  say(context, title(context, 'Each day only the difference was sent'))
+  say(
+    context,
+    table(
+      rows.map(([name, reports]) => [
+        `  ${name}`,
+        `${count(sum(reports, ({ read }) => read))} rows read`,
+        plural(sum(reports, planned), 'change'),
+        plural(
+          sum(reports, ({ requests }) => requests),
+          'request',
+        ),
+      ]),
+      new Set([1, 2, 3]),
+    ),
+  )
+  say(context, await atTheService(sandbox))
+  return days
+}
+
+async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show: { readonly reasons: boolean }): Promise<RunReport[]> {
+  const reports: RunReport[] = []
+  const pipelines = await pipelinesNamed(context, order)
+  for (const name of order) {
+    const pipeline = pipelines.find((candidate) => candidate.name === name)
+    if (!pipeline) throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: samples, hint: 'install Sluice again' })
+    context.signal.throwIfAborted()
+    const before = await lastRequest(sandbox)
+    const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
+    reports.push(report)
+    const { stages } = await loadRun(engine.deps.db, report.runId)
+    // The next commands are of use only with the user's own files.
+    say(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
+    if (show.reasons && report.counts.rejected > 0) say(context, await rejectReasons(context, engine, report.runId))
+    say(context, await sentSince(sandbox, before))
+  }
+  return reports
+}
+
+async function rejectReasons(context: Context, engine: Engine, runId: string): Promise<string> {
+  const rejects: ShownReject[] = []
+  for await (const reject of loadRejects(engine.deps.db, runId)) rejects.push(reject)
+  const groups = groupRejects(rejects)
+  const shown = renderGroups(groups.slice(0, 4), context.stdout)
+  return `  why rows were rejected:\n${shown.replace(/^(?=.)/gm, '    ')}${groups.length > 4 ? `    … and ${plural(groups.length - 4, 'other reason')}\n` : ''}`
+}
+
+interface LedgerLine {
+  readonly seq: number
+  readonly method: string
+  readonly path: string
+  readonly items: number | null
+}
+
+/** Returns the requests that the sandbox logged, independent of the run's counts. */
+async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
+  const lines = await control<LedgerLine[]>(sandbox, `ledger?after=${after}`)
+  if (lines.length === 0) return '  sent: nothing\n'
+  const byPath = new Map<string, { requests: number; items: number }>()
+  for (const { method, path, items } of lines) {
+    const key = `${method} ${path}`
+    const sum = byPath.get(key) ?? { requests: 0, items: 0 }
+    byPath.set(key, { requests: sum.requests + 1, items: sum.items + (items ?? 0) })
+  }
+  return `  sent:\n${[...byPath].map(([key, { requests, items }]) => `    ${key}   ${plural(requests, 'request')}, ${plural(items, 'item')}\n`).join('')}`
+}
+
+async function lastRequest(sandbox: Sandbox): Promise<number> {
+  return (await control<LedgerLine[]>(sandbox, 'ledger')).at(-1)?.seq ?? 0
+}
+
+async function atTheService(sandbox: Sandbox): Promise<string> {
+  const catalog = await control<{ products: number }>(sandbox, 'catalogs/4001')
+  const audience = await control<{ members: number }>(sandbox, 'audiences/1nmth')
+  const list = await control<{ members: number }>(sandbox, 'audiences/2dnr')
+  const broken = await control<unknown[]>(sandbox, 'violations')
+  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached. API rule violations: ${broken.length}.\n`.replace(
+    'persons',
+    'people',
+  )
+}
+
+async function control<Body>(sandbox: Sandbox, path: string): Promise<Body> {
+  const response = await fetch(`${sandbox.url}/_sandbox/${path}`)
+  // The sandbox of this process answers in its documented shapes.
+  return (await response.json()) as Body
+}
+
+function title(context: Context, text: string): string {
+  return `\n${context.stdout.style.bold(text)}\n`
+}
+
+function say(context: Context, text: string): void {
+  if (!context.json) context.stdout.write(text)
+}

@@ -1,0 +1,31 @@
+/** Reads of the service, and lookups in answers of unknown shape. */
+import type { Answer, Exchange, Transport } from '../../../service/client/exchange.ts'
+import { isRecord } from '../../../unknownValue.ts'
+
+const timeoutMs = 15_000
+
+export function get(transport: Transport, path: string): Promise<Exchange> {
+  return transport.exchange({ method: 'GET', host: 'ads', path, timeoutMs })
+}
+
+/** Returns undefined for a body that is not JSON. */
+export function parsed(answer: Answer): unknown {
+  try {
+    return JSON.parse(answer.body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+export function property(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined
+}
+
+export function array(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** One text, or none. */
+export function textOf(value: unknown): readonly string[] {
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
+}

@@ -1,0 +1,28 @@
+import type { Answer } from '../../../service/client/exchange.ts'
+import type { Say } from './finding.ts'
+
+/** The service refuses signatures from five minutes on; half a minute already shows a clock that is not synchronized. */
+export const clockWarningS = 30
+const clockLimitS = 300
+
+/** Compares this machine's clock with the service's; `nowMs` since 1970. */
+export function examineClock(answer: Answer, nowMs: number, say: Say): void {
+  const date = Date.parse(answer.headers['date'] ?? '')
+  if (Number.isNaN(date)) return say({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
+  const offsetS = Math.abs(nowMs - date) / 1000
+  if (offsetS > clockLimitS)
+    say({
+      check: 'clock',
+      state: 'failed',
+      message: `${offsetS.toFixed(0)} s from the service: signatures are refused`,
+      hint: 'set the clock of this machine (NTP)',
+    })
+  else if (offsetS > clockWarningS)
+    say({
+      check: 'clock',
+      state: 'warning',
+      message: `${offsetS.toFixed(0)} s from the service`,
+      hint: 'set the clock of this machine (NTP)',
+    })
+  else say({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
+}

@@ -1,0 +1,52 @@
+import type { Answer } from '../../../service/client/exchange.ts'
+import { plural } from '../../terminal/text.ts'
+import { array, parsed, property, textOf } from './answers.ts'
+import type { Say } from './finding.ts'
+
+/** Returns the ids of the accessible accounts; undefined when the credentials were refused, `refused` naming their variables. */
+export function examineCredentials(answer: Answer, refused: string | undefined, say: Say): readonly string[] | undefined {
+  const body = parsed(answer)
+  if (answer.status === 200) {
+    const accounts = array(property(body, 'data')).flatMap((account) => textOf(property(account, 'id')))
+    if (accounts.length > 0)
+      say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
+    else
+      say({
+        check: 'credentials',
+        state: 'warning',
+        message: 'accepted, but no advertising account is accessible',
+        hint: "ask the account's owner to add this user",
+      })
+    return accounts
+  }
+  const [code = ''] = array(property(body, 'errors')).flatMap((error) => textOf(property(error, 'code')))
+  const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
+  const finding =
+    refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??
+    refusals.find((row) => row.status === answer.status && row.codes.length === 0)
+  say({
+    check: 'credentials',
+    state: 'failed',
+    message: `${refused === undefined ? (finding?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,
+    hint: refused?.includes('CONSUMER') === true ? 'correct it, then sluice doctor' : (finding?.hint ?? 'sluice auth status'),
+  })
+  return undefined
+}
+
+/** Maps each refusal to the variable it is about (docs/spec-notes.md#errors). */
+const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly hint: string }[] = [
+  { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' },
+  {
+    status: 401,
+    codes: [],
+    what: 'the signature was refused: SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET',
+    hint: 'sluice auth login',
+  },
+  {
+    status: 403,
+    codes: ['UNAUTHORIZED_CLIENT_APPLICATION'],
+    what: 'the application of SLUICE_CONSUMER_KEY is not approved for advertising',
+    hint: 'apply for access of the application at the service, then: sluice doctor',
+  },
+  { status: 403, codes: [], what: 'the user of SLUICE_ACCESS_TOKEN may not do this', hint: 'sluice auth status' },
+]

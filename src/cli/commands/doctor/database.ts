@@ -1,0 +1,47 @@
+import { embeddedFreeBytes } from '../../../db/embedded/server.ts'
+import { migrationStatus } from '../../../db/migrate.ts'
+import type { Context } from '../../context.ts'
+import { withStore } from '../../store.ts'
+import { clockWarningS } from './clock.ts'
+import { fail, type Say } from './finding.ts'
+import { examineRights } from './rights.ts'
+
+export async function examineDatabase(context: Context, say: Say): Promise<void> {
+  try {
+    await withStore(context, async (store) => {
+      const [server] = await store.db.query<{ server_version: string; skew: string }>(
+        `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as skew`,
+      )
+      const { applied, known } = await migrationStatus(store.url, store.db.schema)
+      say({
+        check: 'database',
+        state: 'ok',
+        message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
+      })
+      if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), say)
+      await examineRights(store, say)
+      const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.skew))
+      // Leases and schedules use the database's clock, deadlines the clock of this machine.
+      if (offsetS > clockWarningS)
+        say({
+          check: 'clock',
+          state: 'warning',
+          message: `${offsetS.toFixed(0)} s from the database`,
+          hint: 'set the clock of this machine or of the database server (NTP)',
+        })
+    })
+  } catch (error) {
+    fail(error, 'database', say)
+  }
+}
+
+const gigabyte = 1_000_000_000
+
+/** Space for the files of the embedded server: a run of a million records takes about a gigabyte. */
+export function examineDisk(freeBytes: number, say: Say): void {
+  const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
+  const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'
+  if (freeBytes < gigabyte / 10) say({ check: 'disk', state: 'failed', message, hint })
+  else if (freeBytes < gigabyte) say({ check: 'disk', state: 'warning', message, hint })
+  else say({ check: 'disk', state: 'ok', message })
+}

@@ -1,0 +1,29 @@
+import { writeJson, type CommandRun, type Context } from '../../context.ts'
+import { examineAll } from './examine.ts'
+import type { Finding } from './finding.ts'
+import { plural, safe } from '../../terminal/text.ts'
+import { padded } from '../../terminal/width.ts'
+
+/** Checks everything a run needs. Only reads, and reports every fault. */
+export const run: CommandRun = async (context) => {
+  const findings = await examineAll(context, (finding) => {
+    if (!context.json) context.stdout.write(findingLines(finding, context))
+  })
+  const failed = findings.filter(({ state }) => state === 'failed').length
+  const warned = findings.filter(({ state }) => state === 'warning').length
+  if (context.json) writeJson(context, { ok: failed === 0, failed, warnings: warned, checks: findings })
+  else {
+    const summary =
+      [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [plural(warned, 'warning')] : [])].join(', ') || 'All checks passed'
+    context.stdout.write(`${summary}\n`)
+    const next = findings.find(({ state }) => state === 'failed')?.hint
+    if (next !== undefined) context.stdout.write(`Next  ${next}\n`)
+  }
+  return failed > 0 ? 1 : 0
+}
+
+function findingLines({ check, state, message, hint }: Finding, context: Context): string {
+  const { style } = context.stdout
+  const paint = { ok: style.green, warning: style.yellow, failed: style.red }[state]
+  return `${paint(state.padEnd(7))}  ${padded(check, 11)}  ${safe(message)}\n${hint === undefined ? '' : `         hint: ${safe(hint)}\n`}`
+}

@@ -1,0 +1,70 @@
+import { permissionFault } from '../../../db/permissionFault.ts'
+import { probePooler } from '../../../db/poolerProbe.ts'
+import {
+  connectionsOfRun,
+  connectionsOfServe,
+  probeConnections,
+  probeNotifications,
+  probeQueue,
+  probeTables,
+  probeTemporary,
+} from '../../../db/privilegeProbe.ts'
+import type { Store } from '../../../db/open.ts'
+import { quoteName } from '../../../schemaName.ts'
+import { fail, type Finding, type Say } from './finding.ts'
+
+/** Tests the database privileges and connections that a run and `serve` need. */
+export async function examineRights(store: Store, say: Say): Promise<void> {
+  const { db } = store
+  const attempt = async (check: string, probe: () => Promise<Omit<Finding, 'check'>>) => {
+    try {
+      say({ check, ...(await probe()) })
+    } catch (error) {
+      fail(permissionFault(error, db) ?? error, check, say)
+    }
+  }
+  if (!store.embedded)
+    await attempt('pooler', async () => {
+      const pooler = await probePooler(db.url)
+      return {
+        state: 'ok',
+        message: pooler === 'none' ? 'none: the server is reached directly' : 'a proxy or pooler that keeps sessions apart',
+      }
+    })
+  await attempt('privileges', async () => {
+    await probeTemporary(db)
+    const missing = await probeTables(db)
+    if (missing.length > 0)
+      return {
+        state: 'failed',
+        message: `rights are missing on ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more tables` : ''}`,
+        hint: `grant select, insert, update, delete on all tables in schema ${quoteName(db.schema)} to the role of DATABASE_URL`,
+      }
+    return { state: 'ok', message: 'temporary tables and every table can be written' }
+  })
+  await attempt('connections', async () => {
+    await probeConnections(db, connectionsOfRun)
+    try {
+      await probeConnections(db, connectionsOfServe)
+      return { state: 'ok', message: `${connectionsOfServe} concurrent, as many as serve opens` }
+    } catch (error) {
+      const fault = permissionFault(error, db)
+      if (fault === undefined) throw error
+      return {
+        state: 'warning',
+        message: `${connectionsOfRun} concurrent are enough for a run; serve opens up to ${connectionsOfServe}: ${fault.message}`,
+        hint: fault.hint,
+      }
+    }
+  })
+  await attempt('queue', async () => {
+    const queue = await probeQueue(db)
+    return (await probeNotifications(db))
+      ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can make its tables' }
+      : {
+          state: 'warning',
+          message: 'notifications do not arrive; workers poll every two seconds',
+          hint: 'use the address of the server, not of a pooler',
+        }
+  })
+}

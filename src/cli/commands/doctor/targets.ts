@@ -1,0 +1,51 @@
+import type { KnownService } from '../../../config/config.ts'
+import type { Pipeline } from '../../../model/pipeline.ts'
+import type { Transport } from '../../../service/client/exchange.ts'
+import { array, get, parsed, property, textOf } from './answers.ts'
+import type { Say } from './finding.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+
+/** Checks that each pipeline's destination exists and is accessible to these accounts. */
+export async function examineTargets(
+  transport: Transport,
+  service: KnownService,
+  pipelines: readonly Pipeline[],
+  accounts: readonly string[],
+  say: Say,
+): Promise<void> {
+  for (const { name, destination } of pipelines) {
+    const check = `pipeline ${name}`
+    const type = destinationOf(destination.kind)
+    const { path, accountId, listed } = type.probe(destination, service.adsVersion)
+    if (accountId !== undefined && !accounts.includes(accountId)) {
+      say({
+        check,
+        state: 'failed',
+        message: `account ${accountId} is not accessible to SLUICE_ACCESS_TOKEN`,
+        hint: "correct destination.account_id, or ask the account's owner to add this user",
+      })
+      continue
+    }
+    const exchange = await get(transport, path)
+    const target = type.name(destination)
+    if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
+    else if (exchange.status !== 200)
+      say({
+        check,
+        state: 'failed',
+        message: `${target} does not exist or is not accessible (${exchange.status})`,
+        hint: `correct destination in the file of ${name}, then: sluice doctor`,
+      })
+    else if (
+      listed !== undefined &&
+      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
+    ) {
+      say({
+        check,
+        state: 'failed',
+        message: `${target} is not among the account's lists`,
+        hint: `correct destination.${listed.setting} of ${name}`,
+      })
+    } else say({ check, state: 'ok', message: `${target} is accessible` })
+  }
+}

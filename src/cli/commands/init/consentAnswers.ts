@@ -1,0 +1,30 @@
+/** Consent in answers and flags: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
+import type { ConsentTest } from '../../../model/pipeline.ts'
+import { presetByName } from '../../../mapping/presets/index.ts'
+import { findColumn } from '../../../mapping/fields.ts'
+import type { Inspection } from './inspection.ts'
+
+/** Returns the consent tests of a preset. `consent:` in a pipeline replaces them, so an added test has to repeat them. */
+export function presetTests(inspection: Inspection, preset: string | undefined): readonly ConsentTest[] {
+  const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
+  return tests.flatMap(({ columns, values, only }) => {
+    const column = columns.map((name) => inspection.columns[findColumn(inspection.columns, name)]).find((found) => found !== undefined)
+    return column === undefined ? [] : [{ column, values, ...(only === undefined ? {} : { only }) }]
+  })
+}
+
+/** Returns `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value has a comma: only the file can express it. */
+export function answerText({ values, notValues, after, before }: ConsentTest): string | undefined {
+  const list = values ?? notValues
+  if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`
+  if (list.some((value) => value.includes(','))) return undefined
+  return `${notValues === undefined ? '' : 'not:'}${list.map((value) => (value === '' ? 'empty' : value)).join(',')}`
+}
+
+export function answeredTest(column: string, text: string): ConsentTest {
+  const [, word, rest = ''] = /^(not|after|before):\s*(.*)$/is.exec(text) ?? []
+  if (word?.toLowerCase() === 'after') return { column, after: rest }
+  if (word?.toLowerCase() === 'before') return { column, before: rest }
+  const values = (word === undefined ? text : rest).split(',').map((value) => (value.trim().toLowerCase() === 'empty' ? '' : value.trim()))
+  return word === undefined ? { column, values } : { column, notValues: values }
+}

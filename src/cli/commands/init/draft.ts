@@ -1,0 +1,251 @@
+import { UsageError } from '../../../errors.ts'
+import type { SourceSettings } from '../../../formats/fileError.ts'
+import type { ConsentTest, Pipeline } from '../../../model/pipeline.ts'
+import { resolvePipeline } from '../../../pipeline/resolve.ts'
+import { createMapper } from '../../../destinations/createMapper.ts'
+import { findColumn } from '../../../mapping/fields.ts'
+import type { Reject, Warning } from '../../../model/record.ts'
+import { suggestName } from '../../../suggestName.ts'
+import { safe, shownAddress } from '../../terminal/text.ts'
+import { asWritten } from '../../../mapping/consent/consentText.ts'
+import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
+import { presetTests } from './consentAnswers.ts'
+import { listed, type Inspection } from './inspection.ts'
+import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
+import { proposedMap } from './proposedMap.ts'
+import type { InitOptions } from './options.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+import type { Destination } from '../../../destinations/destination.ts'
+
+/** Name, file and destination of the pipeline, all decided. */
+export interface Target {
+  readonly name: string
+  /** Path of the pipeline file. */
+  readonly file: string
+  readonly kind: string
+  readonly target: string
+  /** Undefined for catalogs. */
+  readonly account: string | undefined
+}
+
+/** A pipeline as it would be written, with the result of mapping the inspected rows. */
+export interface Draft {
+  readonly pipeline: Pipeline
+  /** As a pipeline file writes it, `map`, `preset`, `options`, `consent` only where they are needed. */
+  readonly settings: Settings
+  /** Settings that may fit, one `field: column` each, for a person to decide. */
+  readonly hints: readonly string[]
+  readonly recognized: {
+    readonly preset: string | undefined
+    readonly known?: { readonly columns: number; readonly of: number }
+    readonly fields: readonly { readonly field: string; readonly from: string }[]
+  }
+  readonly unused: readonly string[]
+  /** Columns that look like consent and that nothing reads yet. */
+  readonly consent: readonly ConsentColumn[]
+  /** Consent tests of the preset. */
+  readonly presetConsent: readonly ConsentTest[]
+  readonly valid: number
+  readonly suppressed: number
+  readonly rejects: readonly Reject[]
+  /** Without these answers every row is rejected, or a required field stays empty. */
+  readonly required: readonly Question[]
+  /** Answers that would help. */
+  readonly optional: readonly Question[]
+}
+
+export interface Settings {
+  readonly source: { readonly url: string; readonly encoding?: string } & SourceSettings
+  readonly preset?: string
+  readonly map?: Readonly<Record<string, unknown>>
+  readonly options?: { readonly default_currency: string }
+  readonly consent?: unknown
+  readonly ignore?: readonly string[]
+  readonly destination: Readonly<Record<string, string>>
+}
+
+/**
+ * Drafts a pipeline from the first rows of a source and from the options. Pure; call it again with more options.
+ *
+ * @throws {UsageError} `INVALID_VALUE` where a flag names a column, field or id that cannot be
+ */
+export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
+  checkColumns(inspection, options)
+  const type = destinationOf(target.kind)
+  const bare = {
+    source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
+    destination: settingsOf(target),
+  }
+  const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
+    inspection,
+    type,
+    createMapper(resolved(bare, target), inspection.day),
+    options,
+  )
+  const own = options.consent.map(({ column }) => column)
+  const fromPreset = presetTests(inspection, known).filter(({ column }) => !own.includes(column))
+  const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(asWritten)
+  const proposed: Settings = {
+    source: bare.source,
+    ...(preset === undefined ? {} : { preset }),
+    ...(Object.keys(map).length === 0 ? {} : { map: { ...map } }),
+    ...(given.length === 0 ? {} : { consent: given.length === 1 ? given[0] : given }),
+    ...(options.ignore.length === 0 ? {} : { ignore: options.ignore }),
+    ...(options.currency === undefined ? {} : { options: { default_currency: options.currency.toUpperCase() } }),
+    destination: bare.destination,
+  }
+  const settings = withoutFailingTransforms(proposed, inspection, target, options)
+  const pipeline = resolved(settings, target)
+  const { warnings, currencies, consent, ...tried } = tryRows(pipeline, inspection)
+  checkCurrency(options.currency, currencies, tried.rejects)
+  const { required, optional } = questionsAbout(inspection, type, tried.rejects, warnings, options)
+  const asksKey = keyedBy !== undefined && inspection.columns.length > 1
+  return {
+    ...tried,
+    pipeline,
+    settings,
+    hints,
+    unused: warnings.flatMap(({ code, field }) => (code === 'COLUMN_UNKNOWN' ? [field] : [])),
+    consent,
+    presetConsent: fromPreset,
+    required: [
+      ...openFields.map((field) => columnQuestion(field, type, inspection, options)),
+      ...(needsShop ? [shopQuestion] : []),
+      ...required,
+    ],
+    optional: [
+      ...(asksKey ? [keyQuestion(type, keyedBy, inspection, options)] : []),
+      ...optional,
+      ...consent.map((one) =>
+        consentQuestion(
+          one,
+          sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(one.test)]),
+          options,
+        ),
+      ),
+    ],
+  }
+}
+
+/** Drops proposed transforms that make inspected rows invalid. */
+function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
+  let best = settings
+  let tried = tryRows(resolved(best, target), inspection)
+  for (const [field, value] of Object.entries(settings.map ?? {})) {
+    if (tried.valid > 0 || options.map[field] !== undefined || !isTransformed(value)) continue
+    if (!tried.rejects.some((reject) => reject.field === field)) continue
+    const other = { ...best, map: { ...best.map, [field]: value.column } }
+    const outcome = tryRows(resolved(other, target), inspection)
+    if (
+      outcome.rejects.filter((reject) => reject.field === field).length >= tried.rejects.filter((reject) => reject.field === field).length
+    )
+      continue
+    best = other
+    tried = outcome
+  }
+  return best
+}
+
+function isTransformed(value: unknown): value is { readonly column: string; readonly transform: unknown } {
+  return typeof value === 'object' && value !== null && 'transform' in value && 'column' in value
+}
+
+/**
+ * Returns the first reject of each field whose proposed column rejects every inspected row. Empty if some rows are usable, or
+ * if the owner named the columns.
+ */
+export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
+  if (valid + suppressed > 0) return []
+  const isProposed = (field: string) =>
+    settings.map?.[field] !== undefined && options.map[field] === undefined && options.set[field] === undefined
+  if (!rejects.every(({ field }) => isProposed(field))) return []
+  return [...new Map(rejects.toReversed().map((reject) => [reject.field, reject] as const)).values()].toReversed()
+}
+
+/** Returns true if some inspected rows pass these consent tests. */
+function sendsSomeRow(inspection: Inspection, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
+  return tryRows(resolved({ ...settings, consent }, target), inspection).valid > 0
+}
+
+/** Maps the inspected rows. */
+function tryRows(
+  pipeline: Pipeline,
+  inspection: Inspection,
+): Pick<Draft, 'recognized' | 'valid' | 'suppressed' | 'rejects' | 'consent'> & {
+  readonly warnings: readonly Warning[]
+  /** Currencies in the prices of the valid products. */
+  readonly currencies: ReadonlySet<string>
+} {
+  const mapper = createMapper(pipeline, inspection.day)
+  const warnings: Warning[] = inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri)]
+  const rejects: Reject[] = []
+  const currencies = new Set<string>()
+  let valid = 0
+  let suppressed = 0
+  for (const row of inspection.rows) {
+    const mapped = mapper.map(row)
+    warnings.push(...mapped.warnings)
+    if (mapped.reject) rejects.push(mapped.reject)
+    else if (mapped.record?.kind === 'member' && !mapped.record.wanted) suppressed++
+    else {
+      valid++
+      const currency = mapped.record?.kind === 'product' ? /"price":"[\d.]+ ([A-Z]{3})"/.exec(mapped.record.json)?.[1] : undefined
+      if (currency !== undefined) currencies.add(currency)
+    }
+  }
+  const consent = mapper.unread?.().consentColumns ?? []
+  return { recognized: mapper.describe(inspection.columns), valid, suppressed, rejects, warnings, consent, currencies }
+}
+
+/** @throws {UsageError} `INVALID_VALUE` if `--currency` contradicts the prices of the file */
+function checkCurrency(currency: string | undefined, currencies: ReadonlySet<string>, rejects: readonly Reject[]): void {
+  if (currency === undefined) return
+  const conflict = rejects.find(({ code }) => code === 'PRICE_CURRENCY_CONFLICT')
+  const other = [...currencies].find((found) => found !== currency.toUpperCase())
+  if (conflict === undefined && other === undefined) return
+  throw new UsageError(
+    'INVALID_VALUE',
+    conflict === undefined
+      ? `--currency ${currency} contradicts the file, which has prices in ${other}. Nothing was written.`
+      : `--currency ${currency} contradicts line ${conflict.line}: ${conflict.message}. Nothing was written.`,
+    { where: '--currency', hint: 'leave --currency out: the currencies of the file are used' },
+  )
+}
+
+/** Returns the question for a better key column, if emails or phone numbers are the only key. */
+function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
+  const question = columnQuestion('key', type, inspection, options)
+  const proposed = keyedBy.join(', ')
+  return {
+    ...question,
+    reason: `no key column found: using ${keyedBy.map((column) => `"${safe(column)}"`).join(' or else ')}`,
+    proposed,
+    answered: (answer) => (answer === proposed ? { map: { ...options.map, key: keyedBy } } : question.answered(answer)),
+  }
+}
+
+function settingsOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
+  return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
+}
+
+/** Resolves the draft. An error here comes from a flag: the columns were checked before, and the rest is generated. */
+function resolved(settings: Settings, target: Target): Pipeline {
+  const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
+  const [first] = problems
+  if (first === undefined) return pipeline as Pipeline
+  throw new UsageError('INVALID_VALUE', `${first.path}: ${first.message}. Nothing was written.`, {
+    where: first.path,
+    hint: 'sluice help init',
+  })
+}
+
+function checkColumns(inspection: Inspection, options: InitOptions): void {
+  const named = [...Object.values(options.map).flat(), ...options.consent.map(({ column }) => column), ...options.ignore]
+  const unknown = named.find((column) => inspection.columns.length > 0 && findColumn(inspection.columns, column) < 0)
+  if (unknown === undefined) return
+  const near = suggestName(unknown, inspection.columns)
+  throw new UsageError('INVALID_VALUE', `the source has no column "${safe(unknown.slice(0, 60))}". Nothing was written.`, {
+    where: shownAddress(inspection.uri),
+    hint: near === undefined ? `one of: ${listed(inspection)}` : `name the column "${safe(near)}"`,
+  })
+}

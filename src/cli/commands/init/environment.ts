@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Context } from '../../context.ts'
+import { runningSandbox } from '../sandbox/sandboxAddress.ts'
+import { environmentFor, sandboxCredentials, sandboxPort } from '../sandbox/sandboxDefaults.ts'
+import { writePrivately } from '../auth/tokens.ts'
+import { addToDotenv, type DotenvChange } from './dotenvText.ts'
+import type { InitOptions } from './options.ts'
+
+export interface Environment extends DotenvChange {
+  readonly notes: readonly string[]
+}
+
+export const dotenv = '.env'
+
+/** Adds missing variables to `.env`. A `.env` that points to another service is not changed. */
+export function writeEnvironment(context: Context, { sandbox }: InitOptions): Environment {
+  const { env, service } = context.config()
+  const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
+  const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
+  const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : skeleton(env)
+  const differing = sandbox
+    ? Object.entries(values).filter(([name, value]) => env[name] !== undefined && env[name]?.replace(/\/+$/, '') !== value)
+    : []
+  if (differing.length > 0)
+    return {
+      text: undefined,
+      added: [],
+      kept: Object.keys(values).filter((name) => env[name] !== undefined),
+      notes: [
+        `${dotenv} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'is' : 'are'} set already, ` +
+          `${service.baseUrl === undefined ? 'and' : `for ${service.baseUrl}, and`} not to the sandbox on ${sandboxUrl}`,
+      ],
+    }
+  const change = addToDotenv(existing, values, [
+    sandbox
+      ? 'The sandbox of this machine (sluice sandbox). These credentials are valid only there.'
+      : 'The service and the credentials: sluice help environment describes each, sluice auth login fills the last two.',
+    'Keep this file out of version control.',
+  ])
+  if (change.text !== undefined) writePrivately(dotenv, change.text)
+  return { ...change, notes: [] }
+}
+
+/** Empty variables to fill in, for those that neither the process nor the file sets. */
+function skeleton(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const names = ['SLUICE_BASE_URL', 'SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET']
+  return Object.fromEntries(names.filter((name) => env[name] === undefined && env[`${name}_FILE`] === undefined).map((name) => [name, '']))
+}

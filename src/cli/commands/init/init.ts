@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { UsageError } from '../../../errors.ts'
+import { pipelineJsonSchema } from '../../../pipeline/jsonSchema.ts'
+import { loadPipelines } from '../../../pipeline/load.ts'
+import { writeJson, type CommandRun, type Context } from '../../context.ts'
+import type { Target } from './draft.ts'
+import { writeEnvironment } from './environment.ts'
+import { pipelineText } from './pipelineText.ts'
+import { requireAnswers, inspectWithAnswers, completeDraft, withSource, withTarget } from './prompts.ts'
+import { report, reportText } from './report.ts'
+import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from './options.ts'
+import { canAsk, openPrompt } from '../../terminal/prompt.ts'
+import { writeWholeFile } from '../../../wholeFile.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+
+/**
+ * Writes a pipeline file and `.env` for a source that has none. Inspects the source, and asks for missing values on a terminal;
+ * elsewhere it names their flags. Writes nothing before all values are known, and replaces a file only with `--force`. Sends
+ * nothing, needs no database.
+ */
+export const run: CommandRun = async (context, invocation) => {
+  const prompt = canAsk(context) ? openPrompt(context) : undefined
+  const ask = prompt === undefined ? undefined : requireAnswers(prompt)
+  try {
+    const named = await withSource(initOptionsOf(invocation), ask)
+    const name = named.name ?? nameFrom(named.source)
+    const file = freePath(context, name, named)
+    const { inspection, options: read } = await inspectWithAnswers(context, named, ask)
+    const { options, target } = await withTarget(context, read, inspection, { name, file }, ask)
+    await checkConflicts(context, target, options)
+    const draft = await completeDraft(inspection, target, options, ask)
+    mkdirSync(context.pipelines, { recursive: true })
+    // A file that was created meanwhile is not replaced either.
+    writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
+    const env = writeEnvironment(context, options)
+    if (context.json) writeJson(context, report(draft, inspection, env))
+    else context.stdout.write(reportText(draft, inspection, env, { sandbox: options.sandbox, columns: context.stdout.columns }))
+    return 0
+  } finally {
+    prompt?.close()
+  }
+}
+
+/** Writes the schema of pipeline files into the data folder. Returns its path as a pipeline file names it. */
+function writeSchema(context: Context): string {
+  const { dataDir } = context.config()
+  mkdirSync(dataDir, { recursive: true })
+  const file = join(dataDir, 'pipeline.schema.json')
+  writeWholeFile(file, `${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`)
+  return relative(context.pipelines, file).replaceAll('\\', '/')
+}
+
+/** Returns a free path. A file with any ending takes the name, because each would be the pipeline of that name. */
+function freePath(context: Context, name: string, options: InitOptions): string {
+  const file = join(context.pipelines, `${name}.yaml`)
+  const taken = ['.yaml', '.yml', '.json', '.ts', '.mts']
+    .map((ending) => join(context.pipelines, `${name}${ending}`))
+    .find((path) => existsSync(path))
+  if (taken === undefined || (options.force && taken === file)) return file
+  throw new UsageError('FILE_EXISTS', `${taken} exists already. Nothing was written.`, {
+    where: taken,
+    hint:
+      taken === file
+        ? `${commandLineOf({ ...options, force: true }, [])}   (replaces it), or another NAME`
+        : commandLineOf({ ...options, name: 'NAME' }, []),
+  })
+}
+
+/** Throws if another pipeline writes to the destination: `check` would reject both. */
+async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
+  if (!existsSync(context.pipelines)) return
+  const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)
+  const conflict = [...pipelines, ...conflicting].find(
+    ({ name, destination }) =>
+      name !== target.name &&
+      destination.kind === target.kind &&
+      isDeepStrictEqual(destinationOf(destination.kind).identity(destination), {
+        accountId: target.account ?? '',
+        targetId: target.target,
+      }),
+  )
+  if (conflict === undefined) return
+  throw new UsageError(
+    'DESTINATION_TAKEN',
+    `${conflict.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
+    {
+      where: conflict.file,
+      hint: `${commandLineOf({ ...options, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
+    },
+  )
+}

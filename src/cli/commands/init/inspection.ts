@@ -1,0 +1,74 @@
+import { RunError } from '../../../errors.ts'
+import type { SourceDefinition } from '../../../model/pipeline.ts'
+import type { Row } from '../../../model/record.ts'
+import { openSource } from '../../../sources/openSource.ts'
+import type { Context } from '../../context.ts'
+import { safe } from '../../terminal/text.ts'
+import { detectedWords } from '../../reports/detected.ts'
+
+/** First rows of a source that has no pipeline yet. */
+export interface Inspection {
+  readonly uri: string
+  /** Format, encoding, delimiter … as `check` prints them. */
+  readonly detected: readonly string[]
+  /** Columns of the inspected rows, in the order of their first appearance; the header if there are no rows. */
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+  /** True if `rows` is the whole source. */
+  readonly whole: boolean
+  /** Day of the inspection; ages are computed from it. */
+  readonly day: Date
+  /** True for XML that is read only if a `map:` names its elements. */
+  readonly needsMap: boolean
+  /** Values decoded with the guessed encoding; undefined if the encoding was given. */
+  readonly encodingSamples?: readonly string[]
+}
+
+const inspectedRows = 200
+
+/**
+ * Reads the first rows once and keeps them, so that several `map:` settings can be tried on them.
+ *
+ * @throws {RunError} as `openSource`
+ */
+export async function inspectSource(context: Context, definition: SourceDefinition): Promise<Inspection> {
+  try {
+    return await inspect(context, definition)
+  } catch (error) {
+    // A bare <channel> counts as a product feed only if its owner says so, and running `init` on it does.
+    if (!(error instanceof RunError) || error.code !== 'WRONG_FORMAT' || definition.uri === '-') throw error
+    return { ...(await inspect(context, { ...definition, mapped: true })), needsMap: true }
+  }
+}
+
+async function inspect(context: Context, definition: SourceDefinition): Promise<Inspection> {
+  const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
+  const columns = new Set<string>()
+  const rows: Row[] = []
+  let whole = true
+  try {
+    reading: for await (const batch of source.rows) {
+      for (const row of batch) {
+        if (rows.length === inspectedRows) {
+          whole = false
+          break reading
+        }
+        for (const column of row.columns) columns.add(column)
+        rows.push(row)
+      }
+    }
+    if (rows.length === 0) for (const column of source.facts().columns) columns.add(column)
+    const detected = source.detected === undefined ? [] : detectedWords(source.detected)
+    return { uri: definition.uri, detected, columns: [...columns], rows, whole, day: new Date(context.clock.now()), needsMap: false }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Lists the columns of a source in a sentence, at most twenty. */
+export function listed({ columns }: Inspection): string {
+  return `${columns
+    .slice(0, 20)
+    .map((column) => safe(column.slice(0, 60)))
+    .join(', ')}${columns.length > 20 ? ' …' : ''}`
+}

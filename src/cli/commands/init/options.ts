@@ -1,0 +1,161 @@
+import { UsageError } from '../../../errors.ts'
+import type { SourceSettings } from '../../../formats/fileError.ts'
+import type { ConsentTest } from '../../../model/pipeline.ts'
+import { argument, flag, many, option, type Invocation } from '../../context.ts'
+import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
+import { answeredTest, answerText } from './consentAnswers.ts'
+import { shownAddress } from '../../terminal/text.ts'
+import { destinationTypes } from '../../../destinations/index.ts'
+
+/** Options of `sluice init`, from flags and answers. An undefined one may still be asked for. */
+export interface InitOptions {
+  readonly name: string | undefined
+  readonly source: string | undefined
+  /** Encoding of the source; undefined: detected automatically. */
+  readonly encoding: string | undefined
+  /** Further settings of the source, by flags or because the file needs them. */
+  readonly settings: SourceSettings
+  readonly sandbox: boolean
+  readonly force: boolean
+  readonly kind: string | undefined
+  /** Id of the catalog, audience or list. */
+  readonly target: string | undefined
+  readonly account: string | undefined
+  /** Field → its columns, in order. */
+  readonly map: Readonly<Record<string, readonly string[]>>
+  /** Field → its value in every row. */
+  readonly set: Readonly<Record<string, string>>
+  readonly consent: readonly ConsentTest[]
+  /** Columns that are not about consent. */
+  readonly ignore: readonly string[]
+  readonly currency: string | undefined
+  readonly country: string | undefined
+  /** Address of the shop, for exports without links. */
+  readonly shop: string | undefined
+}
+
+/** @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
+export function initOptionsOf(invocation: Invocation): InitOptions {
+  const targets = initKinds().map((type) => [type, option(invocation, propertyOf(type))] as const)
+  const given = targets.filter(([, id]) => id !== undefined)
+  const [kind, id] = given[0] ?? []
+  if (given.length > 1)
+    throw new UsageError('OPTIONS_CONFLICT', 'a pipeline has one destination, and several are named. Nothing was written.', {
+      where: given.map(([name]) => `--${name}`).join(', '),
+      hint: ['sluice init', `--${kind}`, id, '  (one pipeline a destination)'].join(' '),
+    })
+  const name = argument(invocation, 0)
+  if (name !== '') checkName(name)
+  const map: Record<string, string[]> = Object.create(null)
+  for (const [field, column] of many(invocation, 'map').map((text) => pairOf('--map', 'key=customer_id', text)))
+    (map[field] ??= []).push(column)
+  const consent = many(invocation, 'consent').map((text) => {
+    const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
+    return answeredTest(column, values)
+  })
+  return {
+    name: name === '' ? undefined : name,
+    source: option(invocation, 'source'),
+    encoding: option(invocation, 'encoding'),
+    settings: {
+      ...(option(invocation, 'member') === undefined ? {} : { member: option(invocation, 'member') }),
+      ...(option(invocation, 'item') === undefined ? {} : { xml: { item: option(invocation, 'item') } }),
+    } as SourceSettings,
+    sandbox: flag(invocation, 'sandbox'),
+    force: flag(invocation, 'force'),
+    kind,
+    target: id,
+    account: option(invocation, 'account'),
+    map,
+    set: Object.fromEntries(many(invocation, 'set').map((text) => pairOf('--set', 'condition=new', text))),
+    consent,
+    ignore: many(invocation, 'ignore'),
+    currency: option(invocation, 'currency'),
+    country: option(invocation, 'country'),
+    shop: option(invocation, 'shop'),
+  }
+}
+
+/** Returns the command with all known options and the added flags, to be pasted into a shell. */
+export function commandLineOf(options: InitOptions, added: readonly string[]): string {
+  const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
+  const flags: readonly (readonly [string, string | undefined])[] = [
+    ['source', source === undefined ? undefined : shownAddress(source)],
+    ...(options.sandbox && target === sandboxTarget(kind) ? [] : [[kind ?? '', target] as const, ['account', account] as const]),
+    ['encoding', encoding],
+    ['member', settings.member],
+    ['item', settings.xml?.item],
+    ...Object.entries(map).flatMap(([field, columns]) => columns.map((column) => ['map', `${field}=${column}`] as const)),
+    ...Object.entries(set).map(([field, value]) => ['set', `${field}=${value}`] as const),
+    ...consent.map((test) => ['consent', `${test.column}=${answerText(test) ?? ''}`] as const),
+    ...ignore.map((column) => ['ignore', column] as const),
+    ['currency', currency],
+    ['country', country],
+    ['shop', shop],
+  ]
+  return [
+    'sluice init',
+    ...(name === undefined ? [] : [name]),
+    ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellWord(value)}`])),
+    ...(options.sandbox ? ['--sandbox'] : []),
+    ...(options.force ? ['--force'] : []),
+    ...added,
+  ].join(' ')
+}
+
+/** Quotes a text as one word of a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** Returns the id of the sandbox's default destination. */
+export function sandboxTarget(kind: string | undefined): string | undefined {
+  const targets: Readonly<Record<string, string>> = sandboxTargets
+  return targets[propertyOf(kind ?? initKinds()[0] ?? '')]
+}
+
+/** Returns the types that `init` offers. */
+export function initKinds(): readonly string[] {
+  return destinationTypes().flatMap(({ kind, init }) => (init === undefined ? [] : [kind]))
+}
+
+/** Returns the name of an option as a property: `do-not-reach` → `doNotReach`. */
+function propertyOf(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). */
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
+  throw new UsageError('INVALID_VALUE', 'the name of a pipeline has letters, digits, - and _ only. Nothing was written.', {
+    where: 'NAME',
+    hint: `sluice init ${nameFrom(name)}`,
+  })
+}
+
+/** `https://shop.example.com/export/Products%202.csv.gz?token=1` → `products-2`. */
+export function nameFrom(source: string): string {
+  const isAddress = /^[a-z][a-z0-9+.-]+:\/\//i.test(source)
+  const path = isAddress && URL.canParse(source) ? new URL(source).pathname.replace(/%[0-9a-f]{2}/gi, '-') : source
+  const last = path.split(/[/\\]/).findLast((part) => part !== '') ?? ''
+  const name = last
+    .replace(/(?:\.(?:gz|zip|zst|csv|tsv|txt|tab|json|jsonl|ndjson|xml|rss|atom|xlsx|yaml|yml|ts))+$/i, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9_]+/g, '-')
+    .replace(/^[-_]+|-+$/g, '')
+  return name.slice(0, 64) || (isAddress && URL.canParse(source) ? nameFrom(new URL(source).hostname.replaceAll('.', '-')) : 'pipeline')
+}
+
+/** Splits at `=`. Column names may contain it: `--map` and `--set` are split at the first, `--consent` at the last. */
+function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
+  const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')
+  if (at <= 0 || (name !== '--consent' && at === text.length - 1))
+    throw new UsageError('INVALID_VALUE', `${name} needs two parts with = between them. Nothing was written.`, {
+      where: name,
+      hint: `${name} ${example}`,
+    })
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+}

@@ -1,0 +1,59 @@
+import { findColumn, firstText } from '../../../mapping/fields.ts'
+import { columnCalled } from '../../../mapping/headerWords.ts'
+import { UnreadColumns } from '../../../mapping/members/unreadColumns.ts'
+import { presetByName } from '../../../mapping/presets/index.ts'
+import { trimText } from '../../../mapping/text.ts'
+import type { Inspection } from './inspection.ts'
+
+/** Columns that hold emails and phone numbers, whatever they are called. */
+export interface PeopleColumns {
+  readonly email: readonly string[]
+  readonly phone_number: readonly string[]
+}
+
+/** Finds the columns by the values of the inspected rows. Columns of `preset` come first, and copies of them are left out. */
+export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
+  const known = presetColumns(inspection, preset)
+  const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
+  const lookers = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['look']>()
+  for (const row of inspection.rows) {
+    let looker = lookers.get(row.columns)
+    if (looker === undefined) {
+      const indexes = (names: readonly string[]) => names.map((name) => row.columns.indexOf(name)).filter((index) => index >= 0)
+      const [email, phone] = [indexes(known.email), indexes(known.phone_number)]
+      const identifiers = [
+        { kind: 'email' as const, indexes: email },
+        { kind: 'phone_number' as const, indexes: phone },
+      ]
+      looker = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).look
+      lookers.set(row.columns, looker)
+    }
+    looker(row)
+  }
+  const found = unread.identifierColumns()
+  const of = (kind: 'email' | 'phone_number') => {
+    const columns = found.filter((one) => one.kind === kind).map(({ column }) => column)
+    // The column of that name comes first, because the first one becomes the key.
+    const called = columnCalled(kind, columns)
+    return [...known[kind], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
+  }
+  return { email: of('email'), phone_number: of('phone_number') }
+}
+
+function presetColumns(inspection: Inspection, preset: string | undefined): PeopleColumns {
+  const map = preset === undefined ? undefined : presetByName(preset)?.map
+  const present = (field: 'email' | 'phone_number') =>
+    (map?.[field]?.columns ?? []).flatMap((name) => inspection.columns[findColumn(inspection.columns, name)] ?? [])
+  return { email: [...new Set(present('email'))], phone_number: [...new Set(present('phone_number'))] }
+}
+
+/** Returns true if every row has a value in the column and no two values are equal. */
+export function isUnique(inspection: Inspection, column: string): boolean {
+  const seen = new Set<string>()
+  for (const row of inspection.rows) {
+    const text = trimText(firstText(row.cells[row.columns.indexOf(column)]) ?? '')
+    if (text === '' || seen.has(text)) return false
+    seen.add(text)
+  }
+  return true
+}

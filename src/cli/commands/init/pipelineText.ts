@@ -1,0 +1,134 @@
+import { asWritten, seenText } from '../../../mapping/consent/consentText.ts'
+import { safe } from '../../terminal/text.ts'
+import type { Draft } from './draft.ts'
+import type { Inspection } from './inspection.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+
+/**
+ * Returns a pipeline file in YAML that fits on a screen: found settings as values, further settings as comments. It parses to
+ * `draft.settings` for any column names. Pure. `schema`: path of its JSON Schema from its folder, for editors.
+ */
+export function pipelineText(draft: Draft, inspection: Inspection, schema?: string): string {
+  const { settings, pipeline } = draft
+  const { name } = pipeline
+  return [
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
+    `# ${safe(name)}: how rows are mapped, and where they are sent. Check with: sluice check ${name}`,
+    '',
+    'source:',
+    `  url: ${plain(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
+    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${plain(settings.source.encoding)}`]),
+    ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
+    '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete; without proof nothing is deleted',
+    '',
+    ...mapLines(draft),
+    ...consentLines(draft),
+    ...optionLines(draft),
+    'destination:',
+    ...Object.entries(settings.destination).map(([key, value]) => `  ${key}: ${key === 'kind' ? value : JSON.stringify(value)}`),
+    ...(destinationOf(pipeline.destination.kind).init?.comments ?? []).map((line) => `  # ${line}`),
+    '',
+    '# guards:                     # these are the defaults',
+    '#   max_delete_count: 10      # over both limits, deletes need: --approve-deletes N',
+    '#   max_delete_percent: 10',
+    '#   max_reject_percent: 50    # over this limit nothing is sent',
+    '',
+    '# schedule: "*/30 * * * *"    # when sluice serve runs it: minute, hour, day, month, weekday',
+    '# timezone: Europe/Berlin     # of the schedule; UTC without it',
+    '',
+  ].join('\n')
+}
+
+function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
+  const { preset, map } = settings
+  const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
+  const itself = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const removes = destinationOf(pipeline.destination.kind).fields.includes('remove')
+  return [
+    ...(preset === undefined ? [] : [`preset: ${plain(preset)}`]),
+    ...(itself === ''
+      ? []
+      : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(itself)}`)),
+    ...(map === undefined
+      ? hints.length > 0
+        ? ['# map:']
+        : []
+      : ['map:   # field: column, [column, second column] or { column, default, transform }']),
+    ...Object.entries(map ?? {}).map(
+      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # of every row: correct it if rows differ' : ''}`,
+    ),
+    ...hints.map((hint) => `${map === undefined ? '#' : ' #'}   ${safe(hint)}   # may fit`),
+    ...(removes && map?.['remove'] === undefined
+      ? ['# Rows leave the list only by: map: { remove: { column: status, values: [resubscribed] } }']
+      : []),
+    ...(unused.length === 0 ? [] : comment(`Not used: ${safe(unused.join(', '))}`)),
+    '',
+  ]
+}
+
+function isConstant(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'const' in value
+}
+
+function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
+  const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
+  if (!destinationOf(pipeline.destination.kind).reachesPeople) return ignored.length === 0 ? [] : [...ignored, '']
+  const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others leave the audience`]
+  const preset = recognized.fields.filter(({ field }) => field === 'consent')
+  if (consent.length === 0 && written.length === 0 && preset.length > 0)
+    return [...comment(`Consent: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
+  if (consent.length === 0)
+    return [
+      ...(written.length > 0 ? written : ['# consent: { column: marketing_ok, values: ["yes"] }   # all others leave the audience']),
+      ...ignored,
+      '',
+    ]
+  const known = Array.isArray(settings.consent)
+    ? settings.consent
+    : settings.consent === undefined
+      ? presetConsent.map(asWritten)
+      : [settings.consent]
+  const tests: readonly unknown[] = [...known, ...consent.map(({ test }) => asWritten(test))]
+  return [
+    ...written,
+    ...ignored,
+    '# These columns look like consent. Until they are read, the run stops. Correct the values that mean yes, and remove the #:',
+    ...consent.flatMap((one) =>
+      comment(`${safe(one.column)}: ${one.seen.length === 0 ? 'dates or texts, or empty' : seenText(one.seen)}`, '#   '),
+    ),
+    `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
+    '',
+  ]
+}
+
+function optionLines({ settings, pipeline }: Draft): readonly string[] {
+  if (settings.options !== undefined) return [`options: ${flow(settings.options)}   # of prices without one`, '']
+  return destinationOf(pipeline.destination.kind).keys === 'products'
+    ? ['# options: { default_currency: EUR }   # of prices without one', '']
+    : []
+}
+
+/** Formats a comment over several lines, because column names may be long. */
+function comment(text: string, start = '# '): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length < 120) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(`${lines.length === 0 ? start : '#   '}${word}`)
+  }
+  return lines
+}
+
+/** Formats a value in flow style, and quotes each text that YAML would read as another type. */
+function flow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+  if (typeof value === 'object' && value !== null)
+    return `{ ${Object.entries(value)
+      .map(([key, part]) => `${plain(key)}: ${flow(part)}`)
+      .join(', ')} }`
+  return typeof value === 'string' ? plain(value) : String(value)
+}
+
+function plain(text: string): string {
+  return /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null|nan)$/i.test(text) ? text : JSON.stringify(text)
+}

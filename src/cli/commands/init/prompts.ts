@@ -1,0 +1,269 @@
+import { UsageError } from '../../../errors.ts'
+import { EncodingError } from '../../../formats/encodingError.ts'
+import { FileError } from '../../../formats/fileError.ts'
+import { resolvePipeline } from '../../../pipeline/resolve.ts'
+import { columnCalled } from '../../../mapping/headerWords.ts'
+import type { Context } from '../../context.ts'
+import type { Prompt } from '../../terminal/prompt.ts'
+import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
+import { safe } from '../../terminal/text.ts'
+import { waiting } from '../../terminal/waiting.ts'
+import { draftPipeline, failingProposals, type Draft, type Target } from './draft.ts'
+import { listed, inspectSource, type Inspection } from './inspection.ts'
+import type { Question } from './question.ts'
+import { peopleColumns } from './peopleColumns.ts'
+import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
+import { destinationOf } from '../../../destinations/index.ts'
+
+/** Asks a question and returns the answer; Enter alone is an empty answer. Undefined without a terminal. */
+export type Ask = (question: string) => Promise<string>
+
+/** Stops `init` on Ctrl-D: it does not count as Enter. */
+export function requireAnswers(prompt: Prompt): Ask {
+  return async (question) => {
+    const answer = await prompt.ask(question)
+    if (answer !== undefined) return answer
+    throw new UsageError('MISSING_OPTION', 'a question was not answered. Nothing was written.', {
+      where: 'init',
+      hint: 'sluice help init   (a flag for each of them)',
+    })
+  }
+}
+
+export type SourcedOptions = InitOptions & { readonly source: string }
+
+export async function withSource(options: InitOptions, ask: Ask | undefined): Promise<SourcedOptions> {
+  const source = options.source ?? (await ask?.('The source, a file or an address: '))
+  if (source !== undefined && source !== '') return { ...options, source }
+  throw missing(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
+}
+
+/** Reads the first rows. If the bytes are not UTF-8 and no guess is certain, asks for the encoding. */
+export async function inspectWithAnswers(
+  context: Context,
+  options: SourcedOptions,
+  ask: Ask | undefined,
+): Promise<{ readonly inspection: Inspection; readonly options: SourcedOptions }> {
+  try {
+    return { inspection: await waiting(context, 'reading the source', () => inspectSource(context, sourceOf(options))), options }
+  } catch (error) {
+    if (error instanceof FileError) return inspectWithSetting(context, options, ask, error)
+    if (!(error instanceof EncodingError) || options.encoding !== undefined) throw error
+    const { guesses, certain } = error.found
+    const [first] = guesses
+    if (certain && first !== undefined) {
+      const found = await inspectWithAnswers(context, { ...options, encoding: first.encoding }, ask)
+      return { ...found, inspection: { ...found.inspection, encodingSamples: first.samples } }
+    }
+    const shown = guesses.map(({ encoding, samples }) => `${encoding} reads ${samples.map((text) => JSON.stringify(text)).join(', ')}`)
+    const flag = `--encoding ${first?.encoding ?? 'NAME'}`
+    if (ask === undefined)
+      throw missing([flag], ['the bytes of the source are not utf-8', ...shown].join('; '), commandLineOf(options, [flag]))
+    const proposal = first === undefined ? '' : ` [${first.encoding}]`
+    const answer = await ask(
+      `The bytes are not UTF-8.\n${shown.map((line) => `  ${safe(line)}\n`).join('')}Which encoding are they?${proposal} `,
+    )
+    const encoding = answer === '' ? first?.encoding : answer
+    return encoding === undefined ? inspectWithAnswers(context, options, ask) : inspectWithAnswers(context, { ...options, encoding }, ask)
+  }
+}
+
+/** Inspects again with the setting that the error suggests, or with the chosen file of an archive. */
+async function inspectWithSetting(
+  context: Context,
+  options: SourcedOptions,
+  ask: Ask | undefined,
+  error: FileError,
+): ReturnType<typeof inspectWithAnswers> {
+  const { remedy, members = [] } = error
+  if (remedy !== undefined) {
+    const settings = {
+      ...options.settings,
+      ...remedy,
+      ...(remedy.xml === undefined ? {} : { xml: { ...options.settings.xml, ...remedy.xml } }),
+    }
+    // The suggested setting was already tried.
+    if (JSON.stringify(settings) === JSON.stringify(options.settings)) throw error
+    return inspectWithAnswers(context, { ...options, settings }, ask)
+  }
+  const [first] = members
+  if (first === undefined || options.settings.member !== undefined) throw error
+  const flag = `--member ${shellWord(first)}`
+  if (ask === undefined) throw missing([flag], error.message, commandLineOf(options, [flag]))
+  const answer = await ask(`Which file of the archive? There are ${members.map(safe).join(', ')} [${safe(first)}] `)
+  return inspectWithAnswers(context, { ...options, settings: { ...options.settings, member: answer === '' ? first : answer } }, ask)
+}
+
+/** @throws {UsageError} `INVALID_VALUE`, `MISSING_OPTION` for an invalid address, or one that needs further settings */
+function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
+  const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
+  const { pipeline, problems } = resolvePipeline({ source: given, destination: { kind: 'catalog', catalog_id: '1' } }, 'init', 'init')
+  const [source] = pipeline?.sources ?? []
+  if (source !== undefined) return source
+  const [first] = problems ?? []
+  const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
+  // A database source needs a query beside its address.
+  throw first?.path === 'source.query'
+    ? new UsageError('MISSING_OPTION', message, {
+        where: '--source',
+        hint: 'write the file by hand, as docs/sources.md shows, then: sluice check',
+      })
+    : new UsageError('INVALID_VALUE', message, {
+        where: first?.path === 'source.encoding' ? '--encoding' : '--source',
+        hint: 'sluice help init',
+      })
+}
+
+/** Chooses the destination: from flags, from answers, or the sandbox's default. */
+export async function withTarget(
+  context: Context,
+  given: SourcedOptions,
+  inspection: Inspection,
+  place: { readonly name: string; readonly file: string },
+  ask: Ask | undefined,
+): Promise<{ readonly options: InitOptions; readonly target: Target }> {
+  const guess = likelyKind(inspection)
+  const asks = given.target === undefined && ask !== undefined
+  const sandbox =
+    given.sandbox ||
+    (asks && context.config().service.baseUrl === undefined && (await confirm(ask, 'Try it on the sandbox of this machine first?')))
+  const kind = given.kind ?? (asks ? await askKind(ask, guess) : sandbox ? guess : undefined)
+  const account =
+    given.account ??
+    (sandbox
+      ? sandboxTargets.account
+      : needsAccount(kind) === false
+        ? undefined
+        : await askOptional(ask, 'Id of the advertising account: '))
+  const target =
+    given.target ??
+    (kind === undefined
+      ? undefined
+      : sandbox
+        ? sandboxTarget(kind)
+        : await askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `))
+  if (kind === undefined || target === undefined)
+    throw missing([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
+  if (needsAccount(kind) && account === undefined)
+    throw missing(['--account ID'], `the ${kind} belongs to an account`, commandLineOf({ ...given, kind, target }, ['--account ID']))
+  return { options: { ...given, sandbox }, target: { ...place, kind, target, account: needsAccount(kind) ? account : undefined } }
+}
+
+/** Returns undefined as long as the type is not known. */
+function needsAccount(kind: string | undefined): boolean | undefined {
+  return kind === undefined ? undefined : destinationOf(kind).init?.needsAccount
+}
+
+function flagsOf(kind: string): string {
+  return `--${kind} ID${needsAccount(kind) ? ' --account ID' : ''}`
+}
+
+const productFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
+
+/** Guesses the destination type: emails or phone numbers in the first rows mean people, product columns mean a catalog. */
+function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
+  const { columns } = inspection
+  const described = productFields.filter((field) => columnCalled(field, columns) !== undefined).length
+  const { email, phone_number: phone } = peopleColumns(inspection)
+  if (email.length + phone.length > 0) return described < 5 ? 'audience' : 'catalog'
+  const people = columnCalled('email', columns) ?? columnCalled('phone_number', columns) ?? columnCalled('device_id', columns)
+  return people !== undefined && columnCalled('price', columns) === undefined ? 'audience' : 'catalog'
+}
+
+async function askKind(ask: Ask, guess: string): Promise<string> {
+  const kinds = initKinds()
+  for (;;) {
+    const answer = await ask(`Destination: ${kinds.join(', ')} [${guess}] `)
+    const found = answer === '' ? guess : kinds.find((kind) => kind.startsWith(answer.toLowerCase()))
+    if (found !== undefined) return found
+  }
+}
+
+async function confirm(ask: Ask, question: string): Promise<boolean> {
+  return !/^n/i.test(await ask(`${question} [Y/n] `))
+}
+
+async function askOptional(ask: Ask | undefined, question: string): Promise<string | undefined> {
+  const answer = await ask?.(question)
+  return answer === '' ? undefined : answer
+}
+
+/** Asks until the draft is complete. Without a terminal, throws an error that names every missing flag. */
+export async function completeDraft(inspection: Inspection, target: Target, given: InitOptions, ask: Ask | undefined): Promise<Draft> {
+  let options = given
+  const declined = new Set<string>()
+  let said = ''
+  for (;;) {
+    const draft = draftPipeline(inspection, target, options)
+    const open = [...draft.required, ...(ask === undefined ? [] : draft.optional)].filter(({ flag }) => !declined.has(flag))
+    const [question] = open
+    if (question === undefined) rejectFailingProposals(draft, options, target)
+    if (question === undefined) return ask === undefined ? (withProposedConsent(inspection, target, options, draft) ?? draft) : draft
+    if (ask === undefined) throw unanswered(inspection, open, options, target)
+    const proposal = question.proposed === undefined ? '' : ` [${question.proposed}; - for none]`
+    const reply = await ask(`${said}${question.text}${proposal}: `)
+    said = ''
+    const answer = reply === '' ? (question.proposed ?? '') : reply
+    if (reply !== '-' && (answer !== '' || question.proposed !== undefined)) {
+      const next = { ...options, ...question.answered(answer) }
+      said = fault(inspection, target, next)
+      if (said === '') options = next
+    } else if (reply === '-' && question.declined !== undefined) options = { ...options, ...question.declined }
+    else if (draft.required.includes(question)) throw unanswered(inspection, [question], options, target)
+    else declined.add(question.flag)
+  }
+}
+
+/** Throws if proposed columns reject every row: the owner has to name the columns. */
+function rejectFailingProposals(draft: Draft, options: InitOptions, target: Target): void {
+  const failing = failingProposals(draft, options)
+  if (failing.length === 0) return
+  const flags = failing.map(({ field }) => `--map ${field}=COLUMN`)
+  const known = { ...options, kind: target.kind, target: target.target, account: target.account }
+  const reasons = failing.map(({ field, message }) => `${field} ← ${shownColumn(draft.settings.map?.[field])}: ${message}`)
+  throw missing(flags, `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`, commandLineOf(known, flags))
+}
+
+function shownColumn(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  return typeof value === 'object' && value !== null && 'column' in value ? JSON.stringify(value.column) : 'its columns'
+}
+
+/**
+ * Without a terminal, returns the draft with every proposed consent test, if all are certain and some rows pass.
+ * Otherwise undefined: the run then stops and shows the line to write.
+ */
+function withProposedConsent(inspection: Inspection, target: Target, options: InitOptions, { consent }: Draft): Draft | undefined {
+  if (consent.length === 0 || !consent.every(({ certain }) => certain)) return undefined
+  const draft = draftPipeline(inspection, target, { ...options, consent: [...options.consent, ...consent.map(({ test }) => test)] })
+  return draft.valid > 0 ? draft : undefined
+}
+
+/** Returns the error of an answer as a line above the repeated question; empty if it is valid. */
+function fault(inspection: Inspection, target: Target, options: InitOptions): string {
+  try {
+    draftPipeline(inspection, target, options)
+    return ''
+  } catch (error) {
+    if (error instanceof UsageError) return `${error.message.replace(' Nothing was written.', '')}\n`
+    throw error
+  }
+}
+
+function unanswered(inspection: Inspection, questions: readonly Question[], options: InitOptions, target: Target): UsageError {
+  const flags = questions.map(({ flag }) => flag)
+  const known = { ...options, kind: target.kind, target: target.target, account: target.account }
+  const fields = questions.flatMap(({ field }) => field ?? [])
+  const columns =
+    fields.length === 0
+      ? []
+      : [
+          `no column is called ${fields.join(', ')}; there are ${listed(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
+        ]
+  const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
+  return missing(flags, [...columns, ...others].join('; '), commandLineOf(known, flags))
+}
+
+function missing(flags: readonly string[], reason: string, call: string): UsageError {
+  return new UsageError('MISSING_OPTION', `${safe(reason)}. Nothing was written.`, { where: flags.join(' | '), hint: safe(call) })
+}

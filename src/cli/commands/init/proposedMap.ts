@@ -1,0 +1,177 @@
+import { parse } from 'yaml'
+import { UsageError } from '../../../errors.ts'
+import type { MissingColumn } from '../../../mapping/boundColumns.ts'
+import type { DescribingMapper } from '../../../mapping/mapper.ts'
+import { findColumn, firstText } from '../../../mapping/fields.ts'
+import { repeatsOf } from '../../../mapping/repeatedColumns.ts'
+import { columnCalled } from '../../../mapping/headerWords.ts'
+import { presetByName } from '../../../mapping/presets/index.ts'
+import { identifierTypes } from '../../../model/record.ts'
+import type { Inspection } from './inspection.ts'
+import { peopleColumns, isUnique, type PeopleColumns } from './peopleColumns.ts'
+import type { InitOptions } from './options.ts'
+import type { Destination } from '../../../destinations/destination.ts'
+
+/** Proposed `map:` of a source, from its columns and the options. */
+export interface ProposedMap {
+  /** The `map:` of the pipeline file; empty if all columns map automatically. */
+  readonly map: Readonly<Record<string, unknown>>
+  /** Preset to write beside `map`, because a `map:` alone switches presets off. */
+  readonly preset: string | undefined
+  /** Preset that the header matches, whether it is written or not. */
+  readonly known: string | undefined
+  /** Required fields without a column; `map` has a placeholder for each. */
+  readonly openFields: readonly string[]
+  /** True if the address of the shop is missing. */
+  readonly needsShop: boolean
+  /** Columns of emails and phone numbers that are the key, if there is no key column. */
+  readonly keyedBy: readonly string[] | undefined
+  /** Settings for optional fields, one `field: column` each, if no required field is missing. */
+  readonly hints: readonly string[]
+}
+
+/**
+ * Proposes a `map:`. Pure. `mapper`: the mapper of the source without a map.
+ *
+ * @throws {UsageError} `INVALID_VALUE` for an invalid address of the shop
+ */
+export function proposedMap(inspection: Inspection, type: Destination, mapper: DescribingMapper, options: InitOptions): ProposedMap {
+  const { missing, hints } = inspection.columns.length === 0 ? { missing: [], hints: [] } : mapper.propose(inspection.columns)
+  const shown = mapper.describe(inspection.columns)
+  const open = missing.filter(
+    ({ field, asks }) => asks !== undefined && options.map[field] === undefined && options.set[field] === undefined,
+  )
+  const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
+  const map: Record<string, unknown> = Object.create(null)
+  for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
+  // With an unknown header, all fields are proposed for review. With a given mapping, optional fields stay comments.
+  const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
+  if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
+  if (people !== undefined) addPeople(map, people, shown.preset, inspection)
+  const keyedBy =
+    type.leavesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
+      ? keyOf(map, people, inspection)
+      : undefined
+  if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
+  const prefixed = open.find(({ asks }) => asks === 'prefix')
+  if (prefixed !== undefined) Object.assign(map, linkOf(prefixed, options.shop))
+  // A currency column is read together with the price and has no field of its own.
+  if (inspection.needsMap) for (const { field, from } of shown.fields) if (field !== 'currency') map[field] ??= from
+  for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
+  for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
+  withRepeats(map, inspection, shown.fields)
+  const reachable = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
+  const openFields = open
+    .filter(({ field, asks }) => asks === 'column' && map[field] === undefined && !(field === 'email' && reachable))
+    .map(({ field }) => field)
+  // Placeholders let the same pass find further problems.
+  for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
+  const needsMap = Object.keys(map).length > 0 || options.country !== undefined
+  const preset = people !== undefined && needsMap ? shown.preset : undefined
+  withCountry(map, inspection, options.country, preset)
+  return {
+    map,
+    preset,
+    known: shown.preset,
+    openFields,
+    needsShop: prefixed !== undefined && options.shop === undefined,
+    keyedBy,
+    hints: proposesHints ? [] : hints.filter((hint) => !Object.keys(settingsIn(hint)).some((field) => map[field] !== undefined)),
+  }
+}
+
+/** Maps every column of emails and phone numbers, whatever its name: without one, people would be missing. */
+function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
+  for (const field of ['email', 'phone_number'] as const) {
+    const columns = people[field]
+    const known = preset === undefined ? [] : (presetByName(preset)?.map[field]?.columns ?? [])
+    // The preset reads its own columns without a setting.
+    if (columns.every((column) => known.some((name) => findColumn([column], name) === 0))) continue
+    const named =
+      typeof map[field] === 'string' && !columns.includes(map[field]) && holdsDigests(inspection, map[field]) ? [map[field]] : []
+    const all = [...named, ...columns]
+    map[field] = all.length === 1 ? all[0] : all
+  }
+}
+
+/** Returns true if the column holds digests. Their values cannot be checked, so the column name decides. */
+function holdsDigests(inspection: Inspection, column: string): boolean {
+  return inspection.rows.some((row) => /^[0-9a-f]{64}$/i.test(firstText(row.cells[row.columns.indexOf(column)]) ?? ''))
+}
+
+/**
+ * Returns key columns if the column named `key` is missing or not unique: the first email, else the first phone number.
+ * Undefined if the column named `key` is unique.
+ */
+function keyOf(
+  map: Readonly<Record<string, unknown>>,
+  { email, phone_number: phone }: PeopleColumns,
+  inspection: Inspection,
+): readonly string[] | undefined {
+  const { key } = map
+  const named = typeof key === 'string' ? key : inspection.columns.find((column) => column.toLowerCase() === 'key')
+  if (named !== undefined && (inspection.rows.length === 0 || isUnique(inspection, named))) return undefined
+  const addresses = [...email.slice(0, 1), ...phone.slice(0, 1)]
+  if (addresses.length > 0) return addresses
+  const called = columnCalled('email', inspection.columns)
+  return named === undefined && called !== undefined ? [called] : undefined
+}
+
+/** Reads repeated columns in their order: the first filled one, or all of them for identifiers. */
+function withRepeats(
+  map: Record<string, unknown>,
+  inspection: Inspection,
+  fields: readonly { readonly field: string; readonly from: string }[],
+): void {
+  for (const { field, from } of fields)
+    if (repeatsOf(from, inspection.columns).length > 0 && !['consent', 'remove', 'currency'].includes(field)) map[field] ??= from
+  for (const [field, value] of Object.entries(map)) {
+    if (typeof value !== 'string') continue
+    const name = inspection.columns[findColumn(inspection.columns, value)] ?? value
+    const repeats = repeatsOf(name, inspection.columns)
+    if (repeats.length > 0) map[field] = [name, ...repeats]
+  }
+}
+
+function settingsIn(setting: string): Readonly<Record<string, unknown>> {
+  // Settings such as `field: column`, as boundColumns.ts writes them to be pasted.
+  return parse(`{ ${setting} }`) as Readonly<Record<string, unknown>>
+}
+
+/** Valid placeholders of fields whose column is still unknown. */
+const standIns: Readonly<Record<string, string>> = {
+  availability: 'in stock',
+  price: '1.00 EUR',
+  link: 'https://shop.example.com',
+  image_link: 'https://shop.example.com',
+  email: 'stand.in@example.com',
+}
+
+/** Adds the default country of phone numbers: from a country column, or from `--country`. */
+function withCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
+  const phone = map['phone_number']
+  const known = country ?? columnCalled('default_country', inspection.columns)
+  if (typeof phone === 'string' && known !== undefined) map['phone_number'] = { column: phone, default_country: known }
+  else if (Array.isArray(phone) && known !== undefined) map['phone_number'] = { columns: phone, default_country: known }
+  else if (phone === undefined && country !== undefined && preset !== undefined) {
+    const names = presetByName(preset)?.map['phone_number']?.columns ?? []
+    const columns = names.flatMap((name) => inspection.columns[findColumn(inspection.columns, name)] ?? [])
+    if (columns.length > 0) map['phone_number'] = { columns, default_country: country }
+  }
+}
+
+/** Returns `link: { column: "Handle", transform: { prefix: { with: "…" } } }` with the address of the shop, or with an example. */
+function linkOf({ setting = '' }: MissingColumn, shop: string | undefined): Readonly<Record<string, unknown>> {
+  if (shop === undefined) return settingsIn(setting)
+  const given = /with: "([^"]*)"/.exec(setting)?.[1] ?? ''
+  const { pathname, search } = new URL(given)
+  const origin = URL.canParse(shop) ? new URL(shop) : undefined
+  if (origin?.protocol !== 'https:')
+    throw new UsageError('INVALID_VALUE', '--shop takes the https address of the shop. Nothing was written.', {
+      where: '--shop',
+      hint: '--shop https://shop.example.com',
+    })
+  // An address with a path is used as the whole prefix.
+  const prefix = origin.pathname === '/' && origin.search === '' ? `${origin.origin}${pathname}${search}` : shop
+  return settingsIn(setting.replace(given, () => prefix))
+}

@@ -1,0 +1,111 @@
+import type { Reject, Warning } from '../../../model/record.ts'
+import { safe } from '../../terminal/text.ts'
+import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
+import { seenText } from '../../../mapping/consent/consentText.ts'
+import { answeredTest, answerText } from './consentAnswers.ts'
+import { listed, type Inspection } from './inspection.ts'
+import { shellWord, type InitOptions } from './options.ts'
+import type { Destination } from '../../../destinations/destination.ts'
+
+/** One thing that only the owner of a source knows, as a question and as a flag. */
+export interface Question {
+  /** The flag that answers it, with an example: `--map key=COLUMN`. */
+  readonly flag: string
+  /** Field whose column is missing. */
+  readonly field?: string
+  /** Reason for the question, in a few words. */
+  readonly reason: string
+  readonly text: string
+  /** Answer that Enter accepts; `-` declines it. */
+  readonly proposed?: string
+  /** The options with the answer in them. */
+  readonly answered: (answer: string) => Partial<InitOptions>
+  /** The options after `-`, if declining is an answer too. */
+  readonly declined?: Partial<InitOptions>
+}
+
+export const shopQuestion: Question = {
+  flag: '--shop https://shop.example.com',
+  reason: 'the export holds no links',
+  text: 'Address of the shop, before the links of its products (https://…)',
+  answered: (shop) => ({ shop }),
+}
+
+export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
+  const isKey = field === 'key'
+  // People differ in all of their fields, products may share some.
+  const orValue = type.keys === 'products' && field !== type.keyField
+  return {
+    flag: `--map ${field}=COLUMN`,
+    field,
+    reason: `no column is called ${field}`,
+    text: `Which column is ${field}${isKey ? ', the number or name that identifies a row' : ''}${orValue ? ', or =VALUE for every row' : ''}? There are ${listed(inspection)}`,
+    answered: (answer) =>
+      orValue && answer.startsWith('=') ? { set: { ...set, [field]: answer.slice(1).trim() } } : { map: { ...map, [field]: [answer] } },
+  }
+}
+
+/** Returns the question about a consent column. `keeps`: some inspected rows pass the proposed test; otherwise it is not proposed. */
+export function consentQuestion(
+  { column, test, certain, seen }: ConsentColumn,
+  keeps: boolean,
+  { consent, ignore }: InitOptions,
+): Question {
+  const proposed = answerText(test)
+  const only = test.only === undefined ? {} : { only: test.only }
+  return {
+    flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
+    reason: `"${safe(column)}" looks like consent`,
+    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It holds dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
+    ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
+    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...answeredTest(column, given), ...only }] }),
+    declined: { ignore: [...ignore, column] },
+  }
+}
+
+/** A product needs one of them (spec 2.2). */
+const identifyingFields: readonly string[] = ['brand', 'gtin', 'mpn']
+
+/** Returns questions for values that at least half of the rows lack. */
+export function questionsAbout(
+  inspection: Inspection,
+  type: Destination,
+  rejects: readonly Reject[],
+  warnings: readonly Warning[],
+  options: InitOptions,
+): { readonly required: readonly Question[]; readonly optional: readonly Question[] } {
+  const share = (found: readonly { readonly code: string }[], code: string) =>
+    found.filter((one) => one.code === code).length / inspection.rows.length
+  const required: Question[] = []
+  const optional: Question[] = []
+  if (options.currency === undefined && share(rejects, 'PRICE_CURRENCY_MISSING') >= 0.5)
+    required.push({
+      flag: '--currency EUR',
+      reason: 'the prices have no currency',
+      text: 'Currency of the prices, which have none (EUR, USD …)',
+      answered: (currency) => ({ currency }),
+    })
+  if (
+    ![...Object.keys(options.map), ...Object.keys(options.set)].some((field) => identifyingFields.includes(field)) &&
+    share(rejects, 'IDENTIFIER_MISSING') >= 0.5
+  )
+    required.push(columnQuestion('brand', type, inspection, options))
+  const country: Question = {
+    flag: '--country DE',
+    reason: 'phone numbers cannot be read without a country',
+    text: 'Country of the phone numbers, most of which cannot be read without one (DE, US …)',
+    answered: (given) => ({ country: given }),
+  }
+  if (options.country === undefined) {
+    if (share(rejects, 'PHONE_COUNTRY_MISSING') >= 0.5) required.push(country)
+    // A row with a valid email is sent without its unreadable phone number, and gets a warning.
+    else if (
+      share(
+        warnings.filter(({ field }) => field === 'phone_number'),
+        'IDENTIFIER_DROPPED',
+      ) >= 0.5
+    )
+      optional.push(country)
+  }
+  return { required, optional }
+}

@@ -1,0 +1,82 @@
+import { presetText } from '../../reports/check.ts'
+import { groupRejects } from '../../reports/rejects.ts'
+import { targetOf } from '../../reports/target.ts'
+import { count, fold, plural, safe, shownAddress } from '../../terminal/text.ts'
+import { asWritten } from '../../../mapping/consent/consentText.ts'
+import type { Draft } from './draft.ts'
+import { dotenv, type Environment } from './environment.ts'
+import type { Inspection } from './inspection.ts'
+
+/** Returns the `--json` document of `init`. */
+export function report(draft: Draft, inspection: Inspection, env: Environment) {
+  const { pipeline, recognized, valid, suppressed, rejects, consent, settings } = draft
+  return {
+    pipeline: pipeline.name,
+    file: pipeline.file,
+    destination: targetOf(pipeline.destination),
+    source: {
+      uri: shownAddress(inspection.uri),
+      detected: inspection.detected,
+      columns: inspection.columns,
+      mapping: recognized,
+      rows: inspection.rows.length,
+      valid,
+      suppressed,
+      rejected: rejects.length,
+      whole: inspection.whole,
+    },
+    settings: { ...settings, source: { ...settings.source, url: shownAddress(settings.source.url) } },
+    consent: consent.map(({ test, certain }) => ({ ...asWritten(test), certain })),
+    env: { file: dotenv, added: env.added, kept: env.kept },
+    notes: notesOf(draft, inspection, env),
+    next: `sluice check ${pipeline.name}`,
+  }
+}
+
+function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: Inspection, env: Environment): readonly string[] {
+  const [worst] = groupRejects(rejects)
+  const { encoding } = settings.source
+  return [
+    ...(encodingSamples === undefined || encoding === undefined
+      ? []
+      : [
+          `encoding ${encoding}, by statistics; it reads ${encodingSamples.map((text) => JSON.stringify(text)).join(', ')}. If that is wrong: --encoding NAME`,
+        ]),
+    ...(worst === undefined ? [] : [`${worst.code} ${count(worst.count)} ×: ${worst.hint}`]),
+    ...optional.map(({ flag, reason }) => `${reason}: ${flag}`),
+    ...env.notes,
+  ]
+}
+
+/** Returns the text for people: files, recognized columns, notes, next command. `columns`: width of the terminal. */
+export function reportText(
+  draft: Draft,
+  inspection: Inspection,
+  env: Environment,
+  { sandbox, columns }: { readonly sandbox: boolean; readonly columns: number | undefined },
+): string {
+  const { pipeline, recognized, valid, suppressed, rejects } = draft
+  const fields = recognized.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const text = [
+    `wrote  ${safe(pipeline.file)}   ${targetOf(pipeline.destination)}`,
+    ...(inspection.detected.length === 0 ? [] : [`       ${safe(inspection.detected.join(', '))}`]),
+    ...(fields === '' ? [] : [`       ${presetText(recognized)}${safe(fields)}`]),
+    inspection.rows.length === 0
+      ? '       no rows yet'
+      : `       ${inspection.whole ? '' : 'the first '}${plural(inspection.rows.length, 'row')}: ${count(valid)} valid, ${plural(rejects.length, 'reject')}${suppressed === 0 ? '' : `, ${count(suppressed)} suppressed`}`,
+    ...(env.added.length === 0
+      ? []
+      : [
+          `wrote  ${dotenv}   ${sandbox ? `${plural(env.added.length, 'variable')} for the sandbox` : `${plural(env.added.length, 'variable')} to fill in`}, mode 0600`,
+        ]),
+    ...notesOf(draft, inspection, env).map((note) => `note   ${safe(note)}`),
+    '',
+  ].join('\n')
+  const check = `sluice check ${pipeline.name}\n`
+  // A command stays one line, to be pasted; the reason is left out if it does not fit.
+  const first = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
+  const next = sandbox
+    ? `${columns !== undefined && first.length > columns ? 'Next   sluice sandbox' : first}\n       ${check}`
+    : `Next   ${check}`
+  return fold(text, columns) + next
+}

@@ -1,0 +1,73 @@
+import { UsageError } from '../../../errors.ts'
+import { loadRejects, loadRun } from '../../../sync/history.ts'
+import { rejectRows } from '../../../sync/rejectsCsv.ts'
+import type { Store } from '../../../db/open.ts'
+import { argument, flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { openCsv } from './csvFile.ts'
+import { faultsOf, groupRejects, renderGroups, type ShownReject } from '../../reports/rejects.ts'
+import { withStore } from '../../store.ts'
+import { plural } from '../../terminal/text.ts'
+import { waiting } from '../../terminal/waiting.ts'
+
+/** Shows the rejected rows of a run: grouped by code for people, all of them for programs and spreadsheets. */
+export const run: CommandRun = async (context, invocation) => {
+  const runId = argument(invocation, 0)
+  const file = option(invocation, 'csv')
+  if (flag(invocation, 'fromSource') && (file === undefined || file === '-')) {
+    throw new UsageError(
+      'MISSING_OPTION',
+      '--from-source writes personal data in clear, so it needs a file: --csv FILE. Nothing was read.',
+      { where: '--csv', hint: `sluice rejects ${runId} --csv rejects.csv --from-source` },
+    )
+  }
+  return withStore(context, async (store) => {
+    if (file !== undefined) return writeCsv(context, store, runId, file, flag(invocation, 'fromSource'))
+    const rejects: ShownReject[] = []
+    for await (const reject of loadRejects(store.db, runId)) rejects.push(...faultsOf(reject))
+    if (context.json) writeJson(context, rejects)
+    else if (rejects.length === 0) context.stdout.write(`${await noneLeft(store, runId)}\n`)
+    else {
+      context.stdout.write(renderGroups(groupRejects(rejects), context.stdout))
+      context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
+    }
+    return 0
+  })
+}
+
+/** Returns why there are no rejects to show: there were none, or they have expired (docs/retention.md). */
+async function noneLeft(store: Store, runId: string): Promise<string> {
+  const { rejected } = (await loadRun(store.db, runId)).counts
+  return rejected === 0
+    ? `no rejects in ${runId}`
+    : `${plural(rejected, 'reject')} in ${runId}, but they have expired: rejects are kept for 30 days`
+}
+
+async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
+  const { columns, pipeline } = await loadRun(store.db, runId)
+  // The readers are loaded only if a source is read.
+  const written = fromSource
+    ? await waiting(context, 'reading the source again', async () =>
+        (await import('./fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file }),
+      )
+    : await writeMasked(context, store, { runId, file })
+  if (context.json && file !== '-') writeJson(context, { file, rows: written })
+  else if (file !== '-') context.stderr.write(`${plural(written, 'reject')} in ${file}${fromSource ? ', in clear, mode 0600' : ''}\n`)
+  return 0
+}
+
+async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly file: string }): Promise<number> {
+  const csv = openCsv(target.file, context.stdout)
+  // The header is not a reject.
+  let rows = -1
+  try {
+    for await (const cells of rejectRows(store.db, target.runId)) {
+      csv.write(cells)
+      rows++
+    }
+    csv.finish()
+  } catch (error) {
+    csv.discard()
+    throw error
+  }
+  return rows
+}

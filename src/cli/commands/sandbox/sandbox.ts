@@ -1,0 +1,46 @@
+import { startSandbox } from '../../../sandbox/start.ts'
+import { parseCount } from '../../commandLine/parseCount.ts'
+import { option, writeJson, type CommandRun } from '../../context.ts'
+import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from './sandboxDefaults.ts'
+import { keepSandboxAddress } from './sandboxAddress.ts'
+import { untilAborted } from '../../servers/untilAborted.ts'
+
+/** Serves until a signal comes. Prints credentials to paste; they are valid only for this sandbox. */
+export const run: CommandRun = async (context, invocation) => {
+  const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
+  const credentials = {
+    consumerKey: option(invocation, 'consumerKey') ?? sandboxCredentials.consumerKey,
+    consumerSecret: option(invocation, 'consumerSecret') ?? sandboxCredentials.consumerSecret,
+    accessToken: option(invocation, 'accessToken') ?? sandboxCredentials.accessToken,
+    accessTokenSecret: option(invocation, 'accessTokenSecret') ?? sandboxCredentials.accessTokenSecret,
+  }
+  const state = option(invocation, 'state')
+  const crash = () => process.kill(process.pid, 'SIGKILL')
+  const { names } = context.config().service
+  const sandbox = await startSandbox({
+    port,
+    credentials,
+    crash,
+    ...(names === undefined ? {} : { names }),
+    ...(state === undefined ? {} : { stateFile: state }),
+  })
+  const forget = keepSandboxAddress(context.config().dataDir, sandbox.url)
+  const env = environmentFor(sandbox.url, credentials)
+  if (context.json) writeJson(context, { url: sandbox.url, port: sandbox.port, env })
+  else {
+    const { bold } = context.stdout.style
+    context.stdout.write(
+      `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory (--state FILE keeps it)' : `, state in ${state}`}\n` +
+        `account ${sandboxTargets.account} · audience ${sandboxTargets.audience} · do-not-reach list ${sandboxTargets.doNotReach} · catalog ${sandboxTargets.catalog}\n\n` +
+        `# paste into .env, or let sluice init --sandbox write it\n${Object.entries(env)
+          .map(([name, value]) => `${name}=${value}\n`)
+          .join('')}\n`,
+    )
+    context.stderr.write('Ctrl-C stops it\n')
+  }
+  await untilAborted(context.signal)
+  forget()
+  await sandbox.close()
+  // A signal is the normal end of a sandbox; the exit code still names it (main.ts).
+  return 0
+}

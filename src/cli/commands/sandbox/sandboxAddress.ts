@@ -1,0 +1,36 @@
+/** Address of the sandbox that runs in this folder, stored while it runs, so that `init --sandbox` finds it on any port. */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isAlive } from '../../../db/embedded/processes.ts'
+import { writeWholeFile } from '../../../wholeFile.ts'
+
+const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
+
+/** Stores the address until the returned function is called. Does nothing if the folder is not writable. */
+export function keepSandboxAddress(dataDir: string, url: string): () => void {
+  const file = fileIn(dataDir)
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    writeWholeFile(file, `${JSON.stringify({ url, pid: process.pid })}\n`)
+  } catch {
+    return () => undefined
+  }
+  return () => {
+    if (read(file)?.pid === process.pid) rmSync(file, { force: true })
+  }
+}
+
+/** Returns undefined if no sandbox of this folder runs. */
+export function runningSandbox(dataDir: string): string | undefined {
+  const kept = read(fileIn(dataDir))
+  return kept !== undefined && isAlive(kept.pid) ? kept.url : undefined
+}
+
+function read(file: string): { readonly url: string; readonly pid: number } | undefined {
+  try {
+    const { url, pid } = JSON.parse(readFileSync(file, 'utf8')) as { url?: unknown; pid?: unknown }
+    return typeof url === 'string' && typeof pid === 'number' ? { url, pid } : undefined
+  } catch {
+    return undefined
+  }
+}

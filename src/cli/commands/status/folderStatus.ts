@@ -1,0 +1,76 @@
+/** Status of the pipelines of a folder: their state in the database beside the schedules of their files. */
+import { findConditions, type Condition } from '../../../alerts/conditions.ts'
+import { ConfigError, UsageError } from '../../../errors.ts'
+import type { Database } from '../../../db/database.ts'
+import { nextOccurrence } from '../../../jobs/occurrences.ts'
+import { loadPipelines } from '../../../pipeline/load.ts'
+import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
+import type { Context } from '../../context.ts'
+import { pipelinesToCheck } from '../../pipelines.ts'
+
+/** Something that no later run resolves without a person: the same as on the dashboard and in alerts. */
+interface Need {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
+
+export interface PipelineStatus extends PipelineState {
+  readonly needs: readonly Need[]
+  readonly nextRunAt: string | null
+  /** Age of the last success in seconds; null if there is none. */
+  readonly lastSuccessAgeS: number | null
+}
+
+export interface FolderStatus {
+  readonly pipelines: readonly PipelineStatus[]
+  /** Problems outside the runs that need a person: invalid files, no scheduler. */
+  readonly needs: readonly Need[]
+}
+
+export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
+  const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
+  const states = await pipelineStates(
+    db,
+    pipelines.map(({ name }) => name),
+  )
+  const { now } = states
+  const conditions = await findConditions(db, pipelines, now)
+  const shown = states.pipelines.map((state, i): PipelineStatus => {
+    const schedule = pipelines[i]?.schedule
+    const next = schedule === undefined ? undefined : nextOccurrence(schedule, now)
+    const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
+    return {
+      ...state,
+      needs: conditions.filter(({ pipeline }) => pipeline === state.pipeline).map(needOf),
+      nextRunAt: next?.toISOString() ?? null,
+      lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
+    }
+  })
+  const scheduled = pipelines.some(({ schedule }) => schedule !== undefined)
+  return {
+    pipelines: shown,
+    needs: [
+      ...errors.map(({ code, message, hint }) => ({ code, message, hint: hint === '' ? 'sluice check' : hint })),
+      ...(scheduled && !states.scheduler
+        ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is up', hint: 'sluice serve' }]
+        : []),
+    ],
+  }
+}
+
+function needOf({ code, event, message, runId, hint }: Condition): Need {
+  return { code, message: runId === undefined ? message : `${runId} ${event}: ${message}`, hint }
+}
+
+/** Returns every valid pipeline and the error of each other; none if there is no folder yet. */
+async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
+  try {
+    const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines)
+    return { pipelines: [...pipelines, ...conflicting], errors }
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof ConfigError)
+      return { pipelines: [], errors: [new ConfigError(error.code, error.message, [], { hint: error.hint })] }
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+import { needService } from '../../../config/config.ts'
+import { parseCount } from '../../commandLine/parseCount.ts'
+import { option, writeJson, type CommandRun } from '../../context.ts'
+import { startReceiver } from '../../servers/receiverServer.ts'
+import { withStore } from '../../store.ts'
+import { instant } from '../../terminal/text.ts'
+import { untilAborted } from '../../servers/untilAborted.ts'
+
+/** Runs a receiver only: answers challenges, stores each event once. Runs until a signal comes. */
+export const run: CommandRun = async (context, invocation) => {
+  const port = parseCount('--port', option(invocation, 'port') ?? '8081', { min: 0, max: 65_535 })
+  const path = option(invocation, 'path') ?? '/webhooks'
+  const config = context.config()
+  const service = needService(config, { user: false })
+  return withStore(context, async (store) => {
+    const server = await startReceiver(context, {
+      db: store.db,
+      config,
+      service,
+      port,
+      path,
+      host: option(invocation, 'host') ?? '127.0.0.1',
+      onAnswer: (method, status) => {
+        if (!context.json) context.stdout.write(`${instant(context.clock.now())} ${method} ${path} ${status}\n`)
+      },
+    })
+    if (context.json) writeJson(context, { url: server.url + path })
+    else context.stdout.write(`listening on ${server.url}${path}\n`)
+    context.stderr.write(`register its public https address: sluice webhooks add https://…${path}\n`)
+    await untilAborted(context.signal)
+    await server.close()
+    return 0
+  })
+}

@@ -1,0 +1,56 @@
+import type { CommandRun } from './context.ts'
+
+interface CommandModule {
+  readonly run: CommandRun
+}
+
+/** The code of each command of the catalogue, by the words of the command. */
+export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  init: () => import('./commands/init/init.ts'),
+  check: () => import('./commands/check/check.ts'),
+  doctor: () => import('./commands/doctor/doctor.ts'),
+  plan: () => import('./commands/plan/plan.ts'),
+  apply: () => import('./commands/apply.ts'),
+  run: () => import('./commands/run.ts'),
+  backfill: () => import('./commands/backfill.ts'),
+  rerun: () => import('./commands/rerun.ts'),
+  cancel: () => import('./commands/cancel.ts'),
+  pause: () => import('./commands/pause.ts'),
+  resume: () => import('./commands/resume.ts'),
+  status: () => import('./commands/status/status.ts'),
+  runs: () => import('./commands/runs.ts'),
+  show: () => import('./commands/show.ts'),
+  rejects: () => import('./commands/rejects/rejects.ts'),
+  explain: () => import('./commands/explain.ts'),
+  audit: () => import('./commands/audit.ts'),
+  forget: () => import('./commands/forget.ts'),
+  serve: () => import('./commands/serve.ts'),
+  worker: () => import('./commands/worker.ts'),
+  sandbox: () => import('./commands/sandbox/sandbox.ts'),
+  'auth login': () => import('./commands/auth/login.ts'),
+  'auth status': () => import('./commands/auth/status.ts'),
+  'auth logout': () => import('./commands/auth/logout.ts'),
+  'auth bearer': () => import('./commands/auth/bearer.ts'),
+  api: () => import('./commands/api/api.ts'),
+  'webhooks add': () => import('./commands/webhooks/add.ts'),
+  'webhooks list': () => import('./commands/webhooks/list.ts'),
+  'webhooks check': () => import('./commands/webhooks/check.ts'),
+  'webhooks remove': () => import('./commands/webhooks/remove.ts'),
+  'webhooks replay': () => import('./commands/webhooks/replay.ts'),
+  'webhooks listen': () => import('./commands/webhooks/listen.ts'),
+  'db migrate': () => import('./commands/db/migrate.ts'),
+  'db status': () => import('./commands/db/status.ts'),
+  'db url': () => import('./commands/db/url.ts'),
+  'db stop': () => import('./commands/db/stop.ts'),
+  completion: () => import('./commands/completion/completion.ts'),
+  schema: () => import('./commands/schema.ts'),
+  __complete: () => import('./commands/completion/complete.ts'),
+  demo: () => import('./commands/demo/demo.ts'),
+}
+
+/** Loads the code of one command only, so that every command starts fast. */
+export async function loadCommand(path: readonly string[]): Promise<CommandRun> {
+  const load = loaders[path.join(' ')]
+  if (load === undefined) throw new Error(`${path.join(' ')} has nothing to run`)
+  return (await load()).run
+}

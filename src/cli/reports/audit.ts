@@ -1,0 +1,79 @@
+import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
+import type { Drift } from '../../model/report.ts'
+import type { Output } from '../context.ts'
+import { count, cut, duration, fold, plural, safe, table } from '../terminal/text.ts'
+import { nextCommands } from '../../sync/nextCommands.ts'
+import { guardLine } from './outcome.ts'
+
+/** Products shown with their fields; `--json` has ten of each kind. */
+const shownProducts = 5
+const shownValue = 60
+
+/** Returns the result of an audit: products of each kind, the first changed ones field by field, and the next command. */
+export function auditSummary(report: AuditReport, output: Output): string {
+  const { drift, pipeline, runId } = report
+  const { bold } = output.style
+  const head = `${bold(pipeline)} ${runId}   ${plural(drift.listed, 'product')} listed in ${plural(report.readRequests, 'request')}   ${duration(report.durationMs)}\n`
+  const fields = report.changedFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
+  const body = driftTable(drift, fields.join(' · '))
+  const unread = report.notReturned.length === 0 ? '' : `  not returned by the service, so not compared: ${report.notReturned.join(', ')}\n`
+  const text = head + body + unread + exampleLines(report.examples) + planLines(report) + report.guards.slice(0, 2).map(guardLine).join('')
+  return fold(text, output.columns) + nextLines(report)
+}
+
+/** Returns the counts of an audit as a table; `show` prints it too. */
+export function driftTable(drift: Drift, fields = ''): string {
+  const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
+    ['=', 'same', drift.same, ''],
+    ['~', 'changed', drift.changed, fields],
+    ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'no longer listed'],
+    ...(drift.hidden > 0
+      ? [['?', 'hidden', drift.hidden, 'variants that the service does not list: --repair sends them again'] as const]
+      : []),
+    ...(drift.foreign > 0 ? [['+', 'unmanaged', drift.foreign, 'not written by this pipeline; never touched'] as const] : []),
+    ...(drift.unsettled > 0 ? [['!', 'unresolved', drift.unsettled, 'not compared: an earlier request is unresolved'] as const] : []),
+    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'changed in the source since: the next run sends them'] as const] : []),
+  ]
+  return table(
+    rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(10)}`, count(value), note]),
+    new Set([1]),
+  )
+}
+
+const shownKind = { gone: 'gone', foreign: 'unmanaged', unsettled: 'unresolved' } as const
+
+function exampleLines(examples: readonly AuditExample[]): string {
+  const changed = examples.filter(({ found }) => found === 'changed').slice(0, shownProducts)
+  const lines = changed.flatMap(({ id, fields = [] }) =>
+    fields.map(
+      ({ field, ours, theirs, wanted }) =>
+        `changed  ${safe(id)}  ${field}  ${value(ours)} is ${value(theirs)}${wanted === undefined ? '' : `, desired ${value(wanted)}`}\n`,
+    ),
+  )
+  for (const kind of ['gone', 'foreign', 'unsettled'] as const) {
+    const found = examples.filter((example) => example.found === kind).slice(0, shownProducts)
+    const names = found.map(
+      ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,
+    )
+    if (names.length > 0) lines.push(`${shownKind[kind]}  ${names.join(', ')}\n`)
+  }
+  return lines.join('')
+}
+
+function value(text: string | null): string {
+  return text === null ? 'nothing' : `"${cut(safe(text), shownValue)}"`
+}
+
+function planLines(report: AuditReport): string {
+  if (report.planId === undefined) return ''
+  const { creates, updates, deletes } = report.counts
+  const minutes = report.minutes < 1 ? 'under 1 min' : `about ${count(report.minutes)} min`
+  return `plan ${report.planId}   ${plural(creates, 'create')}, ${plural(updates, 'update')}, ${plural(deletes, 'delete')} in ${plural(report.requests, 'request')}, ${minutes} at the service's limits\n`
+}
+
+function nextLines(report: AuditReport): string {
+  return nextCommands(report)
+    .slice(0, 2)
+    .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
+    .join('')
+}

@@ -1,0 +1,141 @@
+import type { Problem } from '../../errors.ts'
+import type { Reject, Warning } from '../../model/record.ts'
+import type { Output } from '../context.ts'
+import type { PresentedError } from '../terminal/present.ts'
+import { count, cut, fold, plural, safe } from '../terminal/text.ts'
+import { padded } from '../terminal/width.ts'
+import { noteLines, type Note } from './notes.ts'
+import { rejectGroups } from './rejects.ts'
+
+/** Result of checking one pipeline on the first rows of its sources. */
+export interface Check {
+  readonly pipeline: string
+  readonly file: string
+  readonly destination: string
+  readonly sources: readonly SourceCheck[]
+  /** Problems that stop a run although the file itself is valid: another file writes to its destination. */
+  readonly problems?: readonly Problem[]
+}
+
+export interface SourceCheck {
+  readonly uri: string
+  /** Detected format, dialect, encoding and compression. */
+  readonly detected: readonly string[]
+  readonly columns: readonly string[]
+  /** Column of each field, the preset, and the setting for required fields that no column fills. */
+  readonly mapping?: {
+    readonly preset: string | undefined
+    readonly known?: { readonly columns: number; readonly of: number }
+    readonly fields: readonly { readonly field: string; readonly from: string }[]
+    readonly hint: string | undefined
+  }
+  readonly rows: number
+  readonly valid: number
+  /** Rows that cannot be used; `rejects` has an entry for each of their faults. */
+  readonly rejected: number
+  /** Rows that repeat another one. */
+  readonly duplicates: number
+  /** Rows without consent, or opted out. */
+  readonly suppressed: number
+  /** Left out by `only:` and `except:`; absent where the pipeline has neither. */
+  readonly filtered?: number
+  /** Guards that would stop a run of these rows. */
+  readonly holds: readonly { readonly code: string; readonly message: string; readonly hint: string }[]
+  /** The whole source was read; otherwise only its first rows. */
+  readonly whole: boolean
+  readonly records: readonly SampleRecord[]
+  readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'hint'>[]
+  readonly warnings: readonly Warning[]
+  readonly error?: PresentedError
+}
+
+export interface SampleRecord {
+  readonly line: number
+  /** A product's fields; a member's masked cells. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** A member's identifiers by type, with the beginning of the digest that is sent. */
+  readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
+  /** False: the row is opted out. */
+  readonly wanted?: boolean
+}
+
+/** Returns the detected format, three mapped records, and every reject and warning by code. */
+export function checkReport(check: Check, output: Output): string {
+  const { bold } = output.style
+  return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, output)).join('')}`
+}
+
+function sourceLines(source: SourceCheck, output: Output): string {
+  // Texts of the source are cut, Sluice's own texts are folded.
+  const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const whole = (line: string) => `${fold(line, output.columns)}\n`
+  const indented = output.columns === undefined ? output : { ...output, columns: output.columns - 2 }
+  const lines = [
+    fit(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
+    ...(source.columns.length === 0 ? [] : [fit(`  columns   ${safe(source.columns.join(', '))}`)]),
+    ...mappingLines(source).map(whole),
+    whole(
+      `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejected, 'reject')}${source.duplicates === 0 ? '' : `, ${plural(source.duplicates, 'duplicate')}`}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}${source.filtered === undefined ? '' : `, ${count(source.filtered)} filtered`}`,
+    ),
+  ]
+  if (source.whole && source.rows === 0 && !source.error)
+    lines.push(whole('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
+  for (const record of source.records) {
+    lines.push(fit(`  line ${record.line}${record.wanted === false ? '   opted out' : ''}`))
+    for (const [name, value] of Object.entries(record.fields))
+      lines.push(fit(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
+    for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
+  }
+  return lines.join('') + rejectGroups(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, whole)
+}
+
+function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {
+  if (mapping === undefined) return []
+  const fields = mapping.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  return [
+    `  mapping   ${presetText(mapping)}${safe(fields === '' ? 'no field has a column' : fields)}`,
+    // Items of XML and JSON have their own field names: a field is missing only when every item lacks it.
+    ...(mapping.hint !== undefined && valid === 0 && rows > 0 ? [`  hint      ${safe(mapping.hint)}`] : []),
+  ]
+}
+
+/** Returns the next step once every source is readable: guards that would stop a run, then the command to type. */
+export function nextStep(checks: readonly Check[], output: Output): string {
+  const held = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
+  const names = checks.filter(({ pipeline }) => !held.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
+  return [
+    ...held.map(
+      ({ pipeline, code, message, hint }) =>
+        `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message.replace(/: nothing was sent$/, ''))}`, output.columns)}\n${fold(`      hint: ${safe(hint)}`, output.columns)}\n`,
+    ),
+    ...(names.length === 0 ? [] : [`Next  sluice ${names.length === 1 ? `plan ${names[0]}` : `run ${names.join(' ')}`}\n`]),
+  ].join('')
+}
+
+/** Returns the command that checks the unreadable sources and invalid files again. */
+export function againLine(checks: readonly Check[]): string {
+  const names = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
+  return `Next  sluice check${names.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
+}
+
+function warningGroups({ warnings }: SourceCheck, whole: (line: string) => string): string {
+  const groups = new Map<string, { note: Note; lines: number[] }>()
+  for (const { code, field, message, line } of warnings) {
+    const known = groups.get(`${code} ${field}`)
+    const lines = known?.lines ?? []
+    if (line > 0 && lines.length < 3 && !lines.includes(line)) lines.push(line)
+    groups.set(`${code} ${field}`, {
+      note: { code, field, message: known?.note.message ?? message, count: (known?.note.count ?? 0) + 1, lines },
+      lines,
+    })
+  }
+  return noteLines([...groups.values()].map(({ note }) => note))
+    .map((text) => whole(`  ${text}`))
+    .join('')
+}
+
+/** Returns `preset hubspot (12 of 14 columns known): `; empty without a preset. */
+export function presetText({ preset, known }: Pick<NonNullable<SourceCheck['mapping']>, 'preset' | 'known'>): string {
+  if (preset === undefined) return ''
+  return `preset ${preset}${known === undefined ? '' : ` (${known.columns} of ${known.of} columns known)`}: `
+}

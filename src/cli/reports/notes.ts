@@ -1,0 +1,45 @@
+import { count, safe } from '../terminal/text.ts'
+
+/** Warning of one code: how often it was found, and where. */
+export interface Note {
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  readonly count: number
+  /** First lines of the source that have it; empty for notes on the whole source. */
+  readonly lines: readonly number[]
+}
+
+/** Codes of notes whose message names the column. */
+const namesColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
+
+/**
+ * Returns the notes as lines. Columns that no field reads, or that are missing, share one line: exports have dozens. A column
+ * with a suggestion keeps its own line, and no column is named twice.
+ */
+export function noteLines(notes: readonly Note[]): readonly string[] {
+  const named = new Set(notes.flatMap(({ code, field }) => (namesColumn.includes(code) ? [field] : [])))
+  const lists: Readonly<Record<string, string[]>> = { COLUMN_SPELLED: [], COLUMN_UNKNOWN: [], COLUMN_VANISHED: [] }
+  const lines: string[] = []
+  for (const note of notes) {
+    const list = lists[note.code]
+    if (list === undefined || /did you mean|map: \{/.test(note.message)) lines.push(noteLine(note))
+    else if (note.code !== 'COLUMN_UNKNOWN' || !named.has(note.field)) list.push(note.field)
+  }
+  const meanings = {
+    COLUMN_SPELLED: 'column names matched ignoring case',
+    COLUMN_UNKNOWN: 'not used',
+    COLUMN_VANISHED: 'in the last run, missing now',
+  }
+  for (const [code, what] of Object.entries(meanings)) {
+    const columns = lists[code] ?? []
+    if (columns.length > 0)
+      lines.push(`note  ${code}  ${count(columns.length)} ×  ${what}: ${safe(columns.map((column) => JSON.stringify(column)).join(', '))}`)
+  }
+  return lines
+}
+
+function noteLine({ code, message, count: times, lines }: Note): string {
+  const where = lines.length === 0 ? '' : `   line ${lines.slice(0, 3).join(', ')}${times > 3 ? ' …' : ''}`
+  return `note  ${code}  ${count(times)} ×  ${safe(message)}${where}`
+}

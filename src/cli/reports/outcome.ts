@@ -1,0 +1,164 @@
+import type { Failure, RunReport, Settled, WarningSummary } from '../../model/report.ts'
+import { exitCodeOfRun } from '../exitCodes.ts'
+import type { Output } from '../context.ts'
+import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { setProblems, setSummary } from './productSets.ts'
+import { noteLines } from './notes.ts'
+import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
+import { padded, width } from '../terminal/width.ts'
+
+/** Returns the last lines of a run: the outcome, and the next command unless the exit code is 0. */
+export function runOutcome(report: RunReport, output: Output): string {
+  return output.isTTY ? forTerminal(report, output) : forPipe(report)
+}
+
+const words = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
+
+function headline({ status, guards }: RunReport): string {
+  return status === 'withheld' ? (guards[0] === undefined ? 'WITHHELD' : guardHeadline(guards[0])) : words[status]
+}
+
+function forTerminal(report: RunReport, output: Output): string {
+  const { style } = output
+  const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
+  const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
+  const text =
+    head +
+    warningLines(report.warnings ?? []) +
+    report.guards.map(guardLine).join('') +
+    failureLines(report.failures) +
+    setProblems(report) +
+    errorLine(report)
+  return fold(text, output.columns) + nextLines(report, output)
+}
+
+function forPipe(report: RunReport): string {
+  const { counts } = report
+  const facts = [
+    ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
+    ...(deletedOf(report) > 0 ? [`deleted=${deletedOf(report)}`] : []),
+    ...(report.settled?.confirmed ? [`settled_confirmed=${report.settled.confirmed}`] : []),
+    ...(settledOnly(report) ? [`settled_in_requests=${counts.requests}`] : []),
+    ...(['rejected', 'refused', 'ambiguous', 'pending', 'deferred'] as const).flatMap((name) =>
+      counts[name] > 0 ? [`${name}=${counts[name]}`] : [],
+    ),
+    ...(counts.withheld > 0 ? [`deletes_withheld=${counts.withheld}`] : []),
+    ...(changesSets(report)
+      ? [
+          `product_sets=${(report.productSets ?? []).filter(({ action, outcome }) => action !== 'unchanged' && outcome === 'confirmed').length}`,
+        ]
+      : []),
+  ]
+  const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
+  return (
+    line +
+    warningLines(report.warnings ?? []) +
+    report.guards.map(guardLine).join('') +
+    failureLines(report.failures) +
+    setProblems(report) +
+    errorLine(report) +
+    nextLines(report, undefined)
+  )
+}
+
+/** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
+export function summary(report: RunReport): string {
+  const { counts, settled = { confirmed: 0, refused: 0 } } = report
+  if (isNothing(report))
+    return `nothing to do: ${count(counts.unchanged)} unchanged${counts.rejected > 0 ? ` · ${count(counts.rejected)} rejected` : ''}`
+  return [
+    ...(settledOnly(report) ? [] : [`${count(counts.confirmed)} confirmed`]),
+    ...(deletedOf(report) > 0 ? [`${count(deletedOf(report))} deleted`] : []),
+    ...(settledOnly(report) || settled.confirmed + settled.refused > 0
+      ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
+      : []),
+    ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
+    ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unresolved`] : []),
+    ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
+    ...(counts.deferred > 0 ? [`${count(counts.deferred)} left for the next run`] : []),
+    ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
+    ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
+    ...(changesSets(report) ? [`product sets: ${setSummary(report)}`] : []),
+  ].join(' · ')
+}
+
+/** Returns `60 confirmed of an earlier run, in 3 requests`. */
+function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
+  const parts = [
+    ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
+    ...(refused > 0 ? [`${count(refused)} refused`] : []),
+  ]
+  return `${parts.join(' and ')} of an earlier run${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
+}
+
+/** Returns the number of confirmed deletes; 0 unless the whole plan is confirmed. */
+function deletedOf({ counts }: RunReport): number {
+  return counts.confirmed === planned(counts) ? counts.deletes : 0
+}
+
+/** Returns true for a run that planned nothing and sent unfinished batches of an earlier run. */
+function settledOnly({ status, counts }: RunReport): boolean {
+  return status === 'succeeded' && planned(counts) === 0 && counts.requests > 0
+}
+
+function isNothing(report: RunReport): boolean {
+  const { status, counts } = report
+  return status === 'succeeded' && planned(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
+}
+
+type GuardResult = RunReport['guards'][number]
+
+const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
+
+/** Returns the effect of the guard: deletes need approval, deletes withheld without approval possible, or run stopped. */
+function guardHeadline({ code, hint }: GuardResult): string {
+  if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
+  return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'
+}
+
+export function guardLine(guard: GuardResult): string {
+  const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
+  return `${guardHeadline(guard)}  ${guard.code}  ${safe(guard.message)}\n${examples}`
+}
+
+export function warningLines(warnings: readonly WarningSummary[]): string {
+  return noteLines(warnings)
+    .map((text) => `${text}\n`)
+    .join('')
+}
+
+const failed = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
+
+/** Returns the five most frequent reasons why entries are not confirmed, each with its first products. */
+export function failureLines(failures: readonly Failure[] = []): string {
+  const rest = failures.length - 5
+  const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
+    const which = examples.length === 0 ? '' : `   ${examples.join(', ')}${times > examples.length ? ' …' : ''}`
+    return `${failed[outcome]}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
+  })
+  return lines.join('') + (rest > 0 ? `… and ${plural(rest, 'reason')} more: --json shows them\n` : '')
+}
+
+function errorLine(report: RunReport): string {
+  if (!report.error) return ''
+  const where =
+    report.error.where === null || report.error.message.includes(report.error.where) ? '' : `where  ${safe(below(report.error.where))}\n`
+  return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
+}
+
+/** Returns a sentence on what was sent, unless the error message has one. */
+function sentLine({ error, counts }: RunReport): string {
+  if (/sent|confirmed/.test(error?.message ?? '')) return ''
+  return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'
+}
+
+function nextLines(report: RunReport, output: Output | undefined): string {
+  const commands = nextCommands(report)
+  if (exitCodeOfRun(report.status) === 0 && report.counts.rejected === 0) return ''
+  const widest = Math.max(...commands.map(([command]) => width(command)), 0)
+  // The reason is left out if the command would not fit on one line.
+  const room = (output?.columns ?? 0) - 'Next  '.length
+  const withReason = (command: string, why: string) =>
+    why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command
+  return commands.map(([command, why], i) => `${i === 0 ? 'Next' : '    '}  ${withReason(command, why)}\n`).join('')
+}

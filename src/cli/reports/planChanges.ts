@@ -1,0 +1,70 @@
+/** The changes of a plan, for a terminal and for the description of a pull request. */
+import { nextCommands, planned } from '../../sync/nextCommands.ts'
+import type { PlanChange } from '../../sync/planChanges.ts'
+import type { ShownRun } from '../../model/report.ts'
+import { count, plural, safe } from '../terminal/text.ts'
+
+const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const
+
+/** Formats one line per key: action, key, changed fields. */
+export function changeLine({ action, key, fields, reason, line }: PlanChange): string {
+  const what = reason ?? (action === 'create' ? '' : fields.map(fieldText).join(' · '))
+  const place = line === undefined ? '' : `   line ${line}`
+  return `${signs[action]} ${action.padEnd(7)}  ${safe(key)}${what === '' ? '' : `  ${safe(what)}`}${place}\n`
+}
+
+function fieldText({ field, before, after }: PlanChange['fields'][number]): string {
+  return `${field}: ${valueText(before)} → ${valueText(after)}`
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '(none)'
+  if (Array.isArray(value)) return value.length === 0 ? '(none)' : value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Maximum rows of the Markdown table, because a pull request description is limited to 65,536 characters. */
+const markdownRows = 200
+const cellLength = 160
+
+/** Returns the Markdown of one plan, with the first changes. */
+export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
+  const { counts, pipeline, planId = '' } = report
+  const rows: string[] = []
+  let more = 0
+  for await (const change of changes) {
+    if (rows.length < markdownRows) rows.push(markdownRow(change))
+    else more++
+  }
+  const figures = (['creates', 'updates', 'deletes', 'renewals', 'withheld', 'unchanged', 'rejected'] as const)
+    .filter((name) => counts[name] > 0 || name === 'creates' || name === 'updates' || name === 'deletes')
+    .map((name) => `| ${name} | ${count(counts[name])} |\n`)
+    .join('')
+  const sets = (report.productSets ?? [])
+    .filter(({ action }) => action !== 'unchanged')
+    .map(
+      ({ name, action, message }) => `- product set ${escaped(name)}: ${action}${message === undefined ? '' : ` (${escaped(message)})`}\n`,
+    )
+    .join('')
+  const guards = report.guards.map((guard) => `> **${guard.code}** ${escaped(guard.message)}\n\n`).join('')
+  const next = nextCommands(report).map(([command]) => `${command}\n`)
+  const table =
+    rows.length === 0
+      ? ''
+      : `<details><summary>${plural(planned(counts), 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
+  return (
+    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${sets === '' ? '' : `${sets}\n`}${guards}` +
+    `${next.length === 0 ? '' : `\`\`\`\n${next.join('')}\`\`\`\n\n`}${table}`
+  )
+}
+
+function markdownRow({ action, key, fields, reason }: PlanChange): string {
+  const what = reason ?? (action === 'create' ? '' : fields.map(fieldText).join('; '))
+  const cut = what.length > cellLength ? `${what.slice(0, cellLength)}…` : what
+  return `| ${action} | ${escaped(key)} | ${escaped(cut)} |\n`
+}
+
+/** Escapes a text of a feed so that it cannot end a cell or become markup. */
+function escaped(text: string): string {
+  return safe(text).replace(/[\\`*_{}[\]<>|#~@]/g, (char) => (char === '<' ? '&lt;' : char === '>' ? '&gt;' : `\\${char}`))
+}

@@ -1,0 +1,65 @@
+import type { Output } from '../context.ts'
+import { count, cut, fold, plural, safe } from '../terminal/text.ts'
+
+export interface ShownReject {
+  readonly line: number
+  readonly code: string
+  readonly field: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** Yields every fault of every rejected row as its own entry. */
+export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
+  reject: R,
+): readonly ShownReject[] {
+  const { line, code, field, message, hint, more = [] } = reject
+  return [{ code, field, message, hint }, ...more].map((fault) => ({ line, ...fault }))
+}
+
+/** Rejects of one code and field, with their number and the first rows. */
+export interface RejectGroup {
+  readonly code: string
+  readonly field: string
+  readonly hint: string
+  readonly count: number
+  readonly samples: readonly Pick<ShownReject, 'line' | 'message'>[]
+}
+
+const samplesShown = 3
+
+/** Groups rejects by code and field, the most frequent first. */
+export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
+  const groups = new Map<
+    string,
+    { code: string; field: string; hint: string; count: number; samples: { line: number; message: string }[] }
+  >()
+  for (const { line, code, field, message, hint } of rejects) {
+    const key = `${code} ${field}`
+    let group = groups.get(key)
+    if (!group) groups.set(key, (group = { code, field, hint, count: 0, samples: [] }))
+    group.count++
+    if (group.samples.length < samplesShown) group.samples.push({ line, message })
+  }
+  return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
+}
+
+export function rejectGroups(rejects: Iterable<ShownReject>, output: Output): string {
+  return renderGroups(groupRejects(rejects), output)
+}
+
+export function renderGroups(groups: readonly RejectGroup[], output: Output): string {
+  const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const widest = Math.max(...groups.map((group) => group.code.length), 0)
+  return groups
+    .map((group) => {
+      const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
+      const more = group.count - group.samples.length
+      return (
+        `${fold(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   hint: ${safe(group.hint)}`, output.columns)}\n` +
+        samples +
+        (more > 0 ? `  … ${count(more)} more\n` : '')
+      )
+    })
+    .join('')
+}

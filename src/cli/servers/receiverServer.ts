@@ -1,0 +1,90 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config, KnownService } from '../../config/config.ts'
+import type { Database } from '../../db/database.ts'
+import { createClient, type Client } from '../../service/client/index.ts'
+import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeeper, type ReplayService } from '../../webhooks/index.ts'
+import type { Context } from '../context.ts'
+
+export interface ReceiverServer {
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+/** Starts the webhook receiver on its own address; `/health` answers while the process is up. */
+export async function startReceiver(
+  context: Context,
+  options: {
+    readonly db: Database
+    readonly config: Config
+    readonly service: KnownService
+    readonly host: string
+    readonly port: number
+    readonly path?: string | undefined
+    /** Called with method and status only: query and body may contain tokens and personal data. */
+    readonly onAnswer?: (method: string, status: number) => void
+    /** Answers every other request; without it they get 404, and `/health` its 200. */
+    readonly others?: RequestListener
+  },
+): Promise<ReceiverServer> {
+  const previous = options.config.service.previousConsumerSecret?.reveal()
+  const header = options.service.names['x-service-webhooks-signature']
+  let replays: ReplayKeeper | undefined
+  const receiver = createWebhookReceiver({
+    store: databaseEventStore(options.db),
+    secrets: [options.service.consumerSecret, ...(previous === undefined ? [] : [previous])],
+    log: context.log(),
+    clock: context.clock,
+    onGap: () => replays?.wake(),
+    ...(options.path === undefined ? {} : { path: options.path }),
+    ...(header === undefined ? {} : { signatureHeader: header }),
+  })
+  const server = createServer((request, response) => {
+    if (options.others === undefined && request.url === '/health') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}\n')
+      return
+    }
+    response.on('finish', () => options.onAnswer?.(request.method ?? '', response.statusCode))
+    void receiver
+      .handle(request, response)
+      .then((ours) => ours || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
+  const client = createClient(options.service, { log: context.log(), clock: context.clock })
+  const ending = new AbortController()
+  replays = keepReplays({
+    db: options.db,
+    path: receiver.path,
+    log: context.log(),
+    clock: context.clock,
+    probe: receiver.probe,
+    service: replaysOf(client, ending.signal),
+  })
+  // A listening TCP server always has an address of this shape.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    close: async () => {
+      ending.abort()
+      await replays.stop()
+      await client.close()
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // A client that waits for a run must not delay the shutdown.
+        setTimeout(() => server.closeAllConnections(), 1_000).unref()
+      })
+    },
+  }
+}
+
+function replaysOf(client: Client, signal: AbortSignal): ReplayService {
+  return {
+    webhooks: async () => (await client.webhooks.list({}, { signal })).data ?? [],
+    replay: async (range) => {
+      const { data } = await client.webhooks.replay(range, { signal })
+      if (data === undefined) throw new Error('the service named no job')
+      return data.job_id
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/** Server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port. */
+import { getRequestListener } from '@hono/node-server'
+import { checkedAccess, type AccessSettings } from '../../api/access.ts'
+import type { Config, KnownService } from '../../config/config.ts'
+import { createApp } from '../../dashboard/app.ts'
+import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
+import { ConfigError, UsageError } from '../../errors.ts'
+import { readProjectFile } from '../../pipeline/projectFile.ts'
+import { createMetrics } from '../../metrics/metrics.ts'
+import { startAlerts } from '../../alerts/loop.ts'
+import type { EngineDeps } from '../../sync/engine.ts'
+import type { Context } from '../context.ts'
+import { examineAll } from '../commands/doctor/examine.ts'
+import type { Finding } from '../commands/doctor/finding.ts'
+import { operator } from '../operator.ts'
+import { startReceiver, type ReceiverServer } from './receiverServer.ts'
+import { identityOf } from '../services.ts'
+import { sluiceVersion } from '../version.ts'
+
+export interface WebServerOptions {
+  readonly config: Config
+  readonly service: KnownService
+  readonly host: string
+  readonly port: number
+  readonly schedulerIdleS: () => number | undefined
+}
+
+/** Findings of the doctor are reused for a minute, because its checks call the service. */
+const examinedForMs = 60_000
+
+/** @throws {UsageError} `TOKEN_REQUIRED` */
+export function serverAccess(config: Config, host: string): AccessSettings {
+  return checkedAccess({
+    host,
+    token: config.server.apiToken?.reveal(),
+    userHeader: config.server.userHeader,
+    publicUrl: config.server.publicUrl,
+    localUser: operator().actor,
+  })
+}
+
+export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<ReceiverServer> {
+  const { config, service, host, port } = options
+  const project = await readProjectFile(context.pipelines, config.env)
+  const app = createApp({
+    db: deps.db,
+    clock: context.clock,
+    log: deps.log,
+    service: deps.service,
+    workerId: deps.workerId,
+    version: sluiceVersion(),
+    metrics: createMetrics({ db: deps.db, version: sluiceVersion() }),
+    access: serverAccess(config, host),
+    receivers: Object.keys(project.receivers),
+    schedulerIdleS: options.schedulerIdleS,
+    loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
+    loadPipelines: () => usablePipelines(context),
+    serviceFor: async (pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline)),
+    examine: remembered(context, () => examineAll({ ...context, json: true })),
+  })
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const server = await startReceiver(context, {
+    db: deps.db,
+    config,
+    service,
+    host,
+    port,
+    others: (request, response) => void answer(request, response),
+  })
+  const alerts = startAlerts({
+    db: deps.db,
+    clock: context.clock,
+    log: deps.log,
+    loadPipelines: () => usablePipelines(context),
+    loadProject: () => readProjectFile(context.pipelines, config.env),
+    baseUrl: config.server.publicUrl ?? server.url,
+    secret: config.server.alertSecret?.reveal(),
+  })
+  return {
+    url: server.url,
+    async close() {
+      await alerts.stop()
+      await server.close()
+    },
+  }
+}
+
+async function usablePipelines(context: Context) {
+  try {
+    const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
+    return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
+  } catch (error) {
+    // There is no folder yet: the page shows how to start.
+    if (error instanceof UsageError) return { pipelines: [], problems: [] }
+    // `sluice.yaml` cannot be used, and so no pipeline can.
+    if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }
+    throw error
+  }
+}
+
+/** Returns the last findings, and refreshes old ones in the background. */
+function remembered(context: Context, examine: () => Promise<readonly Finding[]>): () => Promise<readonly Finding[]> {
+  let known: readonly Finding[] | undefined
+  let at = 0
+  let running: Promise<readonly Finding[]> | undefined
+  return async () => {
+    if (known === undefined || context.clock.monotonic() - at > examinedForMs)
+      running ??= examine()
+        .then((found) => {
+          known = found
+          at = context.clock.monotonic()
+          return found
+        })
+        .finally(() => (running = undefined))
+    return known ?? (await running) ?? []
+  }
+}

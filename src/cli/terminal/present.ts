@@ -1,0 +1,134 @@
+import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
+import { hideSecrets, type Secret } from '../../config/secret.ts'
+import { connectionFault, diskFault, isConnectionFault } from '../../db/connectionFault.ts'
+import { below, safe } from './text.ts'
+
+/** Error as the process prints it, with the same four facts for people and for programs. */
+export interface PresentedError {
+  readonly code: string
+  readonly message: string
+  readonly where: string | null
+  readonly hint: string
+  /** Every problem of a file or of the environment; absent for single errors. */
+  readonly problems?: readonly Problem[]
+}
+
+/** Converts any thrown value. Unexpected errors of Sluice and of libraries become `INTERNAL`, without a stack. */
+export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
+  const hide = (text: string) => safe(hideSecrets(text, secrets))
+  if (error instanceof SluiceError) {
+    return {
+      code: error.code,
+      message: hide(error.message),
+      where: error.where === undefined ? null : hide(below(error.where)),
+      hint: hide(error.hint) || 'sluice doctor',
+      ...(error instanceof ConfigError
+        ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }
+        : {}),
+    }
+  }
+  const { code, path } = systemFacts(error)
+  const known = systemErrors[code]
+  if (known)
+    return {
+      code: known.code,
+      message: hide(`${known.message}${path === undefined ? '' : `: ${path}`}`),
+      where: path === undefined ? null : hide(path),
+      hint: known.hint,
+    }
+  const full = diskFault(error)
+  if (full !== undefined) return presentError(full, secrets)
+  if (isConnectionFault(error)) return presentError(connectionFault(error, ''), secrets)
+  const missing = missingPackage(error)
+  if (missing !== undefined)
+    return {
+      code: 'PACKAGE_MISSING',
+      message: `this needs the package "${missing}", which is optional and not installed`,
+      where: null,
+      hint: `npm install ${missing}`,
+    }
+  const fault = databaseFault(error, code)
+  if (fault !== undefined)
+    return {
+      code: 'DATABASE_FAILED',
+      message: `the database failed (${fault})`,
+      where: 'database',
+      hint: 'sluice doctor',
+    }
+  return {
+    code: 'INTERNAL',
+    message: hide(`internal error (please report): ${error instanceof Error ? error.message : String(error)}`),
+    where: null,
+    hint: 'set SLUICE_LOG_LEVEL=debug, run it again, and report what it prints',
+  }
+}
+
+/** Name of an optional dependency that an import did not find (`npm install --omit=optional`). */
+function missingPackage(error: unknown): string | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined
+}
+
+/**
+ * Returns the lines for a person: every problem, the error, where, and the hint last. A hint without a command gets the help
+ * page of `command`, the words of the command that failed.
+ */
+export function errorLines(error: PresentedError, command?: string): string {
+  const lines: string[] = []
+  for (const problem of error.problems ?? []) {
+    const place =
+      problem.where === undefined || problem.where.endsWith(problem.path)
+        ? (problem.where ?? problem.path)
+        : `${problem.where} ${problem.path}`
+    lines.push(`  ${safe(place)}  ${safe(problem.message)}${problem.hint === undefined ? '' : `; ${safe(problem.hint)}`}`)
+  }
+  const where =
+    error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
+  // No help page explains an internal error; the hint asks for the debug log.
+  const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.hint) ? '' : `   (sluice help ${command})`
+  return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
+}
+
+/**
+ * Returns the reason of a lost connection or of a server-side failure; undefined for any other error. Errors of the service and
+ * of sources have Sluice codes. Texts of Postgres may contain values; its codes do not.
+ */
+function databaseFault(error: unknown, code: string): string | undefined {
+  if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
+  return error instanceof Error && error.message.startsWith('Connection terminated') ? 'connection lost' : undefined
+}
+
+interface SystemFacts {
+  readonly code: string
+  readonly path: string | undefined
+}
+
+function systemFacts(error: unknown): SystemFacts {
+  if (typeof error !== 'object' || error === null) return { code: '', path: undefined }
+  const { code, path, port } = error as { code?: unknown; path?: unknown; port?: unknown }
+  return {
+    code: typeof code === 'string' ? code : '',
+    path: typeof path === 'string' ? path : typeof port === 'number' ? `port ${port}` : undefined,
+  }
+}
+
+/** Faults of the machine that a person can correct, by Node's code. */
+const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly hint: string }>> = {
+  EADDRINUSE: {
+    code: 'PORT_IN_USE',
+    message: 'another program listens there',
+    hint: 'choose another port with --port, or --port 0 for a free one',
+  },
+  EACCES: { code: 'NO_PERMISSION', message: 'no permission', hint: 'check owner and mode of the path, or choose another' },
+  EROFS: { code: 'NO_PERMISSION', message: 'the disk is mounted read-only', hint: 'choose another path' },
+  EADDRNOTAVAIL: {
+    code: 'HOST_UNAVAILABLE',
+    message: 'this machine has no such address',
+    hint: 'leave out --host, or name an address of this machine',
+  },
+  EDQUOT: { code: 'DISK_FULL', message: 'the disk quota is used up', hint: 'free some space; nothing that was confirmed is lost' },
+  EFBIG: { code: 'DISK_FULL', message: 'the file may not grow any further (ulimit -f)', hint: 'raise the limit, or choose another disk' },
+  ENOSPC: { code: 'DISK_FULL', message: 'the disk is full', hint: 'free some space; nothing that was confirmed is lost' },
+  ENOENT: { code: 'FILE_MISSING', message: 'no such file or folder', hint: 'correct the path' },
+  EISDIR: { code: 'NOT_A_FILE', message: 'that is a folder', hint: 'name a file' },
+}

@@ -1,0 +1,209 @@
+import { createRequire } from 'node:module'
+import { Writable } from 'node:stream'
+import type * as cliProgress from 'cli-progress'
+import type { Progress } from '../../model/report.ts'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config/config.ts'
+import type { Output } from '../context.ts'
+import { count, duration, instant } from './text.ts'
+import { fitting, width } from './width.ts'
+
+/** Shows the progress of a run on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
+export interface ProgressView {
+  readonly update: (progress: Progress) => void
+  readonly end: () => void
+}
+
+/** Interval of plain progress lines: at most one in 10 s, at least one in 15 s. */
+const lineEveryMs = 10_000
+const silenceMs = 15_000
+const redrawMs = 100
+/** A terminal shows activity after this time, even if a slow source has not answered yet. */
+const firstDrawMs = 400
+
+/**
+ * Shows a bar on a terminal, and plain lines elsewhere or on a plain terminal. `label` names pipeline and run. Only writes, so
+ * that it cannot fail a run.
+ */
+export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
+  return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
+}
+
+function plainLines(output: Output, clock: Clock, { label, format }: { label: string; format: Config['log']['format'] }): ProgressView {
+  let last: Progress | undefined
+  let printed: Progress | undefined
+  const begunAt = clock.monotonic()
+  let lastLineAt = begunAt - lineEveryMs
+  const rate = createRate(clock)
+  const write = (stage: string, known: readonly Fact[]) =>
+    output.write(
+      format === 'json'
+        ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', label, stage, ...Object.fromEntries(known) })}\n`
+        : `${[instant(clock.now()), label, stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
+    )
+  const line = (progress: Progress) => {
+    lastLineAt = clock.monotonic()
+    printed = progress
+    write(progress.stage, facts(progress, rate(progress)))
+  }
+  /** Logs the final count of a stage, however short the stage is. */
+  const lastOfStage = () => {
+    if (last !== undefined && (last.done !== printed?.done || last.total !== printed.total)) line(last)
+  }
+  const wait = () => {
+    lastLineAt = clock.monotonic()
+    write('begin', [['waited', `${Math.round((lastLineAt - begunAt) / 1000)}s`]])
+  }
+  // A stage without reports (one long statement, a slow source) still writes a line.
+  const timer = setInterval(() => {
+    if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= silenceMs - 1000) {
+      if (last) line(last)
+      else wait()
+    }
+  }, 1000)
+  timer.unref()
+  return {
+    update(progress) {
+      const newStage = progress.stage !== last?.stage
+      if (newStage) lastOfStage()
+      last = progress
+      if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) line(progress)
+    },
+    end: () => {
+      clearInterval(timer)
+      lastOfStage()
+      last = undefined
+    },
+  }
+}
+
+type Fact = readonly [name: string, value: string | number]
+
+function facts(progress: Progress, perSecond: number | undefined): readonly Fact[] {
+  const { stage, done, total, rejected, refused, waiting } = progress
+  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
+  return [
+    ...(stage === 'read' ? [['rows', done] as const] : isCounted(progress) ? [['done', done] as const] : []),
+    ...(total === undefined ? [] : [['of', total] as const]),
+    ...(moving ? [['per_second', Math.round(perSecond)] as const] : []),
+    ...(moving && total !== undefined && done < total ? [['left', `${Math.ceil((total - done) / perSecond)}s`] as const] : []),
+    ...(rejected ? [['rejected', rejected] as const] : []),
+    ...(refused ? [['refused', refused] as const] : []),
+    ...(waiting === undefined ? [] : [['waiting', waiting] as const]),
+  ]
+}
+
+/** Returns false for a stage that is one long statement: it has no count while it runs, and a 0 would read as a failure. */
+function isCounted({ done, total }: Progress): boolean {
+  return done > 0 || total !== undefined
+}
+
+function terminalBar(output: Output, clock: Clock): ProgressView {
+  const rate = createRate(clock)
+  let bar: cliProgress.SingleBar | undefined
+  const make = () => {
+    // Loaded on demand: only a terminal has a bar.
+    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
+    return new SingleBar({
+      stream: barStream(output),
+      clearOnComplete: true,
+      hideCursor: true,
+      fps: 1000 / redrawMs,
+      linewrap: false,
+      barsize: Math.max(6, Math.min(24, (output.columns ?? 80) - 56)),
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      format: (options, _params, payload: Partial<Bar>) => {
+        const size = options.barsize ?? 16
+        const full = Math.round(size * (payload.share ?? 0))
+        const drawn = payload.share === undefined ? '' : `${'█'.repeat(full)}${'░'.repeat(size - full)}  `
+        return fit(`${(payload.line ?? '').replace('\u0000', drawn)}`, (output.columns ?? 80) - 1)
+      },
+    })
+  }
+  const draw = (payload: Bar, done: number, total: number | undefined) => {
+    clearTimeout(first)
+    if (!bar) {
+      bar = make()
+      bar.start(total ?? 1, done, payload)
+    } else {
+      bar.setTotal(Math.max(total ?? done + 1, done + 1))
+      bar.update(done, payload)
+    }
+  }
+  const first = setTimeout(() => draw({ line: 'starting …', share: undefined }, 0, undefined), firstDrawMs)
+  first.unref()
+  return {
+    update(progress) {
+      draw(barOf(progress, rate(progress)), progress.done, progress.total)
+    },
+    end() {
+      clearTimeout(first)
+      bar?.stop()
+      bar = undefined
+    },
+  }
+}
+
+/**
+ * Returns the stream for cli-progress. It drops the escapes that save and restore the cursor: once a log line was written
+ * during a bar, the saved place is another line, and clearing there would leave the bar in front of the result.
+ */
+function barStream(output: Output): NodeJS.WritableStream {
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      if (chunk !== '\u001b7' && chunk !== '\u001b8') output.write(chunk)
+      done()
+    },
+  })
+  return Object.assign(stream, { isTTY: true, columns: output.columns })
+}
+
+interface Bar {
+  /** Stage and numbers, with a NUL in the place of the bar. */
+  readonly line: string
+  /** From 0 to 1. Present even if undefined: cli-progress keeps the previous value, the share of another stage. */
+  readonly share: number | undefined
+}
+
+/** Returns what a terminal shows of a stage. Exported for its test, because cli-progress skips frames. */
+export function barOf(progress: Progress, perSecond: number | undefined): Bar {
+  const { stage, done, total, rejected, refused, waiting } = progress
+  const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
+  const parts = [
+    ...(!isCounted(progress)
+      ? []
+      : [total === undefined ? `${count(done)}${stage === 'read' ? ' rows' : ''}` : `${count(done)}/${count(total)}`]),
+    ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
+    ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
+    ...(rejected ? [`rejected ${count(rejected)}`] : []),
+    ...(refused ? [`refused ${count(refused)}`] : []),
+    ...(waiting === undefined ? [] : [waiting]),
+  ]
+  return {
+    line: `${stage.padEnd(6)}\u0000${parts.join('  ')}`,
+    share: total === undefined || total === 0 ? undefined : Math.min(1, done / total),
+  }
+}
+
+function fit(text: string, columns: number): string {
+  return width(text) <= columns ? text : fitting(text, columns)
+}
+
+/**
+ * Done per second of the running stage since its first report; undefined until one second has passed. Over the whole stage,
+ * because limits of the service let requests through in bursts, and a rate of the last seconds is that of a burst or of a wait.
+ */
+function createRate(clock: Clock): (progress: Progress) => number | undefined {
+  let stage: Progress['stage'] | undefined
+  let first = { at: 0, done: 0 }
+  return ({ stage: current, done }) => {
+    const at = clock.monotonic()
+    if (current !== stage) {
+      stage = current
+      first = { at, done }
+    }
+    return at - first.at < 1000 ? undefined : ((done - first.done) * 1000) / (at - first.at)
+  }
+}

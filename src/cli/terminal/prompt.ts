@@ -1,0 +1,34 @@
+import { createInterface } from 'node:readline/promises'
+import type { Context } from '../context.ts'
+
+/** Asks questions on stderr, one after the other. Must be closed. */
+export interface Prompt {
+  /** Returns the trimmed answer; undefined from Ctrl-D on. Rejects when a signal stops the command. */
+  readonly ask: (question: string) => Promise<string | undefined>
+  readonly close: () => void
+}
+
+/** Returns true if a person can answer: a prompt in a job would wait for ever. */
+export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
+  return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
+}
+
+export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  // readline handles Ctrl-C itself while it asks.
+  prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  let ended = false
+  prompt.once('close', () => (ended = true))
+  return {
+    async ask(question) {
+      if (ended) return undefined
+      const given = await prompt.question(question, { signal: context.signal }).catch((error: unknown) => {
+        if (context.signal.aborted) throw error
+        // Ctrl-D ends the questions.
+        return undefined
+      })
+      return given?.trim()
+    },
+    close: () => prompt.close(),
+  }
+}

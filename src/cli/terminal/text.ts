@@ -1,0 +1,107 @@
+/** Formatting of numbers, times and external texts for people. `--json` never passes through here. */
+import { fitting, padded, width } from './width.ts'
+
+export { count, duration, instant, plural } from '../../format.ts'
+
+/**
+ * Makes an external text safe for a terminal: control characters, bidirectional overrides and line breaks become visible
+ * escapes, so that no feed can move the cursor or forge a line.
+ */
+export function safe(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Returns a path relative to the working directory if it is below it. */
+export function below(where: string): string {
+  const folder = `${process.cwd()}/`
+  return where.startsWith(folder) ? where.slice(folder.length) : where
+}
+
+/** Removes user names, passwords and queries from an address, because shown texts end up in logs. Keeps the path. */
+export function shownAddress(source: string): string {
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
+  if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
+  const url = new URL(source)
+  if (url.username + url.password + url.search === '') return source
+  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
+}
+
+/** Cuts a text to so many columns with an ellipsis. For terminals only: piped output is never cut. */
+export function cut(text: string, columns: number): string {
+  return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
+}
+
+/**
+ * Folds lines that are wider than `columns` without breaking words. The rest continues below, under the last cell that begins in
+ * the left half. A word wider than all columns stays whole, and so do pipes (`columns` undefined).
+ */
+export function fold(text: string, columns: number | undefined): string {
+  if (columns === undefined) return text
+  return text
+    .split('\n')
+    .map((line) => (shownLength(line) <= columns ? line : foldLine(line, columns)))
+    .join('\n')
+}
+
+function foldLine(line: string, columns: number): string {
+  const cells = [...line.matchAll(/ {2,}(?=\S)/g)].map(({ index, 0: spaces }) => shownLength(line.slice(0, index + spaces.length)))
+  const indent = ' '.repeat(cells.findLast((at) => at <= columns / 2) ?? 2)
+  const lines: string[] = []
+  let current = ''
+  for (const [word] of line.matchAll(/ *[^ ]+/g)) {
+    if (current.trim() !== '' && shownLength(current + word) > columns) {
+      lines.push(current)
+      const next = word.trimStart()
+      current = (shownLength(indent + next) <= columns ? indent : '  ') + next
+    } else current += word
+  }
+  return [...lines, current].join('\n')
+}
+
+/** Returns the width without colour codes. */
+function shownLength(text: string): number {
+  return width(text.replaceAll(/\u001b\[\d+m/g, ''))
+}
+
+/** Formats rows as a table, each column as wide as its widest cell; the columns in `right` are aligned right. */
+export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
+  const widths: number[] = []
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => {
+          const room = widths[i] ?? 0
+          return right.has(i) ? ' '.repeat(room - width(cell)) + cell : i === row.length - 1 ? cell : padded(cell, room)
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+/**
+ * Formats a table for a terminal. If it is too narrow, each row continues below its first cell, and no cell is broken;
+ * a cell wider than the terminal is cut. Pipes (`columns` undefined) get the table as it is.
+ */
+export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
+  const whole = table(rows, right)
+  if (columns === undefined || whole.split('\n').every((line) => width(line) <= columns)) return whole
+  const indent = Math.max(...rows.map(([first = '']) => width(first))) + 2
+  return rows
+    .map(([first = '', ...cells]) => {
+      const lines = [padded(first, indent)]
+      for (const cell of cells) {
+        const line = lines.at(-1) ?? ''
+        const longer = `${line}${width(line) === indent ? '' : '  '}${cell}`
+        if (width(line) === indent || width(longer) <= columns) lines[lines.length - 1] = cut(longer, columns)
+        else lines.push(cut(' '.repeat(indent) + cell, columns))
+      }
+      return `${lines.join('\n')}\n`
+    })
+    .join('')
+}

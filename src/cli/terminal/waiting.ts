@@ -1,0 +1,31 @@
+import type { Context } from '../context.ts'
+import { duration } from './text.ts'
+
+const everyMs = 1000
+
+/**
+ * Does the work, and after one second shows on a terminal what is still running. Clears the text at the end; a plain terminal
+ * gets one line, a pipe nothing. Do not use it around work that writes output.
+ */
+export async function waiting<Result>(context: Pick<Context, 'stderr'>, what: string, work: () => Promise<Result>): Promise<Result> {
+  const { stderr } = context
+  if (!stderr.isTTY) return work()
+  const begunAt = performance.now()
+  let shown = false
+  const timer = setInterval(() => {
+    if (stderr.style.plain) {
+      if (!shown) stderr.write(`${what} …\n`)
+    } else {
+      const words = `${what} … ${duration(performance.now() - begunAt).replace(/\.\d/, '')}`
+      stderr.write(`\r${stderr.style.dim(words.slice(0, (stderr.columns ?? 80) - 1))}\u001b[K`)
+    }
+    shown = true
+  }, everyMs)
+  timer.unref()
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    if (shown && !stderr.style.plain) stderr.write('\r\u001b[K')
+  }
+}
