@@ -10,7 +10,9 @@ import pg from 'pg'
 const folder = process.env['SLUICE_STATEMENTS']
 const sources = fileURLToPath(new URL('../../src/', import.meta.url))
 
-if (folder !== undefined) capture(join(folder, `${process.pid}.jsonl`))
+// Test files of one process load it again.
+const isRecording = Symbol.for('sluice.statements')
+if (folder !== undefined && !(isRecording in pg.Client.prototype)) capture(join(folder, `${process.pid}.jsonl`))
 
 /** @param {string} file */
 function capture(file) {
@@ -26,6 +28,7 @@ function capture(file) {
     }
     return send.apply(this, args)
   }
+  Object.defineProperty(pg.Client.prototype, isRecording, { value: true })
   Object.defineProperty(pg.Client.prototype, 'query', { value: recording, configurable: true, writable: true })
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
-import { sluice } from '../cli/support.ts'
+import { sluiceHere } from '../cli/support.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 
 /** Change of a fault to the lines of an item, and the field that the reject names. */
@@ -35,7 +35,7 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(items))
 
-  const outcome = await sluice(['run', 'shop', '--json'], { cwd: engine.folder, env: engine.env })
+  const outcome = await sluiceHere(['run', 'shop', '--json'], { cwd: engine.folder, env: engine.env })
   expect([outcome.code, outcome.stderr.includes('    at ')]).toEqual([0, false])
   const report = JSON.parse(outcome.stdout)
   expect(report).toMatchObject({
@@ -45,7 +45,7 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   expect(imbalance(report.counts)).toEqual([])
 
   const rejects: { line: number; field: string; hint: string }[] = JSON.parse(
-    (await sluice(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
+    (await sluiceHere(['rejects', report.runId, '--json'], { cwd: engine.folder, env: engine.env })).stdout,
   )
   expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
   expect(rejects.every(({ hint }) => hint.length > 5)).toBe(true)

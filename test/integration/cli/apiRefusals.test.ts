@@ -7,7 +7,7 @@ import { ServiceError } from '../../../src/service/client/index.ts'
 import { brokenCalls } from '../../support/brokenCalls.ts'
 import { pathOf } from '../../support/firstState.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
-import { sluice } from './support.ts'
+import { sluiceHere } from './support.ts'
 
 let sandbox: SandboxUnderTest
 beforeAll(async () => {
@@ -160,7 +160,7 @@ test.for([
     SLUICE_ACCESS_TOKEN: accessToken,
     SLUICE_ACCESS_TOKEN_SECRET: accessTokenSecret,
   }
-  const { code, stderr, stdout } = await sluice(['api', ...args], { env })
+  const { code, stderr, stdout } = await sluiceHere(['api', ...args], { env })
   expect(code).toBe(1)
   expect(/^error {2}(.*)$/m.exec(stderr)?.[1]).toMatch(error)
   expect(/^hint {3}(.*)$/m.exec(stderr)?.[1]).toMatch(hint)

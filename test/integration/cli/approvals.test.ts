@@ -7,15 +7,15 @@ test('an approval is recorded with number, user, host and time, and the result s
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(40))
-  await space.run(['run', 'shop'])
+  await space.here(['run', 'shop'])
   space.write('feed.csv', feed(20))
-  const run = await space.run(['run', 'shop', '--approve-deletes', '25'])
+  const run = await space.here(['run', 'shop', '--approve-deletes', '25'])
   expect([run.code, run.stdout]).toEqual([0, expect.stringMatching(/succeeded confirmed=20 deleted=20\n/)])
   const who = `${userInfo().username}@${hostname()}`
-  expect((await space.run(['show', 'r_2'])).stdout).toMatch(
+  expect((await space.here(['show', 'r_2'])).stdout).toMatch(
     new RegExp(`^deletes\\.approved {3}${who} {3}\\d{4}-\\S+Z {3}up to 25 deletes$`, 'm'),
   )
-  expect(json(await space.run(['show', 'r_2', '--json'])).actions).toEqual([
+  expect(json(await space.here(['show', 'r_2', '--json'])).actions).toEqual([
     expect.objectContaining({ what: 'deletes.approved', actor: who, detail: { approveDeletes: 25 } }),
   ])
 }, 30_000)

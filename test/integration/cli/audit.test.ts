@@ -8,7 +8,7 @@ async function shop(): Promise<Workspace> {
   const there = await workspace()
   there.write('pipelines/shop.yaml', shopYaml)
   there.write('feed.csv', feed(4))
-  expect((await there.run(['run', 'shop'])).code).toBe(0)
+  expect((await there.here(['run', 'shop'])).code).toBe(0)
   return there
 }
 
@@ -21,14 +21,14 @@ async function meddle(there: Workspace): Promise<void> {
 
 test('a catalog as it was confirmed exits 0, one that is not exits 3 and says which product, which field, and what to type', async () => {
   await using there = await shop()
-  const same = await there.run(['audit', 'shop'])
+  const same = await there.here(['audit', 'shop'])
   expect(same.code).toBe(0)
   expect(same.stdout).toMatch(
     /^shop r_2 {3}4 products listed in 1 request {3}\S+ s\n {2}= same {8}4\n {2}~ changed {5}0\n {2}- gone {8}0\n$/,
   )
 
   await meddle(there)
-  const found = await there.run(['audit', 'shop'])
+  const found = await there.here(['audit', 'shop'])
   expect(found.code).toBe(3)
   expect(found.stdout.split('\n').slice(1)).toEqual([
     '  = same        2',
@@ -46,7 +46,7 @@ test('a catalog as it was confirmed exits 0, one that is not exits 3 and says wh
 test('a repair is a plan that apply sends; history and the record itself report of it', async () => {
   await using there = await shop()
   await meddle(there)
-  const repair = await there.run(['audit', 'shop', '--repair', '--json'])
+  const repair = await there.here(['audit', 'shop', '--repair', '--json'])
   expect(repair.code).toBe(3)
   const report = json(repair)
   expect(report).toMatchObject({
@@ -56,22 +56,22 @@ test('a repair is a plan that apply sends; history and the record itself report 
     counts: { creates: 1, updates: 1, deletes: 0, pending: 2, requests: 0 },
     requests: 1,
   })
-  const shown = (await there.run(['show', report.runId])).stdout
+  const shown = (await there.here(['show', report.runId])).stdout
   expect(shown).toMatch(/^shop r_2 {2}partial {2}audit /)
   expect(shown).toContain('  ~ changed     1\n')
   expect(shown).toContain('= 1 creates + 1 updates + 0 deletes')
   expect(shown).toMatch(new RegExp(`\nNext {2}sluice apply ${report.planId}\n$`))
-  expect((await there.run(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}gone 1$/m)
+  expect((await there.here(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}gone 1$/m)
 
-  const [changed, gone] = [await there.run(['explain', 'shop', 'SKU-1']), await there.run(['explain', 'shop', 'SKU-3'])]
+  const [changed, gone] = [await there.here(['explain', 'shop', 'SKU-1']), await there.here(['explain', 'shop', 'SKU-3'])]
   expect(changed.stdout).toMatch(/^Live: .*was listed with another content.* \(r_2\)/)
   expect(gone.stdout).toMatch(/^Not live: .*was no longer listed.* \(r_2\)/)
 
-  const said = await there.run(['audit', 'shop', '--repair'])
+  const said = await there.here(['audit', 'shop', '--repair'])
   const [, planId = ''] = /^Next {2}sluice apply (p_\w+)$/m.exec(said.stdout) ?? []
-  expect((await there.run(['apply', planId])).code).toBe(0)
-  expect((await there.run(['explain', 'shop', 'SKU-1'])).stdout).toMatch(/^Live: /)
-  expect((await there.run(['audit', 'shop'])).code).toBe(0)
+  expect((await there.here(['apply', planId])).code).toBe(0)
+  expect((await there.here(['explain', 'shop', 'SKU-1'])).stdout).toMatch(/^Live: /)
+  expect((await there.here(['audit', 'shop'])).code).toBe(0)
   expect((await there.sandbox.control.products()).map(({ id }) => id)).toEqual(['SKU-1', 'SKU-2', 'SKU-3', 'SKU-4', 'STRANGER'])
 })
 
@@ -86,7 +86,7 @@ test('an audience or a list cannot be read back: said plainly, exit 2, and no da
     ['customers', 'audience 1nmth'],
     ['optouts', 'do-not-reach list 2dnr'],
   ] as const) {
-    const said = await there.run(['audit', name, '--json'], { env: { DATABASE_URL: 'postgres://127.0.0.1:9/none' } })
+    const said = await there.here(['audit', name, '--json'], { env: { DATABASE_URL: 'postgres://127.0.0.1:9/none' } })
     expect(said.code).toBe(2)
     expect(json(said).error).toMatchObject({
       code: 'CANNOT_READ_BACK',
@@ -116,7 +116,7 @@ test('a service that does not list to the end: exit 1, and nothing was changed',
     { kind: 'status', status: 404, body: { errors: [{ code: 'NOT_FOUND', message: 'no such catalog' }] } },
     'always',
   )
-  const failed = await there.run(['audit', 'shop', '--repair', '--json'])
+  const failed = await there.here(['audit', 'shop', '--repair', '--json'])
   expect(failed.code).toBe(1)
   expect(json(failed).error).toMatchObject({
     code: 'CATALOG_UNREADABLE',

@@ -22,7 +22,7 @@ test('a pipeline with named credentials goes to their service, the others to tha
   shop.write('small.csv', feed(2))
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/trial.yaml', `${shopYaml.replace('feed.csv', 'small.csv')}credentials: staging\n`)
-  const runs = json(await shop.run(['run', '*', '--json']))
+  const runs = json(await shop.here(['run', '*', '--json']))
   expect(runs).toMatchObject([
     { pipeline: 'shop', status: 'succeeded', counts: { confirmed: 3 } },
     { pipeline: 'trial', status: 'succeeded', counts: { confirmed: 2 } },
@@ -31,9 +31,9 @@ test('a pipeline with named credentials goes to their service, the others to tha
   expect(await products()).toEqual([3, 2])
 
   shop.write('small.csv', feed(4))
-  const plan = json(await shop.run(['plan', 'trial', '--json']))
-  expect(json(await shop.run(['apply', plan.planId, '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
-  expect(json(await shop.run(['rerun', runs[1].runId, '--json']))).toMatchObject({ pipeline: 'trial', status: 'succeeded' })
+  const plan = json(await shop.here(['plan', 'trial', '--json']))
+  expect(json(await shop.here(['apply', plan.planId, '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  expect(json(await shop.here(['rerun', runs[1].runId, '--json']))).toMatchObject({ pipeline: 'trial', status: 'succeeded' })
   expect(await products()).toEqual([3, 4])
 })
 
@@ -52,7 +52,7 @@ markets:
   ch: { destination: { kind: catalog, catalog_id: "4001" }, credentials: staging, join: { url: ch.csv, on: { source: id, file: sku } } }
 `,
   )
-  expect(json(await shop.run(['run', 'shop', '--json']))).toMatchObject([
+  expect(json(await shop.here(['run', 'shop', '--json']))).toMatchObject([
     { pipeline: 'shop-ch', status: 'succeeded', counts: { confirmed: 3 } },
     { pipeline: 'shop-de', status: 'succeeded', counts: { confirmed: 3 } },
   ])
@@ -60,9 +60,9 @@ markets:
     (await sandbox.control.products('4001')).map(({ price }) => price as string)
   expect(await prices(shop.sandbox)).toEqual(['19.99 EUR', '19.99 EUR', '19.99 EUR'])
   expect(await prices(other)).toEqual(['21.00 CHF', '22.00 CHF', '23.00 CHF'])
-  const checked = await shop.run(['check', 'shop-ch'])
+  const checked = await shop.here(['check', 'shop-ch'])
   expect(checked.stdout).toContain('joined with ch.csv by sku: 3 rows')
-  expect((await shop.run(['run', 'shop-at'])).stderr).toContain('shop-')
+  expect((await shop.here(['run', 'shop-at'])).stderr).toContain('shop-')
 })
 
 test('pauses and requests over HTTP go to the service of the pipeline', async () => {
@@ -72,8 +72,8 @@ test('pauses and requests over HTTP go to the service of the pipeline', async ()
   shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
   shop.write('feed.csv', feed(2))
   shop.write('pipelines/trial.yaml', `${shopYaml}credentials: staging\n`)
-  expect((await shop.run(['pause', 'trial'])).code).toBe(0)
-  expect(json(await shop.run(['run', 'trial', '--json']))).toMatchObject({ status: 'skipped', error: { code: 'PIPELINE_PAUSED' } })
+  expect((await shop.here(['pause', 'trial'])).code).toBe(0)
+  expect(json(await shop.here(['run', 'trial', '--json']))).toMatchObject({ status: 'skipped', error: { code: 'PIPELINE_PAUSED' } })
   const server = shop.start(['serve', '--port', '0'])
   const over = ended(server)
   try {
@@ -95,7 +95,7 @@ test('credentials that sluice.yaml does not have stop the pipeline before anythi
   await using shop = await workspace()
   shop.write('feed.csv', feed(1))
   shop.write('pipelines/shop.yaml', `${shopYaml}credentials: stagging\n`)
-  const { code, stderr } = await shop.run(['run', 'shop'])
+  const { code, stderr } = await shop.here(['run', 'shop'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/PIPELINE_INVALID.*"stagging" is not in .*sluice\.yaml/)
 })

@@ -18,7 +18,7 @@ test.each([
     space.write('pipelines/shop.yaml', shopYaml)
     space.write('feed.csv', feed(1))
     const env = { [variable]: 'planted-wrong-value' }
-    const run = await space.run(['run', 'shop', '--json'], { env })
+    const run = await space.here(['run', 'shop', '--json'], { env })
     expect([run.code, json(run).error]).toEqual([
       1,
       expect.objectContaining({
@@ -27,7 +27,7 @@ test.each([
         hint: 'sluice doctor',
       }),
     ])
-    const doctor = json(await space.run(['doctor', '--json'], { env }))
+    const doctor = json(await space.here(['doctor', '--json'], { env }))
     expect(doctor.checks).toContainEqual(
       expect.objectContaining({ check: 'credentials', message: expect.stringContaining(named) as string }),
     )
@@ -37,8 +37,8 @@ test.each([
 
 test('a wrong PIN is said to be the PIN', async () => {
   await using space = await workspace()
-  expect((await space.run(['auth', 'login'])).stderr).toContain('PIN_NEEDED')
-  const { code, stderr } = await space.run(['auth', 'login', '--pin', '0000000'])
+  expect((await space.here(['auth', 'login'])).stderr).toContain('PIN_NEEDED')
+  const { code, stderr } = await space.here(['auth', 'login', '--pin', '0000000'])
   expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
 }, 30_000)
 
@@ -47,9 +47,9 @@ test('a clock that is off by 900 s is one failure of doctor, and no failure of a
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(200))
   await space.sandbox.control.fault({}, { kind: 'clock_skew', s: 900 }, 'always')
-  const doctor = json(await space.run(['doctor', '--json']))
+  const doctor = json(await space.here(['doctor', '--json']))
   expect(doctor.checks.filter(({ state }: { state: string }) => state === 'failed')).toEqual([expect.objectContaining({ check: 'clock' })])
-  expect(json(await space.run(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
+  expect(json(await space.here(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
 }, 30_000)
 
 test('a service that is down is called so, with its host, and gives no time left', async () => {

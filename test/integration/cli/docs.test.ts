@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
-import { emptyFolder, sluice } from './support.ts'
+import { emptyFolder, sluiceHere } from './support.ts'
 
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
 const commands = [...page.matchAll(/`sluice (api [^`]+|auth status|auth bearer|webhooks list)`/g)].map(([, command = '']) => command)
@@ -40,7 +40,7 @@ test('every call of docs/sandbox.md that needs no browser succeeds', async () =>
   expect(commands.length).toBeGreaterThan(9)
   const failed: unknown[] = []
   for (const command of commands) {
-    const { code, stderr } = await sluice(command.split(' '), { cwd: folder, env })
+    const { code, stderr } = await sluiceHere(command.split(' '), { cwd: folder, env })
     if (code !== 0) failed.push([command, code, stderr])
   }
   expect(failed).toEqual([])

@@ -7,15 +7,15 @@ test('refused products are counted by reason, with the first of them', async () 
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(9))
   await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'product_error', ids: ['SKU-3', 'SKU-7'], message: 'the image is too small' })
-  const ran = await shop.run(['run', 'shop'])
+  const ran = await shop.here(['run', 'shop'])
   const line = 'refused  2 ×  ERROR  the image is too small   SKU-3, SKU-7\n'
   expect([ran.code, ran.stdout]).toEqual([3, expect.stringContaining(line)])
   expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(/sluice rerun r_1 --failed/)
-  expect((await shop.run(['show', 'r_1'])).stdout).toContain(line)
-  expect(json(await shop.run(['show', 'r_1', '--json'])).failures).toEqual([
+  expect((await shop.here(['show', 'r_1'])).stdout).toContain(line)
+  expect(json(await shop.here(['show', 'r_1', '--json'])).failures).toEqual([
     { outcome: 'refused', code: 'ERROR', message: 'the image is too small', count: 2, examples: ['SKU-3', 'SKU-7'] },
   ])
-  const again = json(await shop.run(['run', 'shop', '--json']))
+  const again = json(await shop.here(['run', 'shop', '--json']))
   expect([again.status, again.failures]).toEqual(['succeeded', undefined])
 })
 
@@ -28,12 +28,12 @@ test('failures of people show only the number and the reason', async () => {
     { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'jane@example.com is not welcome' }] } },
     'always',
   )
-  const ran = await crm.run(['run', 'crm', '--json'])
+  const ran = await crm.here(['run', 'crm', '--json'])
   expect([ran.code, json(ran).failures]).toEqual([
     3,
     [{ outcome: 'refused', code: 'INVALID_PARAMETER', message: '[email] is not welcome', count: 2, examples: [] }],
   ])
-  expect((await crm.run(['show', 'r_1'])).stdout).toContain('refused  2 ×  INVALID_PARAMETER  [email] is not welcome\n')
+  expect((await crm.here(['show', 'r_1'])).stdout).toContain('refused  2 ×  INVALID_PARAMETER  [email] is not welcome\n')
 })
 
 test('a log at debug has a line for every request, without a key; by default it says nothing', async () => {

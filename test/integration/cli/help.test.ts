@@ -7,13 +7,13 @@ import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
 import type { CommandEntry } from '../../../src/cli/commandLine/catalogue/entry.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 import { UsageError } from '../../../src/errors.ts'
-import { emptyFolder, sluice } from './support.ts'
+import { emptyFolder, sluice, sluiceHere } from './support.ts'
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
 describe('help', () => {
   test.for([[], ['-h'], ['--help'], ['help']])('sluice %s prints help on stdout and exits 0', async (args) => {
-    const { code, stdout, stderr } = await sluice(args)
+    const { code, stdout, stderr } = await sluiceHere(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('Usage: sluice <command>')
   })
@@ -131,7 +131,7 @@ describe('a call that cannot be', () => {
   })
 
   test('exits 2 with the error and the hint as the last two lines, nothing on stdout', async () => {
-    const { code, stdout, stderr } = await sluice(['rn', 'shop'])
+    const { code, stdout, stderr } = await sluiceHere(['rn', 'shop'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
       'error  UNKNOWN_COMMAND  there is no command "rn". Nothing was done.',
@@ -140,7 +140,7 @@ describe('a call that cannot be', () => {
   })
 
   test('is one JSON document with --json', async () => {
-    const { code, stdout, stderr } = await sluice(['run', '--json'])
+    const { code, stdout, stderr } = await sluiceHere(['run', '--json'])
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({
       error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: null, hint: 'sluice help run' },
@@ -155,7 +155,7 @@ describe('a call that cannot be', () => {
 
 test('prints no escape byte into a pipe, FORCE_COLOR or not', async () => {
   for (const env of [{}, { FORCE_COLOR: '1' }]) {
-    const { stdout } = await sluice(['--help'], { env })
+    const { stdout } = await sluiceHere(['--help'], { env })
     expect(stdout).not.toContain('\u001b')
   }
 })

@@ -13,7 +13,7 @@ test('keys of every report stay', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3, { rows: [product(4, '19.99')] }))
-  const asked = async (...args: string[]) => json(await shop.run([...args, '--json']))
+  const asked = async (...args: string[]) => json(await shop.here([...args, '--json']))
   const [checked] = await asked('check')
   expect(missing(checked, 'pipeline file destination sources')).toEqual([])
   expect(missing(checked.sources[0], 'uri detected columns rows valid whole records rejects warnings')).toEqual([])

@@ -10,21 +10,21 @@ test('a paused pipeline skips its runs with the reason, and show names who ran a
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(60))
-  expect(json(await shop.run(['pause', 'shop', '--reason', 'feed is rebuilt', '--json']))).toEqual([
+  expect(json(await shop.here(['pause', 'shop', '--reason', 'feed is rebuilt', '--json']))).toEqual([
     { pipeline: 'shop', state: 'paused', changed: true },
   ])
-  const skipped = await shop.run(['run', 'shop'])
+  const skipped = await shop.here(['run', 'shop'])
   expect(skipped.code).toBe(5)
   expect(skipped.stdout).toContain('feed is rebuilt')
   expect(skipped.stdout).toContain('sluice resume shop')
-  expect((await shop.run(['resume', 'shop'])).stdout).toBe('shop is resumed   sluice run shop\n')
-  expect((await shop.run(['run', 'shop'])).code).toBe(0)
+  expect((await shop.here(['resume', 'shop'])).stdout).toBe('shop is resumed   sluice run shop\n')
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
   shop.write('feed.csv', feed(40))
-  expect((await shop.run(['run', 'shop'])).code).toBe(4)
-  const approved = json(await shop.run(['run', 'shop', '--approve-deletes', '20', '--json']))
+  expect((await shop.here(['run', 'shop'])).code).toBe(4)
+  const approved = json(await shop.here(['run', 'shop', '--approve-deletes', '20', '--json']))
   expect(approved.counts.deletes).toBe(20)
-  expect((await shop.run(['show', approved.runId])).stdout).toContain(`deletes.approved   ${username}`)
-  expect(json(await shop.run(['show', approved.runId, '--json'])).actions).toMatchObject([
+  expect((await shop.here(['show', approved.runId])).stdout).toContain(`deletes.approved   ${username}`)
+  expect(json(await shop.here(['show', approved.runId, '--json'])).actions).toMatchObject([
     { actor: expect.stringContaining(username), what: 'deletes.approved', detail: { approveDeletes: 20 } },
   ])
 })

@@ -8,24 +8,24 @@ test('plan writes every change with fields before and after, and show lists them
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(3))
-  await space.run(['run', 'shop'])
+  await space.here(['run', 'shop'])
   // SKU-1 costs more, SKU-3 is gone, SKU-9 is new.
   const [header = ''] = feed(0).split('\n')
   space.write('feed.csv', [header, product(1, '29.99 EUR'), product(2), product(9), ''].join('\n'))
-  expect((await space.run(['plan', 'shop', '--out', 'plan.json'])).code).toBe(0)
+  expect((await space.here(['plan', 'shop', '--out', 'plan.json'])).code).toBe(0)
   const { planId, changes } = JSON.parse(readFileSync(join(space.folder, 'plan.json'), 'utf8'))
   expect(changes).toEqual([
     { key: 'SKU-3', action: 'delete', fields: [], reason: 'its row is not in the source', line: 4 },
     { key: 'SKU-1', action: 'update', fields: [{ field: 'price', before: '19.99 EUR', after: '29.99 EUR' }], line: 2 },
     { key: 'SKU-9', action: 'create', fields: expect.arrayContaining([{ field: 'price', before: null, after: '19.99 EUR' }]), line: 4 },
   ])
-  expect(json(await space.run(['show', planId, '--changes', '--json'])).changes).toEqual(changes)
-  const shown = (await space.run(['show', planId, '--changes'])).stdout
+  expect(json(await space.here(['show', planId, '--changes', '--json'])).changes).toEqual(changes)
+  const shown = (await space.here(['show', planId, '--changes'])).stdout
   expect(shown).toMatch(/^~ update {3}SKU-1 {2}price: 19\.99 EUR → 29\.99 EUR {3}line 2$/m)
-  expect((await space.run(['show', planId, '--markdown'])).stdout).toContain('| update | SKU-1 | price: 19.99 EUR → 29.99 EUR |')
+  expect((await space.here(['show', planId, '--markdown'])).stdout).toContain('| update | SKU-1 | price: 19.99 EUR → 29.99 EUR |')
   // Sent, the plan still shows what it changed.
-  await space.run(['apply', planId])
-  expect((await space.run(['show', planId, '--changes'])).stdout).toContain('price: 19.99 EUR → 29.99 EUR')
+  await space.here(['apply', planId])
+  expect((await space.here(['show', planId, '--changes'])).stdout).toContain('price: 19.99 EUR → 29.99 EUR')
 }, 60_000)
 
 test('several pipelines and globs are planned in one call; people are shown by shortened digests only', async () => {
@@ -34,10 +34,10 @@ test('several pipelines and globs are planned in one call; people are shown by s
   space.write('pipelines/customers.yaml', customersYaml)
   space.write('feed.csv', feed(1))
   space.write('crm.csv', 'customer_id,email,phone\nc1,ann@example.com,+1-212-555-0101\nc2,bob@example.com,\n')
-  await space.run(['run', 'customers'])
+  await space.here(['run', 'customers'])
   space.write('crm.csv', 'customer_id,email,phone\nc1,ann@example.com,+1-212-555-0102\n')
 
-  const { code, stdout } = await space.run(['plan', '*', '--out', 'plans.json', '--json'])
+  const { code, stdout } = await space.here(['plan', '*', '--out', 'plans.json', '--json'])
   expect([code, json({ code, stdout, stderr: '' }).map(({ pipeline }: { pipeline: string }) => pipeline)]).toEqual([
     0,
     ['customers', 'shop'],
@@ -59,7 +59,7 @@ test('several pipelines and globs are planned in one call; people are shown by s
     ]),
   )
   expect(text).not.toMatch(/@example|555/)
-  const markdown = (await space.run(['plan', 'shop', 'customers', '--markdown', '--out', 'plans.md'])).stdout
+  const markdown = (await space.here(['plan', 'shop', 'customers', '--markdown', '--out', 'plans.md'])).stdout
   expect(markdown.match(/^### /gm)).toHaveLength(2)
   expect(readFileSync(join(space.folder, 'plans.md'), 'utf8').match(/^### /gm)).toHaveLength(2)
 }, 60_000)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { emptyFolder, printed, sluice, start } from './support.ts'
+import { emptyFolder, printed, sluiceHere, start } from './support.ts'
 import { feed } from './workspace.ts'
 
 test('init --sandbox writes the address of the sandbox that runs in the folder, whatever its port', async () => {
@@ -9,8 +9,8 @@ test('init --sandbox writes the address of the sandbox that runs in the folder, 
   const child = start(['sandbox', '--port', '0'], { cwd })
   const url = /ready on (\S+)/.exec(await printed(child, /ready on \S+/))?.[1] ?? ''
   writeFileSync(join(cwd, 'feed.csv'), feed(2))
-  expect((await sluice(['init', '--source', 'feed.csv', '--sandbox'], { cwd })).code).toBe(0)
+  expect((await sluiceHere(['init', '--source', 'feed.csv', '--sandbox'], { cwd })).code).toBe(0)
   expect(readFileSync(join(cwd, '.env'), 'utf8')).toContain(`SLUICE_BASE_URL=${url}\n`)
-  expect((await sluice(['doctor', '--json'], { cwd })).stdout).toContain(`${url} answers`)
+  expect((await sluiceHere(['doctor', '--json'], { cwd })).stdout).toContain(`${url} answers`)
   child.kill('SIGTERM')
 }, 60_000)

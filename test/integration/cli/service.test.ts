@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serviceCommands } from '../../../src/cli/commandLine/catalogue/service.ts'
-import { ended, printed, sluice, start, emptyFolder } from './support.ts'
+import { ended, printed, sluice, sluiceHere, start, emptyFolder } from './support.ts'
 import { json, shopYaml, workspace } from './workspace.ts'
 
 test('the sandbox prints its address and an env block that works when pasted', async () => {
@@ -15,7 +15,7 @@ test('the sandbox prints its address and an env block that works when pasted', a
   const lines = text.split('\n').filter((line) => line.startsWith('SLUICE_'))
   expect(lines).toContain('SLUICE_CONSUMER_KEY=sandbox-consumer-key')
   writeFileSync(join(folder, '.env'), lines.join('\n'))
-  const status = await sluice(['auth', 'status', '--json'], { cwd: folder })
+  const status = await sluiceHere(['auth', 'status', '--json'], { cwd: folder })
   expect(status.code).toBe(0)
   expect(json(status)).toMatchObject({ userId: '1001', advertising: true, accounts: [{ id: '18ce54d4x5t' }, {}] })
   const url = lines[0]?.split('=')[1] ?? ''
@@ -37,20 +37,20 @@ test('a port that is taken is said as such', async () => {
 test('the doctor passes all checks, and names the variable of a refused credential', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
-  const well = await shop.run(['doctor', '--json'])
+  const well = await shop.here(['doctor', '--json'])
   expect(json(well)).toMatchObject({ ok: true, failed: 0 })
   expect(well.code).toBe(0)
-  const wrong = await shop.run(['doctor'], { env: { SLUICE_ACCESS_TOKEN_SECRET: 'wrong-secret' } })
+  const wrong = await shop.here(['doctor'], { env: { SLUICE_ACCESS_TOKEN_SECRET: 'wrong-secret' } })
   expect(wrong.code).toBe(1)
   expect(wrong.stdout).toMatch(/failed +credentials +SLUICE_ACCESS_TOKEN_SECRET refused/)
   expect(wrong.stdout.trimEnd().split('\n').slice(-2)).toEqual(['1 failed', 'Next  sluice auth login'])
-  const elsewhere = await shop.run(['doctor'], { env: { SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
+  const elsewhere = await shop.here(['doctor'], { env: { SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
   expect(elsewhere.stdout).toMatch(/failed +service/)
   shop.write(
     'pipelines/list.yaml',
     'source: { url: x.csv }\nmap: { email: email }\ndestination: { kind: do-not-reach, account_id: other, list_id: 2dnr }\n',
   )
-  expect((await shop.run(['doctor'])).stdout).toMatch(/failed +pipeline list .*account other/)
+  expect((await shop.here(['doctor'])).stdout).toMatch(/failed +pipeline list .*account other/)
 })
 
 test('the sandbox serves every GET that the help of api shows', async () => {
@@ -62,7 +62,7 @@ test('the sandbox serves every GET that the help of api shows', async () => {
 
 test('api prints the answer as it came, follows pages, and explains a refusal by parameter and hint', async () => {
   await using shop = await workspace()
-  const accounts = await shop.run(['api', 'GET', '/12/accounts'])
+  const accounts = await shop.here(['api', 'GET', '/12/accounts'])
   expect(json(accounts).data[0].id).toBe('18ce54d4x5t')
   const products = JSON.stringify({
     products: ['A', 'B', 'C'].map((id) => ({
@@ -79,36 +79,36 @@ test('api prints the answer as it came, follows pages, and explains a refusal by
   })
   const put = await shop.run(['api', 'PUT', '/12/product_catalogs/4001/products', '--data', '-'], { input: products })
   expect(put.code).toBe(0)
-  const paged = await shop.run(['api', 'GET', '/12/product_catalogs/4001/products?count=1', '--paginate'])
+  const paged = await shop.here(['api', 'GET', '/12/product_catalogs/4001/products?count=1', '--paginate'])
   expect(json(paged).data.map((product: { id: string }) => product.id)).toEqual(['A', 'B', 'C'])
-  const included = json(await shop.run(['api', 'GET', '/12/accounts', '--include', '--json']))
+  const included = json(await shop.here(['api', 'GET', '/12/accounts', '--include', '--json']))
   expect(included).toMatchObject({ status: 200, headers: expect.any(Object), body: expect.any(Object) })
-  const refused = await shop.run(['api', 'GET', '/12/accounts', '-F', 'count=9999'])
+  const refused = await shop.here(['api', 'GET', '/12/accounts', '-F', 'count=9999'])
   expect(refused.code).toBe(1)
   expect(json(refused).errors[0].parameter).toBe('count')
   expect(refused.stderr).toMatch(/error {2}[A-Z_]+ .*count[\s\S]*hint .*count/)
-  expect((await shop.run(['api', 'FETCH', '/12/accounts'])).code).toBe(2)
-  expect((await shop.run(['api', 'GET', '/12/accounts', '--data', '{'])).code).toBe(2)
+  expect((await shop.here(['api', 'FETCH', '/12/accounts'])).code).toBe(2)
+  expect((await shop.here(['api', 'GET', '/12/accounts', '--data', '{'])).code).toBe(2)
 })
 
 test('sign-in by PIN without a terminal: begun, agreed to in a browser, finished, and signed out of', async () => {
   await using shop = await workspace()
   const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
-  const begun = await sluice(['auth', 'login'], { cwd: shop.folder, env })
+  const begun = await sluiceHere(['auth', 'login'], { cwd: shop.folder, env })
   expect(begun.code).toBe(2)
   expect(begun.stderr).toMatch(/hint {3}sluice auth login --pin PIN/)
   const url = /Open (\S+) and/.exec(begun.stderr)?.[1] ?? ''
   const pin = await agree(url)
-  const finished = await sluice(['auth', 'login', '--pin', pin], { cwd: shop.folder, env })
+  const finished = await sluiceHere(['auth', 'login', '--pin', pin], { cwd: shop.folder, env })
   expect(finished).toMatchObject({ code: 0 })
   const file = join(shop.folder, '.env')
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(existsSync(join(shop.folder, '.sluice', 'login.json'))).toBe(false)
   const secret = /SLUICE_ACCESS_TOKEN_SECRET=(.*)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 'none'
   expect(finished.stdout + finished.stderr).not.toContain(secret)
-  expect((await sluice(['auth', 'status'], { cwd: shop.folder, env })).code).toBe(0)
-  expect((await sluice(['auth', 'logout'], { cwd: shop.folder, env })).code).toBe(0)
-  const after = await sluice(['auth', 'status', '--json'], { cwd: shop.folder, env })
+  expect((await sluiceHere(['auth', 'status'], { cwd: shop.folder, env })).code).toBe(0)
+  expect((await sluiceHere(['auth', 'logout'], { cwd: shop.folder, env })).code).toBe(0)
+  const after = await sluiceHere(['auth', 'status', '--json'], { cwd: shop.folder, env })
   expect(after.code).toBe(1)
   expect(json(after).error.hint).toContain('SLUICE_ACCESS_TOKEN')
 })
@@ -136,9 +136,9 @@ test('sign-in by callback checks the state', async () => {
 
 test('the app-only token goes into a pipe or a private file', async () => {
   await using shop = await workspace()
-  const piped = await shop.run(['auth', 'bearer'])
+  const piped = await shop.here(['auth', 'bearer'])
   expect(piped.stdout).toMatch(/^\S{40,}\n$/)
-  const filed = await shop.run(['auth', 'bearer', '--out', 'bearer.token'])
+  const filed = await shop.here(['auth', 'bearer', '--out', 'bearer.token'])
   expect(filed.stdout).not.toContain(piped.stdout.trim())
   expect(readFileSync(join(shop.folder, 'bearer.token'), 'utf8')).toBe(piped.stdout)
   expect(statSync(join(shop.folder, 'bearer.token')).mode & 0o777).toBe(0o600)
@@ -150,13 +150,13 @@ test('a webhook is registered, listed, checked and removed while the receiver li
   const over = ended(receiver)
   const url = /http\S+/.exec(await printed(receiver, /listening on \S+\n/))?.[0] ?? ''
   await shop.sandbox.control.switches({ webhook_dev_urls: 'on' })
-  const added = await shop.run(['webhooks', 'add', url, '--json'])
+  const added = await shop.here(['webhooks', 'add', url, '--json'])
   expect(added.code).toBe(0)
   const { id } = json(added)
-  expect((await shop.run(['webhooks', 'list'])).stdout).toContain(url)
-  expect((await shop.run(['webhooks', 'check', id])).code).toBe(0)
-  expect((await shop.run(['webhooks', 'remove', id])).code).toBe(0)
-  expect((await shop.run(['webhooks', 'replay', id])).code).toBe(2)
+  expect((await shop.here(['webhooks', 'list'])).stdout).toContain(url)
+  expect((await shop.here(['webhooks', 'check', id])).code).toBe(0)
+  expect((await shop.here(['webhooks', 'remove', id])).code).toBe(0)
+  expect((await shop.here(['webhooks', 'replay', id])).code).toBe(2)
   receiver.kill('SIGINT')
   expect((await over).code).toBe(130)
 })

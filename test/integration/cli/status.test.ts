@@ -8,20 +8,20 @@ test('status shows each pipeline on one screen: what needs a person first, with 
   space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
   space.write('pipelines/customers.yaml', customersYaml)
   space.write('feed.csv', feed(40))
-  expect((await space.run(['status'])).stdout).toMatch(/NO_SCHEDULER .*\n +sluice serve\n[^]*shop +never ran/)
-  await space.run(['run', 'shop'])
+  expect((await space.here(['status'])).stdout).toMatch(/NO_SCHEDULER .*\n +sluice serve\n[^]*shop +never ran/)
+  await space.here(['run', 'shop'])
   space.write('feed.csv', feed(20))
-  await space.run(['run', 'shop'])
-  await space.run(['run', 'customers'])
+  await space.here(['run', 'shop'])
+  await space.here(['run', 'customers'])
 
-  const { code, stdout } = await space.run(['status'])
+  const { code, stdout } = await space.here(['status'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Needs you: 3 items\n/)
   expect(stdout).toMatch(/! shop {2}GUARD_DELETES {2}r_2 withheld: 20 of 40 synced products .*\n +sluice run shop --approve-deletes 20\n/)
   expect(stdout).toMatch(/! customers {2}SOURCE_MISSING {2}r_3 failed: /)
   expect(stdout).toMatch(/shop +withheld r_2 +\S+Z +last success \d+ s ago +next \S+T03:00:00Z/)
 
-  const status = json(await space.run(['status', 'shop', '--json']))
+  const status = json(await space.here(['status', 'shop', '--json']))
   expect(status.pipelines).toEqual([
     expect.objectContaining({
       pipeline: 'shop',
@@ -30,7 +30,7 @@ test('status shows each pipeline on one screen: what needs a person first, with 
       needs: [expect.objectContaining({ code: 'GUARD_DELETES', hint: 'sluice run shop --approve-deletes 20' })],
     }),
   ])
-  const doctor = json(await space.run(['doctor', '--json']))
+  const doctor = json(await space.here(['doctor', '--json']))
   expect(doctor.checks).toContainEqual(
     expect.objectContaining({ check: 'runs', state: 'warning', hint: 'sluice run shop --approve-deletes 20' }),
   )
@@ -40,7 +40,7 @@ test('a scheduled run that fails or is withheld is logged with code, reason, cou
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(40))
-  await space.run(['run', 'shop'])
+  await space.here(['run', 'shop'])
   space.write('feed.csv', feed(20))
   space.write('pipelines/shop.yaml', `schedule: "* * * * * *"\n${shopYaml}`)
   space.write('pipelines/customers.yaml', `schedule: "* * * * * *"\n${customersYaml}`)

@@ -10,7 +10,7 @@ import { explainKey } from '../../../src/sync/index.ts'
 import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
-import { sluice } from '../cli/support.ts'
+import { sluiceHere } from '../cli/support.ts'
 
 const canary = 'jane.canary@example.com'
 const noPerson: Person = { emails: [], phones: [], keys: [] }
@@ -204,7 +204,7 @@ test('an older backup finds what was erased since from the copy beside it', asyn
 test('the command prints a receipt, lists and exports without identifiers, and rejects wrong input', async () => {
   await using engine = await setUp()
   await engine.run('customers')
-  const call = (...args: string[]) => sluice(['forget', ...args], { cwd: engine.folder, env: engine.env })
+  const call = (...args: string[]) => sluiceHere(['forget', ...args], { cwd: engine.folder, env: engine.env })
   const planned = await call('--email', canary, '--no-wait', '--json')
   expect([planned.code, planned.stderr]).toEqual([0, ''])
   expect(JSON.parse(planned.stdout)).toMatchObject({ id: 'e_1', identifiers: 1, deletes: { planned: 2, confirmed: 0 }, purgedAt: null })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { backUp } from '../../support/backup.ts'
 import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
-import { sluice } from '../cli/support.ts'
+import { sluiceHere } from '../cli/support.ts'
 
 const canary = 'jane.canary@example.com'
 const people = (...rows: readonly string[]) => `id,mail,phone\n${rows.map((row) => `${row}\n`).join('')}`
@@ -36,7 +36,7 @@ test('a restored backup forgets what was erased after it, until the copy is repl
   await engine.run('customers')
   const backup = await backUp(engine)
 
-  const command = (...args: readonly string[]) => sluice(args, { cwd: engine.folder, env: engine.env })
+  const command = (...args: readonly string[]) => sluiceHere(args, { cwd: engine.folder, env: engine.env })
   expect((await command('forget', '--email', canary, '--phone', '+12025550123')).code).toBe(0)
   expect((await command('forget', '--export', 'erasures.json')).code).toBe(0)
   const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), phone('+12025550144')])
@@ -69,7 +69,7 @@ test('every form of an identifier is erased: a phone without plus, both forms of
   expect(await held(engine)).toBe(audienceDigest([...others, ...forms]))
 
   // As a person writes them: capitals, the form of the DNS, spaces and brackets in the number.
-  const receipt = await sluice(['forget', '--email', ' Jane@XN--BCHER-KVA.example ', '--phone', '+1 (202) 555-0123', '--json'], {
+  const receipt = await sluiceHere(['forget', '--email', ' Jane@XN--BCHER-KVA.example ', '--phone', '+1 (202) 555-0123', '--json'], {
     cwd: engine.folder,
     env: engine.env,
   })

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { csvOf, manyProducts } from '../../support/through.ts'
-import { emptyFolder, sluice } from '../cli/support.ts'
+import { emptyFolder, sluiceHere } from '../cli/support.ts'
 import { workspace } from '../cli/workspace.ts'
 
 const catalog = (id: string) => `destination: { kind: catalog, catalog_id: "${id}" }\n`
@@ -35,15 +35,15 @@ test.for([
 ] as const)('the hint for a header that is %s maps it once pasted', async ([, text, expected]) => {
   const source = 'source: { url: feed.csv }\n'
   const cwd = folderWith({ 'feed.csv': text, 'pipelines/shop.yaml': `${source}${catalog('4001')}` })
-  const first = await sluice(['check', '--json'], { cwd })
+  const first = await sluiceHere(['check', '--json'], { cwd })
   expect(first.code).toBe(1)
   const { error } = JSON.parse(first.stdout)[0].sources[0]
   expect([error.code, error.where]).toEqual(['FILE_COLUMN_MISSING', 'feed.csv'])
   writeFileSync(join(cwd, 'pipelines/shop.yaml'), `${source}${error.hint}\n${catalog('4001')}`)
-  const second = await sluice(['check', '--json'], { cwd })
+  const second = await sluiceHere(['check', '--json'], { cwd })
   expect(second.code).toBe(0)
   expect(JSON.parse(second.stdout)[0].sources[0]).toMatchObject({ rejects: [], records: [{ fields: expected }] })
-  expect((await sluice(['check'], { cwd })).stdout).toMatch(/mapping .*id ← [\s\S]*\nNext {2}sluice plan shop\n$/)
+  expect((await sluiceHere(['check'], { cwd })).stdout).toMatch(/mapping .*id ← [\s\S]*\nNext {2}sluice plan shop\n$/)
 })
 
 test.for([
@@ -63,7 +63,7 @@ test.for([
   ['empty.json', '[]', /no rows: a run would send nothing, and delete nothing/, 0],
 ] as const)('%s is no feed, and what it is is said', async ([file, text, said, expected]) => {
   const cwd = folderWith({ [file]: text, 'pipelines/shop.yaml': `source: { url: ${file} }\n${catalog('4001')}` })
-  const { code, stdout } = await sluice(['check'], { cwd })
+  const { code, stdout } = await sluiceHere(['check'], { cwd })
   expect([code, stdout]).toEqual([expected, expect.stringMatching(said)])
 })
 
@@ -71,23 +71,23 @@ test('check and run say the same place, as the pipeline writes it', async () => 
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
   shop.write('feed.csv', `${csvOf(manyProducts(2))}x,"never closed\n`)
-  const checked = JSON.parse((await shop.run(['check', '--json'])).stdout)[0].sources[0].error
-  const { error } = JSON.parse((await shop.run(['run', 'shop', '--json'])).stdout)
+  const checked = JSON.parse((await shop.here(['check', '--json'])).stdout)[0].sources[0].error
+  const { error } = JSON.parse((await shop.here(['run', 'shop', '--json'])).stdout)
   expect([checked.where, error.where]).toEqual(['feed.csv, line 4', 'feed.csv, line 4'])
-  expect((await shop.run(['run', 'shop'])).stdout).toContain('\nwhere  feed.csv, line 4\n')
+  expect((await shop.here(['run', 'shop'])).stdout).toContain('\nwhere  feed.csv, line 4\n')
 })
 
 test('of two files with one destination both are shown, with what is against them', async () => {
   const yaml = `source: { url: feed.csv }\n${catalog('4001')}`
   const cwd = folderWith({ 'feed.csv': csvOf(manyProducts(3)), 'pipelines/a.yaml': yaml, 'pipelines/b.yaml': yaml })
   for (const name of ['a', 'b']) {
-    const { code, stdout } = await sluice(['check', name], { cwd })
+    const { code, stdout } = await sluiceHere(['check', name], { cwd })
     expect(code).toBe(2)
     expect(stdout).toContain('3 valid')
     expect(stdout).toMatch(/error {2}PIPELINE_INVALID .*writes to the same destination[^]*\nhint .*\nNext {2}sluice check\n$/)
-    expect((await sluice(['plan', name], { cwd })).code).toBe(2)
+    expect((await sluiceHere(['plan', name], { cwd })).code).toBe(2)
   }
-  const [first, second] = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)
+  const [first, second] = JSON.parse((await sluiceHere(['check', '--json'], { cwd })).stdout)
   expect([first.problems[0].path, second.problems[0].path]).toEqual(['destination', 'destination'])
 })
 
@@ -100,16 +100,16 @@ test('what would withhold a run, and who is left out, is said before', async () 
     'bad.csv': csvOf(manyProducts(3, () => ({ price: 'free' }))),
     'pipelines/shop.yaml': `source: { url: bad.csv }\n${catalog('4001')}`,
   })
-  const { code, stdout } = await sluice(['check', 'crm'], { cwd })
+  const { code, stdout } = await sluiceHere(['check', 'crm'], { cwd })
   expect(code).toBe(4)
   expect(stdout).toMatch(/WOULD STOP {2}crm {2}GUARD_CONSENT_UNMAPPED .*UNSUB_TIME/)
   expect(stdout).not.toContain('Next')
-  expect((await sluice(['check', 'shop'], { cwd })).stdout).toMatch(/WOULD STOP {2}shop {2}GUARD_REJECTS/)
+  expect((await sluiceHere(['check', 'shop'], { cwd })).stdout).toMatch(/WOULD STOP {2}shop {2}GUARD_REJECTS/)
   writeFileSync(
     join(cwd, 'pipelines/crm.yaml'),
     `source: { url: crm.csv }\n${map}consent: { column: ok, values: ["yes"] }\nignore: [UNSUB_TIME]\n${audience}`,
   )
-  const asked = await sluice(['check', 'crm'], { cwd })
+  const asked = await sluiceHere(['check', 'crm'], { cwd })
   expect(asked.stdout).toContain('2 read: 1 valid, 0 rejects, 1 suppressed')
   expect(asked.stdout).toContain('Next  sluice plan crm')
 })
@@ -121,29 +121,29 @@ test('check rejects, collapses and exits as a run does; every fault of a row is 
   const bad = { id: 'BAD', title: '', price: '12', link: 'http://shop.example.com/p', availability: 'maybe' }
   shop.write('feed.csv', csvOf([...good, { ...good[0], ...bad }, { ...good[0] }, { ...good[1], title: 'Another' }]))
   const codes = ['AVAILABILITY_UNKNOWN', 'FIELD_MISSING', 'LINK_NOT_HTTPS', 'PRICE_CURRENCY_MISSING']
-  const checked = await shop.run(['check', '--json'])
+  const checked = await shop.here(['check', '--json'])
   const source = JSON.parse(checked.stdout)[0].sources[0]
   expect([checked.code, source.rows, source.valid, source.rejected, source.duplicates]).toEqual([0, 13, 9, 3, 1])
   const codesOf = (rejects: { line: number; code: string }[], line: number) =>
     rejects.flatMap((reject) => (reject.line === line ? [reject.code] : [])).toSorted()
   expect(codesOf(source.rejects, 12)).toEqual(codes)
-  const ran = await shop.run(['run', 'shop', '--json'])
+  const ran = await shop.here(['run', 'shop', '--json'])
   const { runId, counts } = JSON.parse(ran.stdout)
   expect([ran.code, counts.read, counts.valid, counts.rejected, counts.duplicates]).toEqual([0, 13, 9, 3, 1])
-  const rejects = JSON.parse((await shop.run(['rejects', runId, '--json'])).stdout)
+  const rejects = JSON.parse((await shop.here(['rejects', runId, '--json'])).stdout)
   expect(codesOf(rejects, 12)).toEqual(codes)
   expect([codesOf(rejects, 3), codesOf(rejects, 14)]).toEqual([['DUPLICATE_CONFLICT'], ['DUPLICATE_CONFLICT']])
   expect(rejects.toSorted((a: { line: number }, b: { line: number }) => a.line - b.line).map(withoutHint)).toEqual(
     source.rejects.map(withoutHint),
   )
-  const csv = await shop.run(['rejects', runId, '--csv', '-'])
+  const csv = await shop.here(['rejects', runId, '--csv', '-'])
   const line = csv.stdout.split('\n').find((text) => text.startsWith('BAD,'))
   for (const code of codes) expect(line).toContain(code)
   expect(csv.stdout.trim().split('\n')).toHaveLength(4)
 
   shop.write('feed.csv', csvOf([...good.slice(0, 2), ...good.slice(2).map((row) => ({ ...row, price: '12' }))]))
   for (const command of [['check'], ['run', 'shop']]) {
-    const { code, stdout } = await shop.run(command)
+    const { code, stdout } = await shop.here(command)
     expect([code, stdout.replace(/\s+/g, ' ')]).toEqual([4, expect.stringContaining('above 50 %, for PRICE_CURRENCY_MISSING 8')])
   }
 })
@@ -155,6 +155,6 @@ function withoutHint({ line, code, field, message }: { line: number; code: strin
 test('a reject of a file on one line names the id of its record', async () => {
   const items = [1, 2, 3].map((id) => ({ ...manyProducts(1)[0], id: `J${id}`, ...(id === 2 ? { price: '12' } : {}) }))
   const cwd = folderWith({ 'feed.json': JSON.stringify(items), 'pipelines/shop.yaml': `source: { url: feed.json }\n${catalog('4001')}` })
-  const { sources } = JSON.parse((await sluice(['check', '--json'], { cwd })).stdout)[0]
+  const { sources } = JSON.parse((await sluiceHere(['check', '--json'], { cwd })).stdout)[0]
   expect(sources[0].rejects).toMatchObject([{ line: 1, code: 'PRICE_CURRENCY_MISSING', message: 'price "12" has no currency (id "J2")' }])
 })

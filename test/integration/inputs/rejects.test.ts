@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
 import { csvOf, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'
-import { sluice } from '../cli/support.ts'
+import { sluiceHere } from '../cli/support.ts'
 
 type Cells = Record<string, string>
 
@@ -40,13 +40,13 @@ for (const format of ['csv', 'xml'] as const) {
     expect(first.counts).toMatchObject({ rejected: 4, confirmed: 36 })
 
     const file = join(engine.folder, 'rejects.csv')
-    const result = await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
+    const result = await sluiceHere(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
     expect(result.code).toBe(0)
     const rejects = correct(file, corrected)
     expect(Object.keys(rejects[0] ?? {}).slice(-5)).toEqual(['line', 'code', 'field', 'message', 'hint'])
     expect(rejects[3]?.['title']).toBe("'-20 % on shoes")
 
-    const back = await sluice(['backfill', 'shop', '--source', file, '--json'], { cwd: engine.folder, env: engine.env })
+    const back = await sluiceHere(['backfill', 'shop', '--source', file, '--json'], { cwd: engine.folder, env: engine.env })
     const report = JSON.parse(back.stdout)
     expect([back.code, report.counts.read, report.counts.rejected, report.counts.confirmed]).toEqual([0, 4, 0, 4])
     expect(imbalance(report.counts)).toEqual([])
@@ -81,7 +81,7 @@ for (const [saved, encode] of [
     const first = await engine.run('alt')
     expect(first.counts).toMatchObject({ rejected: 2, confirmed: 4 })
     const file = join(engine.folder, 'rejects.csv')
-    await sluice(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
+    await sluiceHere(['rejects', first.runId, '--csv', file], { cwd: engine.folder, env: engine.env })
     correct(file, (row) => ({ ...row, price: '12.99 EUR', message: '', hint: '' }))
     writeFileSync(file, encode(readFileSync(file, 'utf8')))
     const report = await engine.backfill('alt', 'rejects.csv')
@@ -121,7 +121,7 @@ test('catalog from JSON lines and a table: columns that come late, lists, and th
   const { runId } = await engine.plan('two')
   const file = join(engine.folder, 'rejects.csv')
   for (const more of [[], ['--from-source']]) {
-    await sluice(['rejects', runId, '--csv', file, ...more], { cwd: engine.folder, env: engine.env })
+    await sluiceHere(['rejects', runId, '--csv', file, ...more], { cwd: engine.folder, env: engine.env })
     const copies = correct(file, (row) => ({ ...row, price: '1.00 USD' }))
     expect(copies.map(({ id, color, mpn, size }) => [id, color, mpn, size])).toEqual([
       ['LATE', 'red', 'M-1', ''],
@@ -146,7 +146,7 @@ test('audience from JSON lines: several addresses of one person come back as sev
   engine.write('crm.jsonl', '{"id":"1","emails":["a@shop.example","b@shop.example"]}\n{"id":"2","emails":["c@","d@"]}\n')
   const first = await engine.run('crm')
   const file = join(engine.folder, 'full.csv')
-  await sluice(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  await sluiceHere(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
   expect(correct(file, (row) => ({ ...row, emails: (row['emails'] ?? '').replaceAll('@', '@shop.example') }))[0]?.['emails']).toBe(
     '["c@","d@"]',
   )
@@ -174,7 +174,7 @@ test('audience: the full rows of --from-source, corrected, leave no reject', asy
   expect(first.counts).toMatchObject({ rejected: 3, confirmed: 27 })
 
   const file = join(engine.folder, 'full.csv')
-  const result = await sluice(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  const result = await sluiceHere(['rejects', first.runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
   expect([result.code, statSync(file).mode & 0o777]).toEqual([0, 0o600])
   const rejects = correct(file, (row) => ({ ...row, email: `${row['email'] ?? ''}example.com`, phone: '' }))
   expect(rejects.map(({ email }) => email)).toEqual(['p0@', 'p1@', 'p2@'])
@@ -202,7 +202,7 @@ test('audience on one line: only the rejected rows are written in clear', async 
   const { runId, counts } = await engine.run('crm')
   expect(counts).toMatchObject({ read: 6, rejected: 4 })
   const file = join(engine.folder, 'full.csv')
-  await sluice(['rejects', runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
+  await sluiceHere(['rejects', runId, '--csv', file, '--from-source'], { cwd: engine.folder, env: engine.env })
   expect(correct(file, (row) => row).map(({ id, email }) => [id, email])).toEqual([
     ['C-2', 'broken@'],
     ['C-3', 'one@example.com'],
