@@ -5,7 +5,7 @@ import { endingMembers, openUnresolved } from '../db/unresolved.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
-import { findUnchangedSources, type UnchangedSource } from '../sync/unchanged.ts'
+import { findUnchangedSources, type UnchangedSource } from '../sync/unchangedSources.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const

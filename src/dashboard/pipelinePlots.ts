@@ -1,6 +1,6 @@
 /** The plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
 import type { Pipeline } from '../model/pipeline.ts'
-import type { RunFigures } from '../sync/figures.ts'
+import type { RunFigures } from '../sync/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'

@@ -1,6 +1,6 @@
 /**
  * The migration journal: which migrations a schema has. It is a table of that schema. Earlier versions shared drizzle's default
- * journal with every other application in the database; what is ours there moves over, by hash.
+ * journal with every other application in the database; the rows of Sluice are moved from it, by hash.
  */
 import type pg from 'pg'
 import type { Migration } from './migrations.ts'
@@ -31,7 +31,7 @@ export async function readJournal(client: pg.ClientBase, schema: string, migrati
   return { hashes: rows.map(({ hash }) => hash), isShared: true }
 }
 
-/** Returns the statements that make the journal of a schema, and move ours out of the shared one. */
+/** Returns the statements that make the journal of a schema, and move the rows of Sluice out of the shared one. */
 export function journalStatements(schema: string, journal: Journal): readonly string[] {
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,

@@ -117,8 +117,8 @@ async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
 }
 
 /**
- * Drops the schema in which earlier versions kept the queue. It holds wake-ups only: what is to be done stands in the `run`
- * table, where workers look for it. Where it cannot be dropped it does no harm.
+ * Drops the schema in which earlier versions kept the queue. It has only wake-ups: queued runs are in the `run` table.
+ * A queue that cannot be dropped does no harm.
  */
 async function dropFormerQueue(client: pg.Client): Promise<void> {
   try {

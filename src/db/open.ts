@@ -60,7 +60,7 @@ export async function openStore(options: {
   return { db, url, embedded: embedded !== undefined, close }
 }
 
-/** A merchant's texts fit these. SQL_ASCII keeps bytes as they come, and ours are UTF-8. */
+/** Encodings that take a merchant's texts. SQL_ASCII stores bytes unchanged, and Sluice writes UTF-8. */
 const encodings = new Set(['UTF8', 'SQL_ASCII'])
 
 async function checkServer(db: Database): Promise<void> {

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
-/** `session` stands for any proxy that gives each connection a server process of its own. */
+/** `session`: any proxy that gives each connection a server process of its own. */
 export type Pooler = 'none' | 'session' | 'transaction'
 
 const rounds = 3

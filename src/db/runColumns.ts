@@ -1,4 +1,4 @@
-/** JSON columns of the `run` table: their types and decoders. What an earlier version did not store has a default. */
+/** JSON columns of the `run` table: their types and decoders. Fields that an earlier version did not store have defaults. */
 import { z } from 'zod'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import type { Drift, GuardResult, ProductSetChange, Progress, RunCounts, RunReport, Settled, WarningSummary } from '../model/report.ts'

@@ -1,7 +1,7 @@
 /**
- * Runs whose time is over, with their plans, requests, sendings and readings. What something that stands leans on is kept,
- * however old: the request and the sending that confirmed a key the service still holds (docs/guarantees.md#confirmed-only), the readings that the next one is
- * compared with, what is still open, and the last run of each pipeline.
+ * Deletes expired runs with their plans, requests, attempts and snapshots. Rows that current state refers to are kept: the request and
+ * attempt that confirmed a key at the service (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
+ * work, and the last run of each pipeline.
  */
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'

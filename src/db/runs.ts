@@ -24,7 +24,7 @@ export function readsOneOff(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
-/** Puts a run into the queue. Undefined when this tick has its run already (docs/guarantees.md#one-run-per-tick). */
+/** Puts a run into the queue. Returns undefined if this tick has a run already (docs/guarantees.md#one-run-per-tick). */
 export async function requestRun(
   db: Queryable,
   request: {
@@ -112,8 +112,8 @@ export interface RunClaim {
 }
 
 /**
- * Takes a queued run: it is ours when a row comes back. `busy`: another run has locked the destination. `gone`: it is queued
- * no longer, or belongs to another environment, or to another version of its pipeline.
+ * Claims a queued run. Returns `busy` if another run has locked the destination, and `gone` if the run is not queued any more, or
+ * belongs to another environment or another version of its pipeline.
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'gone'> {
   try {
@@ -241,7 +241,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
 /** A run under its lease. Every write of its process names the epoch, so a process that lost the run writes nothing. */
 export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
 
-/** Stores how the run stands. Leaves what is not given. */
+/** Stores the given fields of a run. */
 export async function updateRun(
   db: Queryable,
   run: LeasedRun,
@@ -356,7 +356,7 @@ export async function finishRun(
   )
 }
 
-/** Ends a run that never began: its destination was held. The receipt stays (experience: a skip is no failure). */
+/** Ends a run that never began, because its destination was locked or its pipeline paused. Its report stays. */
 export async function skipRun(db: Queryable, runId: number, error: unknown): Promise<void> {
   await db.execute(
     `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,

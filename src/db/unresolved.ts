@@ -25,7 +25,7 @@ export async function openUnresolved(db: Queryable, minutes: number): Promise<re
 
 export interface EndingMembers {
   readonly pipeline: string
-  /** For each of the days asked for: users whose membership ends within it. */
+  /** For each requested number of days: users whose membership ends within it. */
   readonly users: readonly number[]
 }
 

@@ -122,7 +122,7 @@ function answersSignal(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, and is not ours.
+    // EPERM: the process exists, and belongs to another user.
     return errorCode(error) === 'EPERM'
   }
 }

@@ -9,8 +9,7 @@ import type { RunOptions } from '../db/runColumns.ts'
 import { requestRun } from '../db/runs.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
-import { needCredentials } from '../sync/needCredentials.ts'
-import { pausedError } from '../sync/paused.ts'
+import { needCredentials, pausedError } from '../sync/claim.ts'
 
 export interface RunRequestOf {
   readonly actor: string

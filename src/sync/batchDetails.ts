@@ -6,7 +6,7 @@ import type { Row, Value } from '../db/row.ts'
 import { destinationOf } from '../destinations/index.ts'
 import type { Destination } from '../destinations/destination.ts'
 import { UsageError } from '../errors.ts'
-import { meaningOf } from './meanings.ts'
+import { meaningOf } from './reasonMeanings.ts'
 
 export type BatchStatus = Value<'batch', 'status'>
 export type OperationOutcome = 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'superseded'

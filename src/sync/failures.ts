@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { entryOutcome, usersOf } from '../db/entries.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
-import { meaningOf } from './meanings.ts'
+import { meaningOf } from './reasonMeanings.ts'
 
 /** Maximum of different failures in a report: more do not fit on a screen. */
 const mostKinds = 20

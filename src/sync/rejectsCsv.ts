@@ -1,9 +1,10 @@
 /** Rejected rows as a table of the merchant's own columns and the reasons: the same for `rejects --csv` and the dashboard. */
 import type { Database } from '../db/database.ts'
 import { csvLine } from '../csv.ts'
-import { loadRejects, loadRun } from './history.ts'
-import { reasonCells, reasonColumns } from './reasonColumns.ts'
-import { loadReading, rejectsTable } from './rejectsTable.ts'
+import type { SourceFacts } from '../formats/rows.ts'
+import type { Outer, Row } from '../db/row.ts'
+import { decodeSources } from '../db/snapshots.ts'
+import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /** Yields the header, then every rejected row; personal cells are masked. */
 export async function* rejectRows(db: Database, runId: string): AsyncGenerator<readonly string[]> {
@@ -24,4 +25,63 @@ export async function rejectLines(db: Database, runId: string): Promise<AsyncIte
 
 async function* linesOf(rows: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   for await (const cells of rows) yield csvLine(cells)
+}
+
+/** Sources of a run: facts about each, and the backfill source if there is one. */
+export interface Reading {
+  readonly facts: readonly SourceFacts[]
+  readonly source: string | undefined
+}
+
+export async function loadReading(db: Database, runId: string): Promise<Reading> {
+  const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
+    `select s.id, s.sources, q.options->>'source' as source
+     from run r left join snapshot s on s.id = r.snapshot_id left join run q on q.id = s.run_id where r.id = $1`,
+    [runNumber(runId)],
+  )
+  return { facts: row?.id == null ? [] : decodeSources(row.sources, row.id), source: row?.source ?? undefined }
+}
+
+/** Header of a rejects file, and the positions of each source's columns in it. */
+export interface RejectsTable {
+  readonly columns: readonly string[]
+  /** Returns, for a source, the position of each table column in its rows; -1 if it has none. */
+  readonly places: (source: number) => readonly number[]
+}
+
+/**
+ * Returns the columns of all sources, starting with those of the first one. `first`, the columns of the first row, may not be all:
+ * later rows of JSON and XML may have more, and other sources may have others.
+ */
+export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
+  const known = facts.length === 0 ? [first] : facts.map(({ columns }) => columns)
+  const columns = [...new Set(known.flat())]
+  return {
+    columns,
+    places: (source) => {
+      const own = known[source] ?? first
+      return columns.map((column) => own.indexOf(column))
+    },
+  }
+}
+
+const reasons = ['line', 'code', 'field', 'message', 'hint'] as const
+
+/** Returns names of the reason columns that do not collide with the merchant's: a corrected copy must have unique names. */
+export function reasonColumns(columns: readonly string[]): readonly string[] {
+  const taken = new Set(columns.map((column) => column.toLowerCase()))
+  return reasons.map((name) => (taken.has(name) ? `reject_${name}` : name))
+}
+
+/** Returns the cells of the reason columns, with all faults of the row: the copy has one line per row, to be sent again. */
+export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasons)[number] | 'more'>): readonly string[] {
+  const faults = [first, ...more]
+  const joined = (texts: readonly string[]) => [...new Set(texts)].join('; ')
+  return [
+    String(line),
+    joined(faults.map(({ code }) => code)),
+    joined(faults.map(({ field }) => field)),
+    joined(faults.map(({ message }) => message)),
+    joined(faults.map(({ hint }) => hint)),
+  ]
 }

@@ -3,13 +3,12 @@
  * written into the counts of the earlier run, so that its history shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
-import { entryOutcome, usersOf } from '../db/entries.ts'
+import { entriesOf, entryOutcome, usersOf } from '../db/entries.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
 import type { Present, Row } from '../db/row.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
-import { unconfirmedOf, type Unconfirmed } from './unconfirmed.ts'
 import type { Settled } from '../model/report.ts'
 
 /** Counts products or users of earlier plans that attempts of this run settled. */
@@ -72,4 +71,28 @@ export async function sentCounts(db: Queryable, planId: string): Promise<PlanCou
   const counts = await planCounts(db, planId)
   const open = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
+}
+
+/** Number of operations by kind (`create`, `update` …) and result. */
+type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** Counts operations that are not confirmed, for the metrics: the rows of `planCounts`, from the batches that have such an operation. */
+async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
+  const rows = await db.query<{ change: string; result: string; count: number }>(
+    `select e.change, r.result, sum(e.users)::int as count
+     from batch b cross join ${entriesOf('b.id')} e left join batch p on p.id = b.parent_id
+       cross join lateral (select ${entryOutcome} as outcome) o
+       cross join lateral (select case when o.outcome = 'superseded' then 'pending'
+         when o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else o.outcome end as result) r
+     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and r.result <> 'confirmed'
+       and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
+     group by e.change, r.result`,
+    [planId],
+  )
+  return Object.fromEntries(
+    [...Map.groupBy(rows, ({ change }) => change)].map(([change, of]) => [
+      change,
+      Object.fromEntries(of.map(({ result, count }) => [result, count])),
+    ]),
+  )
 }

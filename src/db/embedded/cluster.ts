@@ -170,7 +170,7 @@ async function createDatabase(places: Places): Promise<string> {
   })
 }
 
-/** In the database `postgres`, which is there before ours. */
+/** In the database `postgres`, which exists before the one of Sluice. */
 async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
   const server = readAddress(places)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')

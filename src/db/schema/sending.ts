@@ -34,7 +34,7 @@ export const plan = sluice.table(
   (t) => [check('plan_status', sql`${t.status} in ('ready', 'applying', 'applied', 'superseded')`)],
 )
 
-/** One request: its frozen body, who holds it, what became of it. docs/states.md draws the moves. */
+/** One request: its frozen body, its lease, its outcome. docs/states.md draws the transitions. */
 export const batch = sluice.table(
   'batch',
   {
@@ -59,7 +59,7 @@ export const batch = sluice.table(
     parentId: bigint('parent_id', { mode: 'number' }),
     /**
      * Earliest frozen expiry: past it the batch is cancelled and planned again (docs/guarantees.md#freshness). Of a settled one: no membership that
-     * it confirmed ends before; null when none of them stands any more.
+     * it confirmed ends before; null if all of them have ended or were renewed.
      */
     expiresAt: instant('expires_at'),
     epoch: integer('epoch').notNull().default(0),
@@ -130,7 +130,7 @@ export const entry = sluice.table(
 )
 
 /**
- * All entries of a batch in one row, as long as nothing is to be said of each: updates of people that are pending, confirmed
+ * All entries of a batch in one row, as long as they do not differ: updates of people that are pending, confirmed
  * or superseded as a whole (docs/decisions/packed-state.md). The first answer that distinguishes them turns them into rows of `entry`
  * (`db/entries.ts`). Arrays are in the order of the body; `changes`, `hashes`, `users` and `byte_lengths` have one element where all are alike.
  */

@@ -1,5 +1,5 @@
 /**
- * The schema `sluice`: every table of the product stands in a file beside this one. States are CHECKed, durable times
+ * The schema `sluice`: the files beside this one define its tables. States are CHECKed, durable times
  * are `timestamptz` set by the database's clock, digests are `bytea`. `destination_id` and `key` lead every large
  * table's primary key, so that they can be partitioned or distributed. Generated into migrations/ by drizzle-kit.
  */

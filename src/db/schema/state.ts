@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, sluice } from './sluice.ts'
 
-/** Desired state: what the last closed snapshot says of each record, product or member. */
+/** Desired state of each record, product or member, from the last complete read. */
 export const record = sluice.table(
   'record',
   {
@@ -20,8 +20,8 @@ export const record = sluice.table(
     expiresAt: instant('expires_at'),
     line: bigint('line', { mode: 'number' }).notNull(),
     /**
-     * live: wanted. stale: its row is now invalid or a duplicate. missing: gone; kept as it was, as out of stock, or until its
-     * delete is confirmed.
+     * live: desired. stale: its row is now invalid or a duplicate. missing: no longer in the source; kept as it was, as out of stock,
+     * or until its delete is confirmed.
      */
     status: text('status').notNull().default('live'),
     /** Snapshot that last changed it. */
@@ -32,7 +32,7 @@ export const record = sluice.table(
     index('record_not_live')
       .on(t.destinationId)
       .where(sql`status <> 'live'`),
-    // Empty where no row names an end, and asked about by every plan.
+    // Every plan reads it; it is empty if no row has an expiry.
     index('record_expiring')
       .on(t.destinationId)
       .where(sql`expires_at is not null`),
@@ -57,7 +57,7 @@ export const recordDigest = sluice.table(
     /** Concatenated keys, and the end of each, counted from 0. As many as digests. */
     keys: bytea('keys').notNull(),
     keyEnds: integer('key_ends').array().notNull(),
-    /** Positions, from 0, that a later snapshot did not hold any more. */
+    /** Positions, from 0, of records that a later snapshot does not have. */
     gone: integer('gone')
       .array()
       .notNull()

@@ -87,7 +87,7 @@ const pending: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'db/outcomes.ts': 'pending',
     'db/provisional.ts': 'pending',
     'db/retention.ts': 'pending',
-    'sync/applying.ts': 'pending',
+    'sync/applyPlan.ts': 'pending',
     'sync/audit/invalidate.ts': 'pending',
     'sync/erasure/plan.ts': 'pending',
     'sync/plan/firstLoad.ts': 'pending',

@@ -9,8 +9,7 @@ import { withOneOffSource } from '../../../sync/read/oneOffSource.ts'
 import type { Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from '../../pipelines.ts'
-import { reasonCells, reasonColumns } from '../../../sync/reasonColumns.ts'
-import { loadReading, rejectsTable } from '../../../sync/rejectsTable.ts'
+import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/rejectsCsv.ts'
 
 /**
  * Reads the sources of the run again and writes the rejected rows with their raw values, because Sluice stores no raw values.

@@ -1,15 +1,49 @@
 /** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
-import { RunError } from '../errors.ts'
+import { RunError, UsageError } from '../errors.ts'
 import { addChanged, forgetSynced } from '../db/changedKeys.ts'
-import { raiseStateVersion } from '../db/destinations.ts'
-import { decodePlanGuards, finishPlan, startPlan } from '../db/plans.ts'
+import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
+import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import type { Row, Value } from '../db/row.ts'
+import { noteBrokenImages } from './brokenImages.ts'
 import type { EngineDeps } from './engine.ts'
-import { planCounts } from './push/push.ts'
-import type { GuardResult } from '../model/report.ts'
-import type { Ending } from './runUnderLease.ts'
+import { withProductSets } from './productSets.ts'
+import { planCounts, pushPlan } from './push/push.ts'
+import { claimDestination, needCredentials } from './claim.ts'
+import type { GuardResult, RunReport } from '../model/report.ts'
+import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
+
+/** Sends exactly a stored plan. Throws if the synced state changed since; a second time it sends nothing. */
+export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
+  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
+    `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (!plan) {
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, hint: 'sluice plan PIPELINE' })
+  }
+  if (plan.service !== deps.service.origin) {
+    throw new UsageError(
+      'PLAN_OF_ANOTHER_SERVICE',
+      `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`,
+      {
+        where: planId,
+        hint: `sluice plan ${plan.pipeline}`,
+      },
+    )
+  }
+  needCredentials(deps, plan.pipeline, plan.credentials)
+  const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
+  if ('report' in run) return run.report
+  return runUnderLease(deps, run.row, async (lease) => {
+    const started = await startApplying(deps, run.row, planId)
+    const guards = await guardsOf(deps, planId)
+    if (started === 'done') return { status: 'succeeded', guards: [] }
+    await resumeDestination(deps.db, run.row.destinationId)
+    return sendPlan(lease.deps, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
+  })
+}
 
 /**
  * Marks the plan as being applied, once. A delete may affect other identifiers of its user: these get new desired content
@@ -57,13 +91,27 @@ function stale(planId: string, pipeline: string, why: string): RunError {
   })
 }
 
-export async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
+async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
   const [row] = await deps.db.query<Row<'plan', 'guards'>>('select guards from plan where id = $1', [planId])
   return row === undefined ? [] : decodePlanGuards(row.guards, planId)
 }
 
+/** Sends a started plan, changes its product sets, and checks a sample of images. */
+export async function sendPlan(
+  deps: EngineDeps,
+  run: RunRow,
+  planId: string,
+  options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined },
+): Promise<Ending> {
+  const { guards, imageSample } = options
+  await timed(deps, run, 'push', () => pushPlan(deps, planId))
+  const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
+  if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
+  return ending
+}
+
 /** Marks the plan as applied if none of its entries is pending. Derives the run's status from the final counts. */
-export async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
+async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
     Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: Value<'destination', 'id'>; deferred: number }

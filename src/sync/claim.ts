@@ -1,0 +1,105 @@
+/** Claims the destination of a pipeline for a run, unless other credentials own it, its pipeline is paused, or another run has locked it. */
+import { noteAction } from '../db/audit.ts'
+import { ensureDestination, takeOverDestination } from '../db/destinations.ts'
+import { listPauses, type Pause } from '../db/pauses.ts'
+import type { RunOptions } from '../db/runColumns.ts'
+import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../db/runs.ts'
+import { RunError } from '../errors.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import type { RunReport, RunTrigger } from '../model/report.ts'
+import { destinationIdentity } from './destinationIdentity.ts'
+import type { EngineDeps } from './engine.ts'
+import { loadReport } from './history.ts'
+import { recoverRunsAndCounts } from './runCounts.ts'
+import { logRunEnd } from './runLog.ts'
+import { errorJson } from './runUnderLease.ts'
+
+export interface RunRequest extends RunOptions {
+  readonly trigger: RunTrigger
+  readonly rerunOf?: number
+  /** Moves the destination to the credentials of this environment first. */
+  readonly takeOver?: boolean
+  /** User who approved deletes, for the audit log. */
+  readonly actor?: string
+  /** Called once the plan is stored, so that other workers can start pushing it. */
+  readonly onPlanned?: (planId: string, batches: number) => Promise<void>
+}
+
+/** A claimed run, or the report of a skipped one. */
+export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
+
+/** Requests a run of a pipeline and claims its destination. */
+export async function claimPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
+  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
+    if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw lockedError(pipeline.name)
+  } else needCredentials(deps, pipeline.name, destination.credentials)
+  return claimDestination(deps, pipeline.name, destination.id, request)
+}
+
+/** Requests a run and claims the destination. A paused or locked one gives the report of a skipped run. */
+export async function claimDestination(deps: EngineDeps, pipeline: string, destinationId: number, request: RunRequest): Promise<Claimed> {
+  await recoverExpiredRuns(deps)
+  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
+  const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
+  if (runId === undefined) throw new Error('a run without a tick is always created')
+  const by = actor ?? deps.actor
+  if (by !== undefined) {
+    const { full, approveDeletes } = options
+    const detail = { ...(full ? { full } : {}), ...(approveDeletes === undefined ? {} : { approveDeletes }) }
+    await noteAction(deps.db, {
+      actor: by,
+      what: approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
+      pipeline,
+      runId,
+      detail,
+    })
+  }
+  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId, pipeline })
+  if (pause !== undefined) return skip(deps, runId, pausedError(pause))
+  const row = await claimRun(deps.db, runId, claimOf(deps))
+  return typeof row === 'string' ? skip(deps, runId, lockedError(pipeline)) : { row }
+}
+
+async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
+  await skipRun(deps.db, runId, errorJson(error))
+  return { report: await loadReport(deps.db, runId) }
+}
+
+/** Claims a queued run, if it was requested for this pipeline in this version and environment. */
+export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'gone'> {
+  await recoverExpiredRuns(deps)
+  return claimRun(deps.db, runId, { ...claimOf(deps), pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version } })
+}
+
+function claimOf(deps: EngineDeps): RunClaim {
+  return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
+}
+
+/** Ends runs of dead processes, so that their destinations are unlocked immediately. */
+async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
+  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
+}
+
+/** @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application */
+export function needCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
+  if (credentials === null || credentials === deps.service.credentials) return
+  throw new RunError(
+    'OTHER_CREDENTIALS',
+    `the destination of ${pipeline} belongs to ${credentials}, but this environment uses ${deps.service.credentials}. Nothing was sent.`,
+    { where: pipeline, hint: `set the SLUICE_… credentials of that user, or move it to this one: sluice run ${pipeline} --take-over` },
+  )
+}
+
+export function lockedError(pipeline: string): RunError {
+  return new RunError('PIPELINE_HELD', `${pipeline} is locked by another run. Nothing was sent.`, {
+    where: pipeline,
+    hint: `sluice runs ${pipeline}`,
+  })
+}
+
+export function pausedError({ pipeline, actor, reason, pausedAt }: Pause): RunError {
+  const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  const message = `${pipeline} is paused by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`
+  return new RunError('PIPELINE_PAUSED', message, { where: pipeline, hint: `sluice resume ${pipeline}` })
+}

@@ -1,0 +1,134 @@
+/** First half of a run: resolves what earlier runs left open, reads the sources, and makes the plan. */
+import type pg from 'pg'
+import { storeImageSample } from '../db/plans.ts'
+import type { Value } from '../db/row.ts'
+import { updateRun, type RunRow } from '../db/runs.ts'
+import { discardSnapshot } from '../db/snapshots.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import { noCounts, type GuardResult } from '../model/report.ts'
+import { cancellingStatements } from './cancelStatements.ts'
+import type { EngineDeps } from './engine.ts'
+import { planErasures } from './erasure/forget.ts'
+import { loadRun } from './history.ts'
+import { guardRejects } from './plan/guard.ts'
+import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
+import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
+import { planSetsOf } from './productSets.ts'
+import { settleLeftovers } from './push/push.ts'
+import { withOneOffSource } from './read/oneOffSource.ts'
+import { readSnapshot, type SnapshotResult } from './read/snapshot.ts'
+import { interrupted } from './read/stage.ts'
+import { createStage } from './read/stageTable.ts'
+import { timed } from './runUnderLease.ts'
+import { noteSandboxInstance } from './sandboxInstance.ts'
+
+export interface Made {
+  /** Undefined: a guard withheld the run, and nothing is sent. */
+  readonly planned: Planned | undefined
+  readonly guards: readonly GuardResult[]
+  /** Proof that the sources were read to their end. */
+  readonly proof: string
+}
+
+export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
+  await planErasures(deps)
+  if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
+  const effective = run.options.source === undefined ? pipeline : await withOneOffSource(pipeline, run.options.source)
+  let snapshot: SnapshotResult | undefined
+  const client = await deps.db.connect()
+  try {
+    if (!run.options.failedOnly) {
+      snapshot = await read(deps, client, effective, run)
+      await guardRead(deps, pipeline, run, snapshot)
+    }
+    if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
+    if (deps.signal?.aborted) throw interrupted()
+    const planned = await plan(deps, client, { pipeline, effective, run, input: snapshot ?? (await nothingRead(deps, client, run)) })
+    if (deps.signal?.aborted) throw interrupted()
+    return { planned, guards: planned.guards, proof: proofOf(snapshot) }
+  } catch (error) {
+    if (!(error instanceof RunWithheld)) throw error
+    if (snapshot !== undefined) await discardSnapshot(deps.db, snapshot.snapshotId, snapshot.rows)
+    return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
+  } finally {
+    // Closed, not returned to the pool, to drop its temporary tables.
+    client.release(true)
+  }
+}
+
+function proofOf(snapshot: SnapshotResult | undefined): string {
+  return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
+}
+
+async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+  const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, pipeline, run))
+  await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
+  return snapshot
+}
+
+/** @throws {RunWithheld} too many rows were rejected, or a warning on the source needs a review */
+async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { reading, rows, warnings }: SnapshotResult): Promise<void> {
+  if (reading !== 'unread') {
+    const tooMany = guardRejects({
+      guards: pipeline.guards,
+      read: rows.read,
+      rejected: rows.rejected,
+      pipeline: pipeline.name,
+      run: `r_${run.id}`,
+      codes: (await loadRun(deps.db, `r_${run.id}`)).rejectCodes ?? [],
+    })
+    if (tooMany) throw new RunWithheld([tooMany])
+  }
+  const notes = guardNotes(pipeline, warnings)
+  if (notes.length > 0) throw new RunWithheld(notes)
+}
+
+async function plan(
+  deps: EngineDeps,
+  client: pg.PoolClient,
+  of: { readonly pipeline: Pipeline; readonly effective: Pipeline; readonly run: RunRow; readonly input: PlanInput },
+): Promise<Planned> {
+  const { pipeline, effective, run, input } = of
+  const isReplaced = await noteSandboxInstance(deps, run)
+  const planned = await timed(deps, run, 'plan', () =>
+    cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input)),
+  )
+  const { imageSample } = pipeline.mapping
+  if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
+  if (!isReplaced) await planSetsOf(deps, run, pipeline, planned.planId)
+  return planned
+}
+
+/** Returns the input of a plan without a read: the last snapshot. With `rerun --failed` the plan has only open operations of that run. */
+export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: RunRow): Promise<PlanInput> {
+  await createStage(client)
+  const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
+    `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
+    [run.destinationId],
+  )
+  return {
+    snapshotId: Number(last?.id ?? 0),
+    rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },
+    reading: 'unread',
+    unseen: [],
+    previousValid: undefined,
+    incomplete: undefined,
+    suppressedBy: [],
+    ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),
+  }
+}
+
+/**
+ * Waits while an abandoned attempt may still be applied: nothing newer may be sent for its keys before
+ * (docs/guarantees.md#key-order). Waits at most for the horizon, and only after such an attempt.
+ */
+async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {
+  const [row] = await deps.db.query<{ ms: string | null }>(
+    `select extract(epoch from max(late_until) - statement_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
+    [destinationId],
+  )
+  const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)
+  if (ms <= 0) return
+  deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
+  await deps.clock.sleep(ms + 50, deps.signal)
+}
