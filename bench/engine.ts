@@ -5,6 +5,7 @@ import { systemClock } from '../src/clock.ts'
 import { silentLogger } from '../src/log.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
 import { createTransport } from '../src/service/client/index.ts'
+import { hasImpliedKeys } from '../src/db/impliedKeys.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
 import { openDatabase, queryable } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
@@ -98,6 +99,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           destinationId,
           snapshotId: snapshot.snapshotId,
           keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers',
+          implied: await hasImpliedKeys(queryable(client), destinationId),
           changed: new ChangedKeys(queryable(client), destinationId, false),
         })
       const appliedAt = performance.now()

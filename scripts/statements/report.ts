@@ -27,6 +27,7 @@ const stagingTables = new Set([
   'cleared',
   'left_key',
   'lost',
+  'sharing',
   'opted_out',
   'own_end',
   'pending_product',

@@ -7,6 +7,7 @@ import { addLines } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { storeKeysOfBatches } from './impliedKeys.ts'
 import type { Operation } from '../destinations/destination.ts'
 
 /** Batches that a pusher works on: those of one plan, those that earlier plans left unresolved, or those of an erasure. */
@@ -36,8 +37,8 @@ export interface ClaimedBatch {
   readonly wrongAlike: number
   readonly reason: string | null
   readonly expired: boolean
-  /** True: its keys were stored as confirmed when it was claimed (`db/provisional.ts`). */
-  readonly provisional: boolean
+  /** True: it is part of a first load, and keys of its records may be implied (`impliedKeys.ts`). */
+  readonly ofLoad: boolean
 }
 
 /** Another process holds the lease of the batch now; the result of this one is dropped. */
@@ -90,7 +91,7 @@ const scopeValues = (scope: BatchScope) => [
 const claimedColumns = (claimed: string) =>
   `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
    b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
-   b.provisional`
+   b.load_id is not null and not b.keys_stored as of_load`
 
 /**
  * Claims up to `count` batches that may be sent now, ambiguous ones first. Claims none while the destination is paused.
@@ -259,6 +260,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
 
 /** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
+  await storeKeysOfBatches(tx, batchIds)
   await tx.execute(
     `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
      from batch b cross join ${keysOf('b.id')} k
@@ -306,7 +308,7 @@ interface BatchRow extends BodyRow {
   readonly wrong_alike: number
   readonly reason: string | null
   readonly expired: boolean
-  readonly provisional: boolean
+  readonly of_load: boolean
 }
 
 function toBatch(row: BatchRow): ClaimedBatch {
@@ -328,6 +330,6 @@ function toBatch(row: BatchRow): ClaimedBatch {
     wrongAlike: row.wrong_alike,
     reason: row.reason,
     expired: row.expired,
-    provisional: row.provisional,
+    ofLoad: row.of_load,
   }
 }

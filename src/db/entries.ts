@@ -4,8 +4,8 @@
  * the batch first.
  */
 import { fillTemplate, keyBytes } from './bodyTemplate.ts'
-import { addChanged } from './changedKeys.ts'
 import type { Queryable } from './database.ts'
+import { storeKeysOfBatches } from './impliedKeys.ts'
 
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
@@ -111,35 +111,11 @@ export function bodyOf(row: BodyRow): Buffer {
   return fillTemplate(row.template, row.keys, row.body_sha256)
 }
 
-/** SQL condition: batch `b` is provisional and not settled, so that no key of it is confirmed (`db/provisional.ts`). */
-export const isProvisional = `(b.provisional and b.status <> 'settled')`
-
-/** SQL that revokes the confirmation of a key of `remote`. */
-export const unconfirmed = 'synced_hash = null, expires_at = null, batch_id = null'
-
-/** Revokes the confirmation of batches that are not settled, so that each key is confirmed by its own answer. Safe to repeat. */
-export async function revokeBatches(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  const rows = await tx.query<{ id: string }>(
-    `update batch b set provisional = false where id = any($1::bigint[]) and ${isProvisional} returning id`,
-    [batchIds],
-  )
-  if (rows.length === 0) return
-  await tx.execute(
-    `with revoked as (
-       update remote m set ${unconfirmed} from batch b cross join ${keysOf('b.id')} k
-       where b.id = any($1::bigint[]) and m.destination_id = b.destination_id and m.key = k.key and m.batch_id = b.id
-       returning m.key, m.destination_id)
-     ${addChanged('select key, destination_id from revoked', 'c.destination_id')}`,
-    [rows.map(({ id }) => id)],
-  )
-}
-
 /**
- * Turns all entries of a batch into rows, so that something can be written of each. Revokes the confirmation of its keys first, unless
- * it is settled. Safe to repeat.
+ * Turns all entries of a batch into rows, so that something can be written of each, and stores its implied keys. Safe to repeat.
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  await revokeBatches(tx, batchIds)
+  await storeKeysOfBatches(tx, batchIds)
   const rows = await tx.query<BodyRow & { readonly id: string } & Record<string, unknown>>(
     `select b.id, ${bodyColumns} from batch b
      where b.id = any($1::bigint[]) and b.body is null and b.id in (select ea.batch_id from batch_entries ea where ea.template is not null)`,

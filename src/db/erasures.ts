@@ -8,6 +8,7 @@ import type { Row } from './row.ts'
 import { forgetDigests } from './digests.ts'
 import { batchesOfKeys, batchesOfRecords, expandEntries } from './entries.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { eraseImpliedKeys } from './impliedKeys.ts'
 import { eraseInPlans } from './plans.ts'
 import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
@@ -284,6 +285,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
     `delete from changed_key c where c.destination_id = $1 and (c.key = any($2::bytea[]) or not exists (select from remote m where m.destination_id = $1 and m.key = c.key))`,
     [destinationId, keys.identifiers],
   )
+  await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // The next run reads the whole source once.
     await forgetDigests(tx.client, destinationId)

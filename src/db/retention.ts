@@ -1,7 +1,8 @@
 /** Deletes data that is no longer needed (docs/retention.md). Every statement is safe to repeat. */
 import type { Database } from './database.ts'
 import type { Row } from './row.ts'
-import { keysOf, revokeBatches } from './entries.ts'
+import { keysOf } from './entries.ts'
+import { dropOutdatedKeys, eraseImpliedKeys, storeKeysOfBatches } from './impliedKeys.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { dropOldAlerts } from './alerts.ts'
@@ -56,8 +57,10 @@ async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await supersedeStale(tx)
     const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
-    const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch where ${unsent} and provisional`, [plans])
-    await revokeBatches(
+    const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch where ${unsent} and load_id is not null and not keys_stored`, [
+      plans,
+    ])
+    await storeKeysOfBatches(
       tx,
       batches.map(({ id }) => id),
     )
@@ -81,10 +84,24 @@ async function dropOperations(db: Database): Promise<number> {
          and (o.status in ${openBatches} or o.settled_at >= statement_timestamp() - ${kept}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
-  const together = await db.query<{ n: number }>(
-    `delete from batch_entries where batch_id in (${done}) returning cardinality(record_keys) as n`,
-    values,
-  )
-  const each = await db.execute(`delete from entry where batch_id in (${done})`, values)
-  return together.reduce((sum, { n }) => sum + n, each)
+  return db.transaction(async (tx) => {
+    const together = await tx.query<Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean }>(
+      `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${done})
+       returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load`,
+      values,
+    )
+    const each = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Buffer[] | null }>(
+      `with gone as (delete from entry where batch_id in (${done}) returning destination_id, change, keys)
+       select g.destination_id, count(*)::int as n, (
+         select array_agg(k.key) from gone d cross join lateral unnest(d.keys) as k (key)
+         where d.destination_id = g.destination_id and d.change = 'delete') as deleted
+       from gone g group by g.destination_id`,
+      values,
+    )
+    // The search for implied keys has digests of people too: those that were deleted, and those of a load that was never sent whole.
+    for (const { destination_id, deleted } of each) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
+    const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
+    for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
+    return [...together, ...each].reduce((sum, { n }) => sum + n, 0)
+  })
 }

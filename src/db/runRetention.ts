@@ -6,6 +6,7 @@
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import { hasImplied } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 import { deletePlans } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
@@ -65,7 +66,7 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
   if (plans.length === 0) return
   const rows = await tx.query<Row<'batch', 'id'>>(
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
-     select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)`,
+     select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id) and not ${hasImplied('b')}`,
     [plans],
   )
   const batches = rows.map(({ id }) => id)

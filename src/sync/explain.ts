@@ -8,7 +8,8 @@ import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
-import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome, isProvisional } from '../db/entries.ts'
+import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome } from '../db/entries.ts'
+import { impliedKeysAmong, implyingBatch, plainTimes } from '../db/impliedKeys.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
 import type { Row } from '../db/row.ts'
@@ -68,8 +69,9 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
   const own = memberKeysOf(text)
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const rows = await db.query<{ key: Buffer }>(
-    `select distinct group_key as key from remote
-     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)`,
+    `select group_key as key from remote
+     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)
+     union select record_key from (${impliedKeysAmong('$1::int', 'select unnest($2::bytea[]) as identifier')}) i`,
     [destinationId, identifiers],
   )
   const keys = [...own, ...rows.map(({ key }) => key)]
@@ -278,12 +280,11 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       now: Date
     }
   >(
-    `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash and c.synced as same, c.synced, coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at,
-       m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
+    `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+       coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
-     from remote m left join batch b on b.id = m.batch_id
-       cross join lateral (select m.synced_hash is not null and ${isProvisional} is not true as synced) c
-     where m.destination_id = $1 and m.${catalog ? 'key' : 'group_key'} = any($2) order by m.key`,
+     from (${catalog ? 'select * from remote where destination_id = $1 and key = any($2)' : memberKeys}) m
+       left join batch b on b.id = m.batch_id order by m.key`,
     [destinationId, keys],
   )
   // A member that keeps one identifier and loses another is changed, not removed.
@@ -329,6 +330,16 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     return events
   })
 }
+
+/** SQL of the keys of records, those that are implied with the content that their batch gives them. */
+const memberKeys = `
+  select key, held, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
+  from remote where destination_id = $1 and group_key = any($2)
+  union all
+  select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
+    case when b.settled then b.id end
+  from record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
+  where r.destination_id = $1 and r.key = any($2) and r.load_id is not null`
 
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',

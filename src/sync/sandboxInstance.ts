@@ -6,7 +6,7 @@ import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { forgetAllProductSets } from '../db/productSets.ts'
 import { storeInstance } from '../db/destinations.ts'
 import { addWarnings, type RunRow } from '../db/runs.ts'
-import { isConfirmedKey } from '../db/provisional.ts'
+import { hasImplied } from '../db/impliedKeys.ts'
 import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
@@ -24,7 +24,8 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   const instance = await instanceAt(deps.service.origin)
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
-    `select instance, exists (select from remote m where m.destination_id = d.id and ${isConfirmedKey}) as synced
+    `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
+         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${hasImplied('b')})) as synced
      from destination d where id = $1`,
     [run.destinationId],
   )

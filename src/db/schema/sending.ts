@@ -69,8 +69,12 @@ export const batch = sluice.table(
     /** Complete answers in a row that were wrong alike (docs/guarantees.md#isolation-of-a-failing-record). */
     wrongAlike: integer('wrong_alike').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
-    /** Its keys were stored as confirmed before it was sent. They are confirmed once it is settled (`db/provisional.ts`). */
-    provisional: boolean('provisional').notNull().default(false),
+    /** Run of the first load that it is part of: keys of its records may be implied (`db/impliedKeys.ts`). */
+    loadId: bigint('load_id', { mode: 'number' }),
+    /** Lowest record key of a batch of a load. Its records are those up to the next batch's. */
+    firstKey: bytea('first_key'),
+    /** True for a batch of a load if none of its keys is implied any more. */
+    keysStored: boolean('keys_stored').notNull().default(false),
     /** Code of why it is parked, refused, superseded or waiting. */
     reason: text('reason'),
     createdAt: instant('created_at').notNull().default(now()),
@@ -85,13 +89,17 @@ export const batch = sluice.table(
     index('batch_ends')
       .on(t.destinationId, t.expiresAt)
       .where(sql`status = 'settled' and expires_at is not null`),
+    index('batch_of_load')
+      .on(t.destinationId, t.loadId, t.firstKey)
+      .where(sql`load_id is not null`),
     index('batch_lease')
       .on(t.leaseUntil)
       .where(sql`status = 'in_flight'`),
     check('batch_operation', sql`${t.operation} in ('upsert', 'delete')`),
     check('batch_status', sql`${t.status} in ('pending', 'in_flight', 'ambiguous', 'parked', 'settled', 'split', 'superseded')`),
     check('batch_lease_held', sql`(${t.status} = 'in_flight') = (${t.leaseUntil} is not null)`),
-    check('batch_provisional', sql`not ${t.provisional} or ${t.status} not in ('parked', 'split', 'superseded')`),
+    check('batch_load', sql`${t.loadId} is null or ${t.keysStored} or ${t.status} not in ('parked', 'split', 'superseded')`),
+    check('batch_load_key', sql`(${t.loadId} is null) = (${t.firstKey} is null)`),
     check('batch_settled', sql`(${t.settledAt} is not null) = (${t.status} in ('settled', 'split', 'superseded'))`),
   ],
 )

@@ -26,6 +26,8 @@ export const record = sluice.table(
     status: text('status').notNull().default('live'),
     /** Snapshot that last changed it. */
     snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
+    /** Run of the first load that wrote it. Its keys may be implied: they have no rows in `remote` (`db/impliedKeys.ts`). */
+    loadId: bigint('load_id', { mode: 'number' }),
   },
   (t) => [
     primaryKey({ name: 'record_pkey', columns: [t.destinationId, t.key] }),
@@ -119,6 +121,20 @@ export const remote = sluice.table(
       .on(t.destinationId)
       .where(sql`late_until is not null`),
   ],
+)
+
+/**
+ * Finds the record of an implied key: 8 bytes of the identifier's digest, and 8 of the record key. Chunk: the first 12 bits of the
+ * digest. An entry may be outdated, so the record decides.
+ */
+export const impliedKey = sluice.table(
+  'implied_key',
+  {
+    destinationId: integer('destination_id').notNull(),
+    chunk: integer('chunk').notNull(),
+    entries: bytea('entries').array().notNull(),
+  },
+  (t) => [primaryKey({ name: 'implied_key_pkey', columns: [t.destinationId, t.chunk] })],
 )
 
 /**

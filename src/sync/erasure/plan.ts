@@ -4,6 +4,7 @@ import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries.ts'
+import { impliedKeysAmong, storeKeysOf } from '../../db/impliedKeys.ts'
 import type { Row } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -45,6 +46,7 @@ interface Audience {
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
+  await storeImplied(tx, audience, own, erased.identifiers)
   const known = await tx.query<{ key: Buffer; group_key: Buffer | null; held: number }>(
     'select key, group_key, held from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, erased.identifiers],
@@ -59,6 +61,15 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   const carried = await cutOut(tx, deps, { id: audience, type }, erased.identifiers, groups)
   await planRemote(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, carried })
   return records.length > 0 || known.length > 0 || carried.length > 0
+}
+
+/** Stores the implied keys of the records to remove, so that their deletes are planned like those of any other key. */
+async function storeImplied(tx: Transaction, audience: number, keys: readonly Buffer[], identifiers: readonly Buffer[]): Promise<void> {
+  const found = await tx.query<{ record_key: Buffer }>(
+    `select record_key from (${impliedKeysAmong('$1::int', 'select unnest($2::bytea[]) as identifier')}) i`,
+    [audience, identifiers],
+  )
+  await storeKeysOf(tx, audience, [...keys, ...found.map(({ record_key }) => record_key)])
 }
 
 async function recordsOf(
@@ -88,6 +99,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
     destinationId: audience,
     snapshotId: 0,
     keys: 'identifiers',
+    implied: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
   })
   await tx.execute('drop table removal')

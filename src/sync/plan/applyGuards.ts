@@ -2,6 +2,8 @@
 import type pg from 'pg'
 import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
 import type { Missing } from '../../destinations/destination.ts'
+import { queryable } from '../../db/database.ts'
+import { countImpliedRecords } from '../../db/impliedKeys.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
@@ -98,12 +100,21 @@ async function removedExamples(client: pg.PoolClient, context: GuardContext): Pr
  * Counts the confirmed records, the base of the delete percentage. Stops at `enough`: for 10,000 deletes of a million users it
  * reads 100,000 in the order of an index, instead of sorting all of them.
  */
-async function countConfirmed(client: pg.PoolClient, { destinationId, keys }: DesiredContext, enough: number | undefined): Promise<number> {
+async function countConfirmed(
+  client: pg.PoolClient,
+  { destinationId, keys, implied }: DesiredContext,
+  enough: number | undefined,
+): Promise<number> {
   const confirmed =
     keys === 'products'
       ? 'select from remote where destination_id = $1 and synced_hash is not null'
       : `select distinct group_key from remote
          where destination_id = $1 and synced_hash is not null and group_key is not null order by group_key`
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${confirmed} limit $2) c`, [destinationId, enough ?? null])
-  return Number(rows[0]?.n)
+  const count = async (query: string, limit: number | null) => {
+    const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, limit])
+    return Number(rows[0]?.n)
+  }
+  // Where keys are implied they are confirmed: those of open batches were stored before (planWork.ts).
+  const loaded = implied ? await countImpliedRecords(queryable(client), destinationId, enough) : 0
+  return loaded + (await count(confirmed, enough === undefined ? null : Math.max(0, enough - loaded)))
 }

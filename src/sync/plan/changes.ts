@@ -36,8 +36,8 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
   crashPoint('plan.diffed')
-  const first = await loadFirst(work.desired)
-  if (!first.plain || work.desired.keys === 'products') await refreshStatistics(client, destinationId, first.creates)
+  const first = await loadFirst(work.desired, work.type.suppresses ? undefined : work.run.id)
+  if (first.loadId === undefined) await refreshStatistics(client, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, absent: 'ignore', updateFields: [], first }

@@ -8,7 +8,9 @@
  * is in one user object, and all identifiers beside a deleted one are known.
  */
 import type pg from 'pg'
+import { queryable } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { impliedKeysAmong, insertImpliedKeys, plainTimes } from '../../db/impliedKeys.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
@@ -19,18 +21,18 @@ export interface DesiredContext {
   readonly destinationId: number
   readonly snapshotId: number
   readonly keys: 'products' | 'identifiers'
+  /** True if the destination may have implied keys (`db/impliedKeys.ts`). */
+  readonly implied: boolean
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
 }
-
-/** Desired content of an identifier without times; the same for all. */
-export const plainTimes = `'\\x01'::bytea`
 
 /** Applies creates and updates, and marks stale records. Removals are separate, because a guard may withhold them. */
 export async function applyUpserts(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
   await client.query('analyze change')
   if (context.keys === 'identifiers') await collectIdentifierDelta(context)
+  if (context.implied) await storeChangedKeys(context)
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
   await client.query(
@@ -108,13 +110,20 @@ export async function leaveListed(
  * Removes the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
  * number that the diff did not mark as suppressed. Looks up few keys, and records only if one of them is desired.
  */
-export async function leaveErased({ client, destinationId }: DesiredContext, service: string): Promise<number> {
+export async function leaveErased(context: DesiredContext, service: string): Promise<number> {
+  const { client, destinationId } = context
   const { rows } = await client.query<{ keys: Buffer[] | null }>(
     `select array_agg(m.key) as keys from remote m
      where m.destination_id = $2 and m.held > 0 and m.key in (${erasedIdentifiers('$1')})`,
     [service, destinationId],
   )
-  const keys = rows[0]?.keys ?? []
+  const implied = context.implied
+    ? await client.query<{ identifier: Buffer }>(
+        `select identifier from (${impliedKeysAmong('$2::int', `select key as identifier from (${erasedIdentifiers('$1')}) x`)}) i`,
+        [service, destinationId],
+      )
+    : undefined
+  const keys = [...(rows[0]?.keys ?? []), ...(implied?.rows ?? []).map(({ identifier }) => identifier)]
   const erased = await client.query(
     `with gone as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
@@ -168,6 +177,7 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
       destinationId,
     ])
   } else {
+    if (context.implied) await insertImpliedKeys(queryable(client), destinationId, 'select key from removal')
     await client.query(
       `update remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.listed and m.held <= x.n)
        from (
@@ -236,7 +246,7 @@ export function outOfStock(json: string): string {
 async function upsertRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
   await client.query(
     `update record r set hash = s.hash, body = s.body, identifiers = s.identifiers, effective_at = s.effective_at,
-       expires_at = s.expires_at, line = s.line, status = 'live', snapshot_id = $2
+       expires_at = s.expires_at, line = s.line, status = 'live', snapshot_id = $2, load_id = null
      from change c join stage s using (key) where c.what = 'update' and r.destination_id = $1 and r.key = c.key`,
     [destinationId, snapshotId],
   )
@@ -245,6 +255,20 @@ async function upsertRecords({ client, destinationId, snapshotId }: DesiredConte
      select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2
      from change c join stage s using (key) where c.what = 'create' order by s.key`,
     [destinationId, snapshotId],
+  )
+}
+
+/** Stores the implied keys of updated records, and of records that have an identifier which another row gains. */
+async function storeChangedKeys({ client, destinationId }: DesiredContext): Promise<void> {
+  await fillTable(
+    client,
+    'sharing',
+    `select distinct record_key from (${impliedKeysAmong(String(destinationId), 'select identifier from delta where d > 0')}) i`,
+  )
+  await insertImpliedKeys(queryable(client), destinationId, `select key from change where what = 'update' union select key from sharing`)
+  await client.query(
+    'update record r set load_id = null from sharing s where r.destination_id = $1 and r.key = s.key and r.load_id is not null',
+    [destinationId],
   )
 }
 

@@ -1,9 +1,12 @@
 /**
- * First load: all rows are new, so nothing is compared, looked up or updated. The result in `record` and `remote`, and the operations,
- * equal those of the general path (`desired.ts`, `pendingChanges.ts`, `operations.ts`), which is the oracle in
+ * First load: all rows are new, so nothing is compared, looked up or updated. Keys of people without times of their own are implied
+ * (docs/decisions/implied-keys.md). Apart from that, the result in `record` and `remote`, and the operations, equal those of the general path (`desired.ts`, `pendingChanges.ts`, `operations.ts`), which is the oracle in
  * test/integration/sync/firstLoad.test.ts.
  */
 import type pg from 'pg'
+import { keyBytes } from '../../db/bodyTemplate.ts'
+import { queryable } from '../../db/database.ts'
+import { indexImpliedKeys } from '../../db/impliedKeys.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
@@ -15,6 +18,8 @@ export interface FirstLoad {
   readonly plain: boolean
   /** True if several rows share identifiers: the table `lost` lists the rows that are sent without them. */
   readonly shared: boolean
+  /** Run whose batches have the implied keys; undefined if no key is implied. */
+  readonly loadId: number | undefined
 }
 
 /** Returns true if the destination has no record, no key and no open batch. */
@@ -27,56 +32,69 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
   return known.rowCount === 0
 }
 
-/** Writes the desired state of an untouched destination from the stage, without the keys of a plain load of members (`firstKeys.ts`). */
-export async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
-  const { client, destinationId, snapshotId } = context
+/** Writes the desired state of an untouched destination from the stage. `loadId`: this run, if its keys may be implied. */
+export async function loadFirst(context: DesiredContext, loadId: number | undefined): Promise<FirstLoad> {
+  const { client, destinationId } = context
   await context.changed.addAll()
-  const inserted = await client.query(
-    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
-     select $1, key, hash, body, identifiers, effective_at, expires_at, line, $2 from stage where kind = ${stagedKind.valid} order by key`,
-    [destinationId, snapshotId],
-  )
-  const creates = inserted.rowCount ?? 0
-  await refreshStatistics(client, destinationId, creates, ['record'])
   if (context.keys === 'products') {
+    const creates = await insertRecords(context, 'null')
     await client.query(
       `insert into remote (destination_id, key, held, desired_hash)
        select $1, key, 1, hash from record where destination_id = $1 order by key`,
       [destinationId],
     )
-    return { creates, plain: true, shared: false }
+    return { creates, plain: true, shared: false, loadId: undefined }
   }
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const plain = timed.rowCount === 0
   const shared = await collectShared(client)
-  // Those of a plain load are written with their batches.
-  if (!plain) {
-    const records = 'select * from record where destination_id = $1 order by key'
-    await insertKeys(client, destinationId, { shared, columns: 'desired_hash', content: desiredTimes('r'), records })
-  }
-  return { creates, plain, shared }
+  const implied = plain && (await areDigests(client)) ? loadId : undefined
+  const ofLoad = `${implied ?? 'null'}::bigint`
+  const creates = await insertRecords(
+    context,
+    shared ? `case when exists (select from sharing x where x.key = s.key) then null else ${ofLoad} end` : ofLoad,
+  )
+  await insertKeys(context, shared)
+  if (implied !== undefined) await indexImpliedKeys(queryable(client), destinationId, implied)
+  return { creates, plain, shared, loadId: implied }
 }
 
-/** Inserts the identifiers of `records` (SQL, the destination as `$1`), each under one record, in sending order (desired.ts). */
-export async function insertKeys(
-  client: pg.PoolClient,
-  destinationId: number,
-  query: { readonly shared: boolean; readonly columns: string; readonly content: string; readonly records: string },
-  values: readonly unknown[] = [],
-): Promise<void> {
-  const { shared, columns, content, records } = query
-  await client.query(
-    `insert into remote (destination_id, key, held, group_key, ${columns})
-     select $1, i.identifier, ${shared ? 'coalesce(x.n, 1)' : '1'}, r.key, ${content}
-     from (${records}) r cross join lateral unnest(r.identifiers) as i (identifier)
-     ${shared ? 'left join holder x on x.identifier = i.identifier where x.identifier is null or x.group_key = r.key' : ''}`,
-    [destinationId, ...values],
+/** Inserts the valid rows; `loadId`: SQL of it for row `s`. Returns their number. */
+async function insertRecords({ client, destinationId, snapshotId }: DesiredContext, loadId: string): Promise<number> {
+  const inserted = await client.query(
+    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id, load_id)
+     select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2, ${loadId}
+     from stage s where s.kind = ${stagedKind.valid} order by s.key`,
+    [destinationId, snapshotId],
   )
+  const creates = inserted.rowCount ?? 0
+  await refreshStatistics(client, destinationId, creates, ['record'])
+  return creates
+}
+
+/** Inserts the keys that are not implied, each under one record, in sending order (desired.ts). */
+async function insertKeys({ client, destinationId }: DesiredContext, shared: boolean): Promise<void> {
+  await client.query(
+    `insert into remote (destination_id, key, held, group_key, desired_hash)
+     select $1, i.identifier, ${shared ? 'coalesce(x.n, 1)' : '1'}, r.key, ${desiredTimes('r')}
+     from record r cross join lateral unnest(r.identifiers) as i (identifier)
+       ${shared ? 'left join holder x on x.identifier = i.identifier' : ''}
+     where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''} order by r.key`,
+    [destinationId],
+  )
+}
+
+/** Returns true if every identifier is a digest. A `partner_user_id` is not one; it is the last of its row, because they are sorted. */
+async function areDigests(client: pg.PoolClient): Promise<boolean> {
+  const other = await client.query(
+    `select from stage where kind = ${stagedKind.valid} and length(identifiers[cardinality(identifiers)]) <> ${keyBytes} limit 1`,
+  )
+  return other.rowCount === 0
 }
 
 /**
  * Fills `shared` with the identifiers that several rows have, `holder` with the row under which each is sent, and `lost` with the
- * identifiers that other rows are sent without. Returns false, and makes no table, if there are none.
+ * identifiers that other rows are sent without, and `sharing` with all of these rows. Returns false, and makes no table, if there are none.
  */
 async function collectShared(client: pg.PoolClient): Promise<boolean> {
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
@@ -102,5 +120,11 @@ async function collectShared(client: pg.PoolClient): Promise<boolean> {
      from ${identifiers} join holder x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
   )
   await client.query('analyze lost')
+  await fillTable(
+    client,
+    'sharing',
+    `select distinct s.key from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
+  )
+  await client.query('analyze sharing')
   return true
 }

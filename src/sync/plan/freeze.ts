@@ -7,9 +7,8 @@ import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
-import { areTogether, templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
+import { templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { FirstKeys } from './firstKeys.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
 export interface Frozen {
@@ -31,8 +30,8 @@ interface Collected {
 interface FreezeContext {
   readonly planId: string
   readonly destinationId: number
-  /** Writes the keys of a plain first load. Batches whose entries are together are provisional: their keys are stored as confirmed. */
-  readonly firstKeys: FirstKeys | undefined
+  /** Run of a first load with implied keys; its operations come in the order of their record keys. */
+  readonly loadId: number | undefined
 }
 
 /** Batches written at a time: with 32, their 80,000 operations outlive the space for new objects (448 rather than 308 MB at a million users). */
@@ -118,7 +117,6 @@ async function writeBatches(
   collected: readonly Collected[],
   context: FreezeContext & { readonly firstSeq: number },
 ): Promise<void> {
-  await context.firstKeys?.idle()
   const { rows } = await client.query<{ id: string }>(
     `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
     [collected.length],
@@ -126,14 +124,11 @@ async function writeBatches(
   const ids = rows.map(({ id }) => Number(id))
   const batchCopy = new CopyWriter(
     client,
-    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, provisional)',
-  )
-  const provisional = collected.map(
-    ({ batch, op }) => context.firstKeys !== undefined && areTogether(destination, { op, items: batch.items }),
+    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, load_id, first_key)',
   )
   const templates = collected.map(({ batch, op }) => templateOf(destination, { op, ...batch }))
   for (const [i, { batch, op, phase }] of collected.entries()) {
-    batchCopy.row(12)
+    batchCopy.row(13)
     batchCopy.int8(idAt(ids, i))
     batchCopy.text(context.planId)
     batchCopy.int4(context.destinationId)
@@ -153,21 +148,20 @@ async function writeBatches(
     batchCopy.int4(users)
     if (Number.isFinite(expiresAtMs)) batchCopy.timestamp(expiresAtMs)
     else batchCopy.null()
-    batchCopy.boolean(provisional[i] === true)
+    const [first] = batch.items
+    if (context.loadId === undefined || first === undefined) {
+      batchCopy.null()
+      batchCopy.null()
+    } else {
+      batchCopy.int8(context.loadId)
+      batchCopy.bytes(first.recordKey)
+    }
     if (batchCopy.full) await batchCopy.flush()
   }
   await batchCopy.end()
   crashPoint('plan.batches_written')
   const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch, template: templates[i] }))
   await writeEntries(client, context.destinationId, destination, frozen)
-  context.firstKeys?.add(
-    collected.flatMap(({ batch }, i) => {
-      const [first] = batch.items
-      return first === undefined
-        ? []
-        : [{ batchId: idAt(ids, i), firstKey: first.recordKey, provisional: provisional[i] === true, expiresAtMs: first.expiresAtMs }]
-    }),
-  )
 }
 
 function idAt(ids: readonly number[], i: number): number {

@@ -44,8 +44,6 @@ export interface MembershipTerms {
 }
 
 const fetchRows = 5_000
-/** As many as the batches that are written at a time: they are rendered while the keys of earlier ones are inserted. */
-const firstRows = 10_000
 /** Keys of a group as one text: an array of bytea would cost an object, a parse and a copy for each of them. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 /** Maximum bytes of an identifier in a request, with its key and quotes; a plain one is shorter by its own rule. */
@@ -108,14 +106,9 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the users of an untouched destination without times: all to create, each with its identifiers except those that are sent
- * under another row. `shared`: there are such identifiers, in the table `lost`. `idle`: waits until the connection is free.
+ * under another row. `shared`: there are such identifiers, in the table `lost`.
  */
-export function firstMembers(
-  context: OperationContext,
-  terms: MembershipTerms,
-  shared: boolean,
-  idle: () => Promise<void>,
-): AsyncGenerator<PlannedOperation> {
+export function firstMembers(context: OperationContext, terms: MembershipTerms, shared: boolean): AsyncGenerator<PlannedOperation> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
   const { client, destinationId } = context
   const rows = cursor<{ key: Buffer; keys: string }>(
@@ -125,7 +118,6 @@ export function firstMembers(
            else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`)} as keys
          from record r left join lost l on l.key = r.key where r.destination_id = ${destinationId} order by r.key`
       : `select key, ${hex('identifiers')} as keys from record where destination_id = ${destinationId} order by key`,
-    { atATime: firstRows, idle },
   )
   return packUsers(firstGroups(rows), terms)
 }
@@ -250,22 +242,16 @@ function changeOf(group: GroupRow): Change {
 }
 
 /** Yields the rows of a query, fetched in portions on the connection of the transaction. */
-async function* cursor<Row extends pg.QueryResultRow>(
-  client: pg.PoolClient,
-  query: string,
-  { atATime = fetchRows, idle = () => Promise.resolve() }: { readonly atATime?: number; readonly idle?: () => Promise<void> } = {},
-): AsyncGenerator<Row> {
+async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
   const name = 'operation_cursor'
   await client.query(`declare ${name} no scroll cursor for ${query}`)
   try {
     for (;;) {
-      await idle()
-      const { rows } = await client.query<Row>(`fetch ${atATime} from ${name}`)
+      const { rows } = await client.query<Row>(`fetch ${fetchRows} from ${name}`)
       yield* rows
-      if (rows.length < atATime) break
+      if (rows.length < fetchRows) break
     }
   } finally {
-    await idle()
     await client.query(`close ${name}`)
   }
 }

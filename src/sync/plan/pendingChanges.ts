@@ -7,6 +7,8 @@ import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { entryOutcome, keysOf } from '../../db/entries.ts'
 import { outOfSync, type ChangedKeys } from '../../db/changedKeys.ts'
+import { mayImply, storeEndingKeys } from '../../db/impliedKeys.ts'
+import { queryable } from '../../db/database.ts'
 import { fillTable } from './planTables.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 
@@ -90,6 +92,7 @@ async function collectProducts(context: PendingContext): Promise<number> {
 async function collectGroups(context: PendingContext): Promise<number> {
   const { client, destinationId, full, planId, resync } = context
   const dirty = context.changed.outOfSync
+  if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
   const unsettled = await some(client, 'select from unsettled')
   const confirmed = await some(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const ending = confirmed && !full && (await someEnd(context))
@@ -169,12 +172,17 @@ function renewalDue({ renewBeforeMs }: PendingContext, timed: boolean): string {
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
+/** SQL of the time before which memberships end that may be due for renewal. */
+const endingBefore = ({ renewBeforeMs }: PendingContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+
 /**
  * Returns true if a membership may be due. Ends are in no index, because every answer writes them, but no membership ends before
  * the earliest end of its batch. Updates this end for batches whose confirmed keys are gone or end later.
  */
-async function someEnd({ client, destinationId, renewBeforeMs }: PendingContext): Promise<boolean> {
-  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and b.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+async function someEnd(context: PendingContext): Promise<boolean> {
+  const { client, destinationId } = context
+  // The ends of implied keys are those of their batch: they were stored before, unless they end a moment later.
+  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and not ${mayImply('b')} and b.expires_at <= ${endingBefore(context)}`
   if (!(await some(client, `select from batch b where ${soon}`))) return false
   await client.query(
     `with ends as (select m.batch_id, min(m.expires_at) as first from remote m

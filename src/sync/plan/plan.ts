@@ -13,7 +13,6 @@ import { addDuration } from './durations.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
-import { FirstKeys } from './firstKeys.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
 import { countKeyLookups, stampGroups } from './pendingChanges.ts'
@@ -64,18 +63,15 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   if (compared && pending.keys === 'identifiers') await stampGroups(pending)
 
   const { first } = changes
-  const firstKeys = first?.plain === true && pending.keys === 'identifiers' ? new FirstKeys(client, destinationId, first) : undefined
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  const frozen = await freeze(client, work.type, operationsOf(work, changes, firstKeys), {
+  const frozen = await freeze(client, work.type, operationsOf(work, changes), {
     planId,
     destinationId,
-    firstKeys,
+    loadId: first?.loadId,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  await firstKeys?.end()
-  crashPoint('plan.keys_loaded')
   return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
 }
 
@@ -106,7 +102,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, oneOff, sourc
   })
 }
 
-function operationsOf(work: PlanWork, { first }: Changes, firstKeys: FirstKeys | undefined): AsyncIterable<PlannedOperation> {
+function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
   const context = { client: work.client, destinationId: work.destinationId, full: work.pending.full }
   const membership = work.type.membership(work.pipeline.destination)
   if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
@@ -117,7 +113,5 @@ function operationsOf(work: PlanWork, { first }: Changes, firstKeys: FirstKeys |
     usersPerOperation,
     withEffectiveAt,
   }
-  return first?.plain === true
-    ? firstMembers(context, terms, first.shared, () => firstKeys?.idle() ?? Promise.resolve())
-    : memberOperations(context, terms)
+  return first?.plain === true ? firstMembers(context, terms, first.shared) : memberOperations(context, terms)
 }

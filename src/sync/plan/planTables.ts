@@ -22,6 +22,8 @@ export const planTables = {
   delta: { columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
   /** Identifiers that several rows have, or that moved between rows. */
   shared: { columns: { identifier: 'bytea' }, filledBy: 'desired, firstLoad', readBy: ['desired', 'firstLoad'] },
+  /** Records with an identifier that another row has, or gains, and whose keys are therefore not implied. */
+  sharing: { columns: key, filledBy: 'desired, firstLoad', readBy: ['desired', 'firstLoad'] },
   /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
   /** First load: number of rows with a shared identifier, and the row under which it is sent. */

@@ -7,7 +7,7 @@ import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeStarted } from '../../db/plans.ts'
 import { readsOneOff, type RunRow } from '../../db/runs.ts'
-import { revokeAll } from '../../db/provisional.ts'
+import { hasImpliedKeys, storeAllKeys, storeOpenKeys } from '../../db/impliedKeys.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
@@ -76,8 +76,11 @@ export async function openWork(
   const { keys } = type
   const membership = type.membership(destination)
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
-  await revokeAll(queryable(client), destinationId, changed)
-  crashPoint('plan.revoked')
+  const full = run.options.full ?? false
+  await storeOpenKeys(queryable(client), destinationId, changed)
+  // Everything is sent again, so every key is read.
+  if (full) await storeAllKeys(queryable(client), destinationId)
+  crashPoint('plan.keys_stored')
   await supersedePlans(client, destinationId)
   const resync = await collectResync(client, destinationId)
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
@@ -92,12 +95,19 @@ export async function openWork(
     destinationId,
     stateVersion: locked.state_version,
     plannedAtMs: Math.floor(Number(locked.now_ms) / 1000) * 1000,
-    desired: { client, destinationId, snapshotId: input.snapshotId, keys, changed },
+    desired: {
+      client,
+      destinationId,
+      snapshotId: input.snapshotId,
+      keys,
+      implied: await hasImpliedKeys(queryable(client), destinationId),
+      changed,
+    },
     pending: {
       client,
       destinationId,
       keys,
-      full: run.options.full ?? false,
+      full,
       changed,
       renewBeforeMs: membership === undefined ? 0 : durationMs(membership.renewBefore),
       takesBack: membership?.endsExactly === true,

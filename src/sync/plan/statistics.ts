@@ -25,7 +25,8 @@ export async function refreshStatistics(
   const confirmed = await isConfirmedInPart(client, destinationId)
   const unexpected = await findUnexpected(client, destinationId, records, tables)
   if (confirmed && tables.includes('remote') && records > fewRows && !unexpected.includes('remote')) {
-    if ((await expectedRows(client, 'remote', destinationId, 'synced_hash is not null')) * tolerated < records)
+    const expected = await expectedRows(client, 'remote', destinationId, 'synced_hash is not null')
+    if (expected * tolerated < records && (await hasMore(client, 'remote', destinationId, Math.max(expected * tolerated, fewRows))))
       await client.query('analyze remote')
   }
   if (unexpected.length === 0) return
@@ -45,9 +46,18 @@ async function findUnexpected<Table extends string>(
 ): Promise<Table[]> {
   const unexpected: Table[] = []
   if (records <= fewRows) return unexpected
-  // Each record has at least one key, although a few may share one.
-  for (const table of tables) if ((await expectedRows(client, table, destinationId)) * tolerated < records) unexpected.push(table)
+  // Each record has at least one key, although a few may share one, and those of a load may be implied.
+  for (const table of tables) {
+    const expected = await expectedRows(client, table, destinationId)
+    if (expected * tolerated < records && (await hasMore(client, table, destinationId, Math.max(expected * tolerated, fewRows))))
+      unexpected.push(table)
+  }
   return unexpected
+}
+
+async function hasMore(client: pg.PoolClient, table: string, destinationId: number, rows: number): Promise<boolean> {
+  const more = await client.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
+  return more.rowCount === 1
 }
 
 /** Returns true if an answer was recorded, so that keys may be confirmed. */

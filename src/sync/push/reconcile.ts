@@ -51,9 +51,9 @@ export async function reconcile(
   outcome: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  if (batch.provisional && confirmsAll(destination, batch, outcome)) {
+  if (batch.ofLoad && confirmsAll(destination, batch, outcome)) {
     const confirmed = outcome.entries.length
-    crashPoint('reconcile.provisional')
+    crashPoint('reconcile.load')
     if (await settleWhole(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
   }
   return db.transaction(async (tx) => {

@@ -3,6 +3,7 @@
  * `opted_out`, which the diff uses too.
  */
 import type pg from 'pg'
+import { impliedKeysAmong } from '../../db/impliedKeys.ts'
 import { stagedKind } from './stageTable.ts'
 
 /** Rows of the stage that the identifiers come from. */
@@ -28,7 +29,9 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
 export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const { rowCount } = await client.query(
     `with held as (
-       select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0),
+       select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0
+       union all
+       select i.identifier, 1 from (${impliedKeysAmong('$1::int', 'select identifier from opted_out')}) i),
      left_behind as (
        select h.identifier, count(*) as n
        from left_key l join record r on r.destination_id = $1 and r.key = l.key

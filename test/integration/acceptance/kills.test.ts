@@ -74,7 +74,7 @@ function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) 
 }
 
 /** Instants of a first load, and of the plan after one that was interrupted. */
-const firstLabels = ['plan.keys_loaded', 'plan.revoked', 'reconcile.provisional']
+const firstLabels = ['plan.keys_stored', 'reconcile.load']
 /** Those of product sets need pipelines with sets (sync/productSets.test.ts). */
 const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.') && !firstLabels.includes(label))
 
@@ -138,7 +138,7 @@ test.for([
   ['push.in_flight'],
   ['push.answered'],
   ['push.reconciled'],
-  ['push.in_flight', 'plan.revoked'],
+  ['push.in_flight', 'plan.keys_stored'],
   ['push.reconciled:2', 'plan.before_commit'],
 ])('a first load is killed at %s, and the source changes', async (instants) => {
   await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })

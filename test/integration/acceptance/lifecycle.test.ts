@@ -5,6 +5,7 @@ import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const people = (names: readonly string[], more = '') =>
   `customer_id,email,ok${more === '' ? '' : ',more'}\n${names.map((name) => `${name.split(':')[0]},${name.split(':')[0]}@example.com,${name.split(':')[1] ?? 'yes'}`).join('\n')}\n`
@@ -59,7 +60,7 @@ test('memberships are renewed before they end, over days; what ended is sent aga
   expect((await control.audience()).members).toBe(0)
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
   // The sandbox's time is ahead of Sluice: only that it was all sent can be seen.
-  const [open] = await engine.db.query<{ n: string }>(`select count(*) as n from sluice.remote where expires_at < clock_timestamp()`)
+  const [open] = await engine.db.query<{ n: string }>(`select count(*) as n from ${everyKey} m where expires_at < clock_timestamp()`)
   expect(Number(open?.n)).toBe(0)
 })
 

@@ -11,6 +11,7 @@ import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 import { goodProduct, item, rss, wanted } from './products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const kinds = [
   'none',
@@ -59,7 +60,7 @@ guards: { max_delete_count: 1000, min_rows: 0 }
 /** Keys that are out of sync and that no later plan would look at, because they are not said to have changed. */
 function overlooked(db: Database): Promise<unknown[]> {
   return db.query(
-    `select m.key from sluice.remote m join sluice.destination d on d.id = m.destination_id
+    `select m.key from ${everyKey} m join sluice.destination d on d.id = m.destination_id
      where not d.all_changed and ${outOfSync} and not exists (
        select from sluice.changed_key c where c.destination_id = m.destination_id and c.key = m.key)`,
   )

@@ -70,6 +70,8 @@ async function tablesWith(db: Database, text: string): Promise<readonly string[]
 }
 
 const digest = sha256
+/** First 8 bytes of the digest: as much as the search for implied keys stores. */
+const prefix = (text: string) => digest(text).slice(0, 16)
 const held = async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest
 const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), email('eve@example.com'), phone('+12025550144')])
 
@@ -77,20 +79,20 @@ test('a person leaves every audience and every table, and a new file does not br
   await using engine = await setUp()
   await engine.run('customers')
   await engine.run('visitors')
-  expect((await tablesWith(engine.db, digest(canary))).length).toBeGreaterThan(2)
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(expect.arrayContaining(['record', 'batch_entries', 'implied_key']))
   const receipt = await forgets(engine, { emails: [` ${canary.toUpperCase()} `] })
   expect(receipt).toMatchObject({ id: 'e_1', identifiers: 1, audiences: 2, deletes: { planned: 4, confirmed: 4 }, reason: 'request 1' })
   expect(receipt.purgedAt).not.toBeNull()
   expect(JSON.stringify(receipt)).not.toMatch(/[0-9a-f]{12}/)
   expect(await held(engine)).toBe(without)
-  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
   expect(await tablesWith(engine.db, canary)).toEqual([])
 
   write(engine, ['k5,fay@example.com,'])
   const again = await engine.run('customers', { full: true })
   expect(again).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 4 } })
   expect(imbalance(again.counts)).toEqual([])
-  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
   const customers = await loadPipeline(join(engine.folder, 'pipelines'), 'customers')
   expect((await explainKey(engine.deps, customers, canary)).headline).toBe('Not live: erased by e_1: it is not sent')
   expect((await explainKey(engine.deps, customers, 'k2')).headline).toBe('Not live: erased by e_1: it is not sent')
@@ -124,7 +126,7 @@ test('a person whose update is under way is deleted when it ended, and never sen
   expect(later).toHaveLength(2)
   expect(new Set(later).size).toBe(1)
   expect(later).not.toContain(update)
-  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
 test('an update whose answer was lost is sent again without the person, who is deleted', async () => {
@@ -136,7 +138,7 @@ test('an update whose answer was lost is sent again without the person, who is d
   expect(await held(engine)).toBe(without)
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
   expect(await held(engine)).toBe(without)
-  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
 test('a batch that is frozen and not sent yet goes without the person', async () => {
@@ -156,7 +158,7 @@ test('an attempt that begins after the erasure, and before its deletes are plann
   expect(await held(engine)).toBe(without)
   await engine.run('customers')
   expect(await held(engine)).toBe(without)
-  expect(await tablesWith(engine.db, digest(canary))).toEqual(['erased_key'])
+  expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
 test('a customer key erases all identifiers of its row, and keeps the row out with new ones', async () => {

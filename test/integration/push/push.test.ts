@@ -19,6 +19,7 @@ import {
   user,
   wanted,
 } from './planted.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const users = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => user(email(from + i)))
 const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => hex(email(from + i))).sort()
@@ -42,7 +43,7 @@ describe('pushing a plan', () => {
     expect(service.seen.map((request) => request.sha256).sort()).toEqual(frozen.map((row) => row.sha).sort())
     // docs/guarantees.md#confirmed-only: what is synced points at a batch whose attempt was confirmed.
     expect(
-      await db.query(`select r.key from sluice.remote r where synced_hash is not null and not exists (
+      await db.query(`select r.key from ${everyKey} r where synced_hash is not null and not exists (
         select from ${entriesOf('r.batch_id')} e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
         where r.key = any(e.keys) and e.hash = r.synced_hash)`),
     ).toEqual([])

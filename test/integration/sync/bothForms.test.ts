@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { audienceDigest, email, phone, type Identifier } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const audience = (more = '') => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: email, phone_number: phone }
@@ -144,7 +145,7 @@ test.for([
   engine.write('people.csv', people(rows(later, earlier)))
   const plan = await engine.plan('people')
   const [other] = await engine.db.query<{ apart: boolean }>(
-    `select count(distinct group_key) = 2 as apart from sluice.remote where key = any($1)`,
+    `select count(distinct group_key) = 2 as apart from ${everyKey} m where key = any($1)`,
     [forms.map(([, hex]) => Buffer.from(`05${hex}`, 'hex'))],
   )
   expect(other?.apart, 'the two forms must stand under two records').toBe(true)

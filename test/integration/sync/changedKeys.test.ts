@@ -87,7 +87,7 @@ test('what was planned and never sent stays changed, whatever is forgotten', asy
   const { planId } = await engine.plan('people')
   const [destination] = await engine.db.query<{ id: number }>('select id from destination')
   await forgetSynced(engine.db, destination?.id ?? 0)
-  // Its keys are stored as confirmed by their batch. The next plan revokes that, and so finds all of them.
+  // Its keys are implied. The next plan stores those of batches that are not settled, and so finds all of them.
   expect(await changed(engine.db)).toEqual({ all: false, noted: 0, overlooked: 0 })
   expect((await engine.plan('people')).counts).toMatchObject({ creates: 1_000 })
   expect(await changed(engine.db)).toEqual({ all: false, noted: 2_000, overlooked: 0 })

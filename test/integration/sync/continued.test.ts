@@ -9,6 +9,7 @@ import { audienceDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { item, products, rss } from '../acceptance/products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
@@ -100,7 +101,7 @@ test('what joins a user whose update was cut off between delete and update is co
   await interruptedRun(engine, 'people', 'die')
   engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,b@example.com,c@example.com,d@example.com'))
   expect((await engine.run('people')).status).toBe('succeeded')
-  expect(await engine.db.query('select from sluice.remote where held > 0 and desired_hash is distinct from synced_hash')).toEqual([])
+  expect(await engine.db.query(`select from ${everyKey} m where held > 0 and desired_hash is distinct from synced_hash`)).toEqual([])
   expect((await engine.sandbox.control.audience()).digest).toBe(
     audienceDigest(['keep@example.org', 'b@example.com', 'c@example.com', 'd@example.com'].map(email)),
   )

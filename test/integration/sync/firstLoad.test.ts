@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries.ts'
-import { isConfirmedKey } from '../../../src/db/provisional.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const people = (audience: string, packed: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3], expires_at: ends }
@@ -51,8 +51,8 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
       'record where destination_id = $1 order by key',
     ),
     keys: await of(
-      `key, held, group_key, desired_hash, case when ${isConfirmedKey} then synced_hash end as synced_hash`,
-      `remote m where destination_id = $1 and key <> '\\x00' order by key`,
+      'key, held, group_key, desired_hash, synced_hash',
+      `${everyKey} m where destination_id = $1 and key <> '\\x00' order by key`,
     ),
     batches: await of('seq, phase, operation, entry_count, user_count', 'batch b where destination_id = $1 order by seq'),
     bodies: bodies.map((row) =>

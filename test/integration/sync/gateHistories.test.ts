@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest, type RunOptions } from '../../support/engine.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 /** One run of the same pipeline on both sides; the second forgets what it knew, so that it reads every record. */
 interface Day {
@@ -50,7 +51,7 @@ const products = async ({ db, sandbox }: EngineUnderTest) => ({
 
 const members = async ({ db, sandbox }: EngineUnderTest) => ({
   records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
-  remote: await db.query('select key, held, desired_hash = synced_hash as same from sluice.remote order by key'),
+  remote: await db.query(`select key, held, desired_hash = synced_hash as same from ${everyKey} m order by key`),
   digest: (await sandbox.control.audience()).digest,
 })
 
@@ -190,7 +191,7 @@ ${loose}`,
     ],
     async ({ db }) => ({
       records: await db.query('select key, status, identifiers from sluice.record order by key'),
-      remote: await db.query('select key, held, desired_hash = synced_hash as same from sluice.remote order by key'),
+      remote: await db.query(`select key, held, desired_hash = synced_hash as same from ${everyKey} m order by key`),
     }),
   )
 })

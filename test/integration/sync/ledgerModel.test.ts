@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
-import { isConfirmedKey } from '../../../src/db/provisional.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
@@ -16,6 +15,7 @@ import { interruptedRun } from '../../support/interrupted.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { replayLedger, type LedgerState, type ReplayedLine } from '../../support/ledgerModel.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -98,8 +98,8 @@ interface SyncedKey {
 const syncedKeys = (engine: EngineUnderTest) =>
   engine.db.query<SyncedKey & Record<string, unknown>>(
     `select d.kind, d.target_id, m.key, encode(m.synced_hash, 'hex') as hash, encode(b.body_sha256, 'hex') as body_sha256
-     from sluice.remote m join sluice.destination d on d.id = m.destination_id left join sluice.batch b on b.id = m.batch_id
-     where length(m.synced_hash) <> 9 and ${isConfirmedKey}`,
+     from ${everyKey} m join sluice.destination d on d.id = m.destination_id left join sluice.batch b on b.id = m.batch_id
+     where length(m.synced_hash) <> 9`,
   )
 
 /** As the model names it: `type value`, or the product's id. */

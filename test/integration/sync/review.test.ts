@@ -8,6 +8,8 @@ import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { storeAllKeys } from '../../../src/db/impliedKeys.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
@@ -123,7 +125,7 @@ test('a run every 31 days is enough that no one lapses', async () => {
   for (let month = 1; month <= 15; month++) {
     await monthLater(engine)
     const [lapsed] = await engine.db.query<{ n: number }>(
-      `select count(*)::int as n from sluice.remote where expires_at <= clock_timestamp()`,
+      `select count(*)::int as n from ${everyKey} m where expires_at <= clock_timestamp()`,
     )
     expect([month, lapsed?.n]).toEqual([month, 0])
     expect((await engine.run('people')).status).toBe('succeeded')
@@ -244,6 +246,8 @@ test('what was kept while missing goes out of stock when the policy becomes that
 test('a plan that meets the late answer of another writer on its way starts again instead of failing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 3))
+  // Rows to lock: the keys of a first load have none.
+  await engine.db.transaction((tx) => storeAllKeys(tx, 1))
   engine.write('people.csv', csv(...many(1, 4)))
   const other = await engine.db.connect()
   try {

@@ -13,6 +13,7 @@ import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '.
 import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const people = Array.from({ length: 8 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 7 }, (_, i) => `a${i}@example.com`)
@@ -177,7 +178,7 @@ test('what is not in sync after a run is withheld, refused or unsettled, and the
         }
         for (const [address, endsAtMs] of ends) {
           const [row] = await engine.db.query<{ ms: number }>(
-            'select (extract(epoch from expires_at) * 1000)::float8 as ms from sluice.remote where key = $1',
+            `select (extract(epoch from expires_at) * 1000)::float8 as ms from ${everyKey} m where key = $1`,
             [Buffer.from(`01${email(address)[1]}`, 'hex')],
           )
           if (Number.isFinite(endsAtMs)) expect([address, row?.ms]).toEqual([address, endsAtMs])
@@ -209,7 +210,7 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
   return engine.db.query(
     `select encode(m.key, 'escape') as key, m.held, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
        m.refused_code, m.late_until > clock_timestamp() as late, $2::text as status
-     from sluice.remote m join sluice.run r on r.destination_id = m.destination_id and r.id = $1
+     from ${everyKey} m join sluice.run r on r.destination_id = m.destination_id and r.id = $1
      where ((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))
        and not ($2 = 'partial' and (m.refused_code is not null or ($3 > 0 and m.held = 0) or m.late_until > clock_timestamp() or exists (
          select from sluice.batch b cross join ${entriesOf('b.id')} e

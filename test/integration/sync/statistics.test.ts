@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
-const audience = (id: string) => `source: { url: "{folder}/${id}.csv" }
-map: { key: id, email: email }
-destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${id} }
+const list = (id: string) => `source: { url: "{folder}/${id}.csv" }
+map: { email: email }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: ${id} }
 `
 const people = (count: number) => `id,email\n${Array.from({ length: count }, (_, i) => `${i},person${i}@example.com\n`).join('')}`
 
@@ -21,11 +21,11 @@ async function expectedRows(db: Database, table: string): Promise<number> {
 test('Postgres expects the rows of a small destination beside a large one once it is planned', async () => {
   await using engine = await engineUnderTest()
   for (const [id, count] of [
-    ['large', 6_000],
+    ['2dnr', 6_000],
     ['small', 1_500],
   ] as const) {
     engine.write(`${id}.csv`, people(count))
-    engine.pipeline(id, audience(id))
+    engine.pipeline(id, list(id))
     await engine.plan(id)
     for (const table of ['record', 'remote']) {
       const expected = await expectedRows(engine.db, table)
@@ -37,8 +37,8 @@ test('Postgres expects the rows of a small destination beside a large one once i
 
 test('Postgres expects the confirmed keys of a destination that was just loaded', async () => {
   await using engine = await engineUnderTest()
-  engine.write('1nmth.csv', people(6_000))
-  engine.pipeline('people', audience('1nmth'))
+  engine.write('2dnr.csv', people(6_000))
+  engine.pipeline('people', list('2dnr'))
   const expectedConfirmed = async () => {
     const [plan] = await engine.db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
       `explain (format json) select from remote where destination_id = 1 and synced_hash is not null`,
@@ -58,7 +58,7 @@ test('Postgres expects the confirmed keys of a destination that was just loaded'
     await tx.execute('drop table saved')
   })
   expect(await expectedConfirmed()).toBeLessThan(100)
-  engine.write('1nmth.csv', people(6_001))
+  engine.write('2dnr.csv', people(6_001))
   await engine.plan('people')
   expect(await expectedConfirmed()).toBeGreaterThan(3_000)
 })

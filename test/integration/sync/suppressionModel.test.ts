@@ -11,6 +11,7 @@ import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/
 import { outOfOrder } from '../../support/generations.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
+import { everyKey } from '../../support/everyKey.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -134,7 +135,7 @@ async function applyLate(engine: EngineUnderTest, planId: string | undefined, fe
   expect([undefined, 'PLAN_STALE', 'DESTINATION_PAUSED']).toContain(report.error?.code)
   if (report.error?.code === 'PLAN_STALE') return expect(await engine.writes(before)).toEqual([])
   const left = await engine.db.query(
-    `select from sluice.batch b cross join ${entriesOf('b.id')} e join sluice.remote m on m.destination_id = e.destination_id and m.key = any(e.keys)
+    `select from sluice.batch b cross join ${entriesOf('b.id')} e join ${everyKey} m on m.destination_id = e.destination_id and m.key = any(e.keys)
      where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and ${entryOutcome} <> 'superseded'
        and exists (select from sluice.attempt a where a.batch_id = b.id and a.run_id = $2)`,
     [planId, Number(report.runId.slice('r_'.length))],

@@ -1,0 +1,330 @@
+/**
+ * Implied keys (docs/decisions/implied-keys.md): a first load stores no key. Its keys are confirmed by their batches, and get rows before
+ * anything else happens to them.
+ */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
+import { impliedKeysAmong, storeOpenKeys } from '../../../src/db/impliedKeys.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
+import { explainKey } from '../../../src/sync/index.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+import { everyKey } from '../../support/everyKey.ts'
+
+const yaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+guards: { max_delete_count: 100000 }
+`
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+const emails = (n: number) => [`p${n}@example.com`, `q${n}@example.com`] as const
+const csv = (people: readonly number[]) => `id,e1,e2\n${people.map((n) => `k${n},${emails(n).join(',')}\n`).join('')}`
+const digest = (people: readonly number[]) => audienceDigest(people.flatMap((n) => emails(n).map(email)))
+
+async function open(people: readonly number[]): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest()
+  engine.pipeline('people', yaml)
+  engine.write('people.csv', csv(people))
+  return engine
+}
+
+/** Number of keys that are confirmed and out of sync, and of those that have a row. */
+async function keys(engine: EngineUnderTest): Promise<unknown> {
+  const [row] = await engine.db.query(
+    `select count(*) filter (where m.synced_hash is not null)::int as confirmed, count(*) filter (where ${outOfSync})::int as "outOfSync",
+       (select count(*)::int from remote) as stored from ${everyKey} m`,
+  )
+  return row
+}
+
+const refuseOnce = (engine: EngineUnderTest) =>
+  engine.sandbox.control.fault(
+    { path: '/users' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+  )
+
+/** The state after any of it: the next runs end where the source is, and nothing is left to send. */
+async function converges(engine: EngineUnderTest, people: readonly number[]): Promise<void> {
+  engine.write('people.csv', csv(people))
+  await engine.run('people')
+  expect((await engine.sandbox.control.audience()).digest).toBe(digest(people))
+  expect(await keys(engine)).toMatchObject({ confirmed: people.length * 2, outOfSync: 0 })
+  expect((await engine.run('people', { full: false })).counts.requests).toBe(0)
+  expect(await engine.sandbox.control.violations()).toEqual([])
+}
+
+test('an answer that confirms a whole batch of a first load writes no key', async () => {
+  const people = range(0, 6_000)
+  await using engine = await open(people)
+  const { planId } = await engine.plan('people')
+  expect(await keys(engine)).toEqual({ stored: 0, confirmed: 0, outOfSync: 12_000 })
+  expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 6_000, pending: 0 })
+  expect(await keys(engine)).toEqual({ stored: 0, confirmed: 12_000, outOfSync: 0 })
+  // Its batch says when each was confirmed.
+  const { events } = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'people'), 'k17')
+  const [settled] = await engine.db.query<{ id: string; at: Date }>(
+    `select b.id, b.settled_at as at from batch b join ${everyKey} m on m.batch_id = b.id and m.key = '\\x01'::bytea || sha256('p17@example.com')`,
+  )
+  expect(events.filter(({ what }) => what === 'confirmed')).toMatchObject([
+    { at: settled?.at.toISOString(), batch: Number(settled?.id) },
+    { at: settled?.at.toISOString(), batch: Number(settled?.id) },
+  ])
+  await converges(engine, people)
+})
+
+test('a first load whose implied keys cannot be indexed fails, and nothing of it is stored', async () => {
+  await using engine = await open(range(0, 12_000))
+  await engine.db.execute(
+    `create function sluice.full_disk() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
+  )
+  await engine.db.execute('create trigger full_disk before insert on implied_key for each row execute function sluice.full_disk()')
+  await expect(engine.plan('people')).rejects.toThrow('P0001')
+  expect(
+    await engine.db.query('select from record union all select from batch union all select from plan union all select from implied_key'),
+  ).toEqual([])
+  await engine.db.execute('drop trigger full_disk on implied_key')
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 12_000 })
+})
+
+test('explain calls a key of a first load pending until its batch is settled', async () => {
+  await using engine = await open([1, 2])
+  await engine.plan('people')
+  const { events } = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'people'), 'k1')
+  expect(events.map(({ what }) => what)).not.toContain('confirmed')
+  expect(events.filter(({ what }) => what === 'wanted')).toHaveLength(2)
+})
+
+test('a refused record of a first load is refused alone, and its keys are not confirmed', async () => {
+  const people = range(0, 40)
+  await using engine = await open(people)
+  await refuseOnce(engine)
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 40, refused: 0 })
+  await converges(engine, people)
+
+  await using other = await open([1])
+  await refuseOnce(other)
+  expect((await other.run('people')).counts).toMatchObject({ confirmed: 0, refused: 1 })
+  expect(await keys(other)).toEqual({ stored: 2, confirmed: 0, outOfSync: 2 })
+  await converges(other, [1])
+})
+
+test('people who left between the plan and its push are not deleted, because nothing of them was confirmed', async () => {
+  await using engine = await open(range(0, 30))
+  await interruptedRun(engine, 'people', 'planned')
+  expect(await keys(engine)).toEqual({ stored: 0, confirmed: 0, outOfSync: 60 })
+  engine.write('people.csv', csv(range(0, 20)))
+  expect((await engine.run('people')).counts).toMatchObject({ creates: 20, deletes: 0, confirmed: 20 })
+  await converges(engine, range(0, 20))
+})
+
+test.for(['stop', 'die', 'planned'] as const)(
+  'a first load that ends early (%s) is sent by the next run, with other content',
+  async (how) => {
+    await using engine = await open(range(0, 6_000))
+    await interruptedRun(engine, 'people', how)
+    await converges(engine, range(10, 6_010))
+  },
+)
+
+test('a parked batch of a first load is not confirmed', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
+  engine.pipeline('people', yaml)
+  engine.write('people.csv', csv([1, 2]))
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 503 }, 'always')
+  await engine.run('people')
+  expect(await keys(engine)).toEqual({ stored: 4, confirmed: 0, outOfSync: 4 })
+  await engine.sandbox.control.clearFaults()
+  await converges(engine, [1, 2])
+})
+
+test('two plans of one first load: the first is applied although the second was made, and writes its keys', async () => {
+  await using engine = await open(range(0, 10))
+  const { planId } = await engine.plan('people')
+  const second = await engine.plan('people')
+  expect(second).toMatchObject({ counts: { creates: 10 } })
+  expect(await keys(engine)).toEqual({ stored: 20, confirmed: 0, outOfSync: 20 })
+  expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 10 })
+  await converges(engine, range(0, 10))
+})
+
+test('an answer to a batch whose keys were stored meanwhile confirms them one by one', async () => {
+  await using engine = await open(range(0, 10))
+  const { planId } = await engine.plan('people')
+  const { transport } = engine.deps
+  const exchange: typeof transport.exchange = async (request) => {
+    // As a plan of another process does it.
+    if (request.method === 'POST') await engine.db.transaction((tx) => storeOpenKeys(tx, 1, new ChangedKeys(tx, 1, false)))
+    return transport.exchange(request)
+  }
+  Object.assign(engine.deps, { transport: { ...transport, exchange } })
+  expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 10 })
+  expect(await keys(engine)).toEqual({ stored: 20, confirmed: 20, outOfSync: 0 })
+})
+
+test('a plan that is never applied leaves nothing confirmed', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.plan('people')
+  await engine.db.execute(`update plan set created_at = created_at - interval '8 days'`)
+  await applyRetention(engine.db)
+  expect(await engine.db.query('select status, keys_stored from batch')).toEqual([{ status: 'superseded', keys_stored: true }])
+  expect(await keys(engine)).toEqual({ stored: 20, confirmed: 0, outOfSync: 20 })
+  await converges(engine, range(0, 10))
+})
+
+test('a person who is erased between the plan and its push is not sent, and the others are', async () => {
+  await using engine = await open(range(0, 10))
+  const { planId } = await engine.plan('people')
+  const erased = await erasedKeysOf(engine.deps, { emails: ['p3@example.com'], phones: [], keys: [] }, undefined)
+  expect(await forget(engine.deps, erased, { actor: 'test', reason: 'request', wait: true })).toMatchObject({ deletes: { planned: 0 } })
+  expect(await keys(engine)).toMatchObject({ confirmed: 0 })
+  expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 9 })
+  await engine.run('people')
+  expect((await engine.sandbox.control.audience()).digest).toBe(digest(range(0, 10).filter((n) => n !== 3)))
+  expect(await keys(engine)).toMatchObject({ confirmed: 18, outOfSync: 0 })
+})
+
+test('the database rejects a batch that ends otherwise while it has implied keys', async () => {
+  await using engine = await open([1])
+  await engine.plan('people')
+  for (const status of ['split', 'superseded'])
+    await expect(engine.db.execute('update batch set status = $1, settled_at = statement_timestamp()', [status])).rejects.toThrow(
+      'batch_load',
+    )
+})
+
+test('an address that another row gains stays until the last row that has it leaves', async () => {
+  const rows = (...lines: readonly string[]) => `id,e1,e2\n${lines.map((line) => `${line}\n`).join('')}`
+  const live = (...names: readonly string[]) => audienceDigest(names.map((name) => email(`${name}@example.com`)))
+  await using engine = await open([])
+  const run = async (...lines: readonly string[]) => {
+    engine.write('people.csv', rows(...lines))
+    expect((await engine.run('people')).status).toBe('succeeded')
+    return (await engine.sandbox.control.audience()).digest
+  }
+  const keep = ['k3,e@example.com,f@example.com', 'k4,g@example.com,']
+  expect(await run('k1,a@example.com,b@example.com', 'k2,c@example.com,d@example.com', ...keep)).toBe(live(...'abcdefg'))
+  expect(await keys(engine)).toMatchObject({ stored: 0 })
+  // k5 gains an address of k1; k2 gives one to k4.
+  const gained = ['k5,a@example.com,h@example.com', 'k3,e@example.com,f@example.com', 'k4,g@example.com,d@example.com']
+  expect(await run('k1,a@example.com,b@example.com', 'k2,c@example.com,', ...gained)).toBe(live(...'abcdefgh'))
+  expect(await run('k2,c@example.com,', ...gained)).toBe(live(...'acdefgh'))
+  expect(await run('k2,c@example.com,', ...gained.slice(1))).toBe(live(...'cdefg'))
+  expect(await run(...gained.slice(1), 'k6,i@example.com,')).toBe(live(...'defgi'))
+  expect(await run(...gained.slice(1, 2), 'k6,i@example.com,')).toBe(live(...'efi'))
+  // Only k3 was never touched.
+  expect(await engine.db.query(`select from record where load_id is not null`)).toHaveLength(1)
+})
+
+test('the guard on deletes compares with people whose keys are implied too', async () => {
+  await using engine = await open(range(0, 1_000))
+  engine.pipeline('people', yaml.replace('max_delete_count: 100000', 'max_delete_count: 10, max_delete_percent: 10'))
+  await engine.run('people')
+  engine.write('people.csv', csv(range(60, 1_000)))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 60, withheld: 0 } })
+  engine.write('people.csv', csv(range(160, 1_000)))
+  expect((await engine.run('people')).guards).toMatchObject([{ code: 'GUARD_DELETES', message: expect.stringContaining('100 of 940') }])
+})
+
+test('a row that opts out an address of an unchanged row takes it from that row', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', `${yaml}consent: { column: consent, values: ["yes"] }\n`)
+  const rows = [1, 2, 3].map((n) => `k${n},${emails(n).join(',')},yes\n`).join('')
+  engine.write('people.csv', `id,e1,e2,consent\n${rows}`)
+  await engine.run('people')
+  engine.write('people.csv', `id,e1,e2,consent\n${rows}k9,p2@example.com,,no\n`)
+  await engine.run('people')
+  const without = [1, 2, 3].flatMap((n) => emails(n)).filter((address) => address !== 'p2@example.com')
+  expect((await engine.sandbox.control.audience()).digest).toBe(audienceDigest(without.map(email)))
+})
+
+test('a lost answer stores the keys of its batch, each with the time until which the request may still arrive', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'commit_then_reset' })
+  await engine.run('people')
+  expect(await engine.db.query('select from remote where late_until is not null')).toHaveLength(20)
+  await converges(engine, range(0, 10))
+})
+
+test('a batch that implies keys is kept, however old its run is', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  for (const [table, column] of [
+    ['run', 'finished_at'],
+    ['plan', 'created_at'],
+    ['plan', 'applied_at'],
+    ['batch', 'settled_at'],
+  ])
+    await engine.db.execute(`update ${table} set ${column} = ${column} - interval '500 days'`)
+  engine.write('people.csv', csv(range(0, 11)))
+  await engine.run('people')
+  await applyRetention(engine.db)
+  expect(await keys(engine)).toMatchObject({ confirmed: 22, outOfSync: 0 })
+  await converges(engine, range(0, 11))
+})
+
+test('a load with a partner id stores its keys, because a body without digests cannot have one', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', yaml.replace('email: [e1, e2]', 'email: e1, partner_user_id: partner'))
+  engine.write('people.csv', 'id,e1,partner\nk1,p1@example.com,cust-77\nk2,p2@example.com,\n')
+  expect((await engine.run('people')).counts).toMatchObject({ confirmed: 2 })
+  expect(await keys(engine)).toEqual({ stored: 3, confirmed: 3, outOfSync: 0 })
+  expect((await engine.run('people', { full: true })).counts).toMatchObject({ confirmed: 2 })
+})
+
+test('a full refresh sends people whose keys are implied', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  expect((await engine.run('people', { full: true })).counts).toMatchObject({ updates: 10, confirmed: 10 })
+  expect(await keys(engine)).toEqual({ stored: 20, confirmed: 20, outOfSync: 0 })
+})
+
+test('people of a first load are found by their digests in a fraction of the entries', async () => {
+  await using engine = await open(range(0, 3_000))
+  await engine.run('people')
+  const [plan] = await engine.db.query<{ 'QUERY PLAN': unknown }>(
+    `explain (analyze, format json) ${impliedKeysAmong('1', `select decode('01${email('p7@example.com')[1]}', 'hex') as identifier`)}`,
+  )
+  const read = [...JSON.stringify(plan).matchAll(/"Function Name":"unnest".*?"Actual Rows":([\d.]+),"Actual Loops":(\d+)/g)]
+  expect(read.reduce((sum, [, rows, loops]) => sum + Number(rows) * Number(loops), 0)).toBeLessThan(100)
+})
+
+test('memberships are renewed before they end although their keys are implied', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '90 days'`)
+  expect((await engine.run('people')).counts).toMatchObject({ renewals: 0 })
+  expect(await keys(engine)).toMatchObject({ stored: 0 })
+  await engine.db.execute(`update batch set expires_at = clock_timestamp() + interval '20 days'`)
+  expect((await engine.run('people')).counts).toMatchObject({ renewals: 10, confirmed: 10 })
+  expect(await engine.db.query(`select from remote where expires_at > clock_timestamp() + interval '1 year'`)).toHaveLength(20)
+})
+
+/** Number of entries in the search for implied keys, a month after the last run. */
+async function entriesAfterMonth(engine: EngineUnderTest): Promise<number | undefined> {
+  await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days'`)
+  await applyRetention(engine.db)
+  const [row] = await engine.db.query<{ n: number }>('select sum(cardinality(entries))::int as n from implied_key')
+  return row?.n
+}
+
+test('a month after a person left nothing of their digests is stored in the search for implied keys', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  expect(await entriesAfterMonth(engine)).toBe(20)
+  engine.write('people.csv', csv(range(1, 10)))
+  await engine.run('people')
+  expect(await entriesAfterMonth(engine)).toBe(18)
+
+  // Planned, but never sent: no delete was necessary.
+  await using other = await open(range(0, 10))
+  await other.plan('people')
+  other.write('people.csv', csv(range(1, 10)))
+  await other.run('people')
+  await other.db.execute(`update plan set created_at = created_at - interval '8 days'`)
+  await applyRetention(other.db)
+  expect(await entriesAfterMonth(other)).toBe(18)
+})
