@@ -2,10 +2,11 @@
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
+import type { CallOptions } from './typed.ts'
 
 export interface Bearer {
-  /** The token in use, or a new one. Concurrent callers share one request. */
-  readonly get: () => Promise<string>
+  /** Returns the token in use, or a new one. Concurrent callers share one request; a call with `retry: false` sends its own, once. */
+  readonly get: (options?: CallOptions) => Promise<string>
   /** The service no longer takes `token`: the next `get` requests another, unless another call already did. */
   readonly drop: (token: string) => void
 }
@@ -13,27 +14,26 @@ export interface Bearer {
 /** After code 99 further requests only make it worse: for this long the refusal is repeated from memory. */
 const quietMs = 60_000
 
-export function createBearer(fetchToken: () => Promise<string>, clock: Clock): Bearer {
+export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
   let token: string | undefined
   let pending: Promise<string> | undefined
   let refused: { readonly error: BearerRefusedError; readonly untilMs: number } | undefined
 
-  const fetchOnce = async () => {
+  const fetchOnce = async (options: CallOptions) => {
     try {
-      token = await fetchToken()
+      token = await fetchToken(options)
       return token
     } catch (error) {
       if (error instanceof BearerRefusedError) refused = { error, untilMs: clock.monotonic() + quietMs }
       throw error
-    } finally {
-      pending = undefined
     }
   }
   return {
-    async get() {
+    async get(options = {}) {
       if (token !== undefined) return token
       if (refused !== undefined && clock.monotonic() < refused.untilMs) throw refused.error
-      pending ??= fetchOnce()
+      if (options.retry === false) return fetchOnce(options)
+      pending ??= fetchOnce({}).finally(() => (pending = undefined))
       return pending
     },
     drop(dropped) {

@@ -51,7 +51,7 @@ const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
   const holds: Holds = new Map()
-  const bearer = createBearer(() => fetchBearer(parts, holds), clock)
+  const bearer = createBearer((options) => fetchBearer(parts, holds, options), clock)
   const prove = (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => proofFor({ endpoint, built, options, config, bearer })
   return {
     prove,
@@ -211,15 +211,15 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofFor):
         ? userProof(config)
         : { kind: 'header', authorization: basicAuthorization(config.consumerKey, config.consumerSecret) }
     case 'bearer-or-user':
-      return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: `Bearer ${await bearer.get()}` }
+      return options.context === 'user' ? userProof(config) : { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
     case 'bearer':
-      return { kind: 'header', authorization: `Bearer ${await bearer.get()}` }
+      return { kind: 'header', authorization: `Bearer ${await bearer.get(options)}` }
     case 'browser':
       return { kind: 'none' }
   }
 }
 
-async function fetchBearer(parts: CallerParts, holds: Holds): Promise<string> {
+async function fetchBearer(parts: CallerParts, holds: Holds, options: CallOptions): Promise<string> {
   // The contract holds it: a test lists every entry.
   const endpoint = findEndpoint('oauth2.token') as Endpoint
   const proof: Proof = { kind: 'header', authorization: basicAuthorization(parts.config.consumerKey, parts.config.consumerSecret) }
@@ -227,7 +227,7 @@ async function fetchBearer(parts: CallerParts, holds: Holds): Promise<string> {
   const { body, status } = await sendUntilDone(parts, {
     endpoint,
     built,
-    options: {},
+    options,
     prove: () => Promise.resolve(proof),
     bearer: undefined,
     holds,

@@ -31,8 +31,8 @@ interface General {
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
     page?: 'authorize' | 'authenticate',
   ) => string
-  /** The app-only token in use, or a new one: cached, one request however many ask. Never log it. */
-  readonly bearerToken: () => Promise<string>
+  /** Returns the app-only token in use, or a new one: cached, one request for concurrent callers. Never log it. */
+  readonly bearerToken: (options?: CallOptions) => Promise<string>
   readonly close: () => Promise<void>
 }
 
@@ -78,7 +78,7 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
       if (name !== undefined) query.push(['screen_name', name])
       return `${config.baseUrl.replace(/\/+$/, '')}/oauth/${page}?${encodePairs(query)}`
     },
-    bearerToken: () => caller.bearer.get(),
+    bearerToken: (options) => caller.bearer.get(options),
     close: () => sender.close(),
   }
   return { ...methods({ config, caller, sender, spelling, clock }), ...general } as Client

@@ -1,6 +1,6 @@
 /** Output of `sluice api` for a refused call: parameter, rule and hint. Every kind of rule through the command, every rule of the contract through its error. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { serviceError } from '../../../src/cli/commands/api/refusal.ts'
+import { serviceError } from '../../../src/cli/commands/api/caller.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
 import { endpoints } from '../../../src/service/contract/index.ts'
 import { ServiceError } from '../../../src/service/client/index.ts'

@@ -254,6 +254,12 @@ describe('the app-only token', () => {
     expect(service.asked.filter(({ url }) => isToken(url))).toHaveLength(2)
   })
 
+  test('is requested once by a call without retries', async () => {
+    const service = await serve([{ status: 503, body: {} }])
+    await expect(service.client().webhooks.list({}, { retry: false })).rejects.toThrow(UnavailableError)
+    expect(service.asked.map(({ url }) => url)).toEqual(['/oauth2/token'])
+  })
+
   test('is not asked for again for a minute after code 99', async () => {
     const service = await serve([{ status: 403, body: { errors: [{ code: 99, label: 'authenticity_token_error', message: 'x' }] } }])
     const client = service.client()

@@ -4,7 +4,7 @@ import { needService } from '../../../config/config.ts'
 import { UsageError } from '../../../errors.ts'
 import type { Answer } from '../../../service/client/exchange.ts'
 import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
-import { createCaller, refusal, type Call, type Caller } from './caller.ts'
+import { createCaller, serviceError, type Call, type Caller } from './caller.ts'
 import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
 import { suggestName } from '../../../suggestName.ts'
 import { routeOf } from './route.ts'
@@ -21,7 +21,7 @@ export const run: CommandRun = async (context, invocation) => {
     if (answer.status >= 400) {
       // The service's error goes to stdout like any answer; the explanation with the hint goes to stderr (with --json: replaces it).
       if (!context.json) print(context, answer, flag(invocation, 'include'))
-      throw await refusal(answer, call)
+      throw serviceError(answer, call, context.clock.now())
     }
     if (flag(invocation, 'paginate')) await printPages(context, caller, call, answer)
     else print(context, answer, flag(invocation, 'include'))
@@ -141,7 +141,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
     if (!cursor || seen.has(cursor.value)) break
     seen.add(cursor.value)
     const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })
-    if (answer.status >= 400) throw await refusal(answer, call)
+    if (answer.status >= 400) throw serviceError(answer, call, context.clock.now())
     page = recordOf(parse(answer.body.toString('utf8')))
     if (Array.isArray(page['data'])) items.push(...page['data'])
   }

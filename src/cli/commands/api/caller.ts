@@ -1,11 +1,23 @@
+/** Signed calls outside the typed client: `sluice api` also sends paths and parameters that the contract does not have. */
 import type { KnownService } from '../../../config/config.ts'
-import type { Context } from '../../context.ts'
-import type { FailedCall } from './refusal.ts'
-import { waiting } from '../../terminal/waiting.ts'
-import type { Auth, Host } from '../../../service/contract/endpoint.ts'
-import { userProof, type Proof } from '../../../service/client/sender.ts'
-import { createSender } from '../../../service/client/transport.ts'
+import { RunError } from '../../../errors.ts'
+import { basicAuthorization } from '../../../service/client/bearer.ts'
 import type { Answer, Exchange } from '../../../service/client/exchange.ts'
+import { userProof, type Proof } from '../../../service/client/sender.ts'
+import { toServiceError } from '../../../service/client/toServiceError.ts'
+import { createSender } from '../../../service/client/transport.ts'
+import type { Auth, Endpoint, Host } from '../../../service/contract/endpoint.ts'
+import type { Context } from '../../context.ts'
+import { waiting } from '../../terminal/waiting.ts'
+import { withClient } from '../../withClient.ts'
+import { routeOf } from './route.ts'
+
+/** As much of a call as its error names. */
+interface FailedCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly auth?: Auth
+}
 
 /** One call of the service, independent of its endpoint contract. */
 export interface Call extends FailedCall {
@@ -14,83 +26,85 @@ export interface Call extends FailedCall {
   readonly query?: Readonly<Record<string, string>>
   readonly form?: Readonly<Record<string, string>>
   readonly json?: string
-  /** Protocol parameters of the sign-in (`oauth_callback`, `oauth_verifier`). */
-  readonly oauth?: Readonly<Record<string, string>>
-  /** Signs with this token instead of the configured one. */
-  readonly token?: { readonly token: string; readonly secret: string }
 }
 
-/** Sends calls one at a time, each signed as its endpoint requires. Keeps the app-only token until the command ends. */
+/** Sends calls one at a time, each signed as its endpoint requires. */
 export interface Caller {
-  readonly send: (call: Call) => Promise<Exchange>
-  /** Like `send`, but throws if there was no answer. */
+  /** Throws if there was no answer. */
   readonly answer: (call: Call) => Promise<Answer>
-  readonly bearer: () => Promise<string>
   readonly close: () => Promise<void>
 }
 
 const timeoutMs = 60_000
 
-export function createCaller(service: KnownService, context: Pick<Context, 'signal' | 'stderr'>): Caller {
+export function createCaller(service: KnownService, context: Context): Caller {
   const sender = createSender(service)
   let token: Promise<string> | undefined
-  const basic = `Basic ${Buffer.from(`${encodeURIComponent(service.consumerKey)}:${encodeURIComponent(service.consumerSecret)}`).toString('base64')}`
-
-  const proofOf = async (call: Call): Promise<Proof> => {
-    switch (call.auth) {
+  const proofOf = async (auth: Auth): Promise<Proof> => {
+    switch (auth) {
       case 'browser':
         return { kind: 'none' }
       case 'basic':
-        return { kind: 'header', authorization: basic }
+        return { kind: 'header', authorization: basicAuthorization(service.consumerKey, service.consumerSecret) }
       case 'bearer':
-        return { kind: 'header', authorization: `Bearer ${await bearer()}` }
+        token ??= withClient(context, service, ({ bearerToken }) => bearerToken())
+        return { kind: 'header', authorization: `Bearer ${await token}` }
       case 'consumer':
-        return { kind: 'oauth', ...(call.oauth ? { extra: call.oauth } : {}) }
+        return { kind: 'oauth' }
       default:
-        if (call.token)
-          return { kind: 'oauth', token: call.token.token, tokenSecret: call.token.secret, ...(call.oauth ? { extra: call.oauth } : {}) }
         return userProof(service)
     }
   }
-  const send = async (call: Call): Promise<Exchange> => {
-    const { method, host, path, query, form, json } = call
-    const request = {
-      method,
-      host,
-      path,
-      timeoutMs,
-      signal: context.signal,
-      proof: await proofOf(call),
-      ...(query && Object.keys(query).length > 0 ? { query } : {}),
-      ...(form ? { form } : {}),
-      ...(json === undefined ? {} : { body: Buffer.from(json) }),
-    }
-    return waiting(context, 'waiting for the service', () => sender.send(request))
+  return {
+    async answer(call) {
+      const { method, host, path, query, form, json } = call
+      const request = {
+        method,
+        host,
+        path,
+        timeoutMs,
+        signal: context.signal,
+        proof: await proofOf(call.auth),
+        ...(query && Object.keys(query).length > 0 ? { query } : {}),
+        ...(form ? { form } : {}),
+        ...(json === undefined ? {} : { body: Buffer.from(json) }),
+      }
+      const exchange = await waiting(context, 'waiting for the service', () => sender.send(request))
+      if (exchange.kind === 'answer') return exchange
+      throw serviceError(exchange, call, context.clock.now())
+    },
+    close: () => sender.close(),
   }
-  const answer = async (call: Call): Promise<Answer> => {
-    const exchange = await send(call)
-    if (exchange.kind === 'answer') return exchange
-    throw await refusal(exchange, call)
-  }
-  const bearer = (): Promise<string> =>
-    (token ??= (async () => {
-      const reply = await answer({
-        method: 'POST',
-        host: 'core',
-        path: '/oauth2/token',
-        auth: 'basic',
-        form: { grant_type: 'client_credentials' },
-      })
-      const body: unknown = reply.status === 200 ? JSON.parse(reply.body.toString('utf8')) : undefined
-      if (typeof body === 'object' && body !== null && 'access_token' in body && typeof body.access_token === 'string')
-        return body.access_token
-      throw await refusal(reply, { method: 'POST', path: '/oauth2/token' })
-    })())
-  return { send, answer, bearer, close: () => sender.close() }
 }
 
-/** Returns the typed error of a failed call: it names parameter, rule and hint. */
-export async function refusal(exchange: Exchange, call: FailedCall): Promise<Error> {
-  const { serviceError } = await import('./refusal.ts')
-  return serviceError(exchange, call, Date.now())
+/** Returns the client's typed error of a failed call: it names the parameter, the rule and the hint. */
+export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number): Error {
+  const where = `${call.method} ${call.path}`
+  const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
+  const asApplication = call.auth === 'bearer' && endpoint.auth === 'user'
+  const error = toServiceError(exchange, { endpoint, where, nowMs, asApplication })
+  return (
+    error ??
+    new RunError('SERVICE_REFUSED', 'the answer is not from the API of the service: a proxy or gateway may have answered', {
+      where,
+      hint: 'sluice doctor',
+    })
+  )
+}
+
+/** Returns an endpoint for a path outside the contract, so that its refusal is explained too. */
+function unknownEndpoint({ method, path }: FailedCall): Endpoint {
+  return {
+    name: 'unknown',
+    method,
+    host: 'core',
+    path,
+    auth: 'user',
+    body: 'none',
+    parameters: [],
+    answer: { resource: 'unknown', many: false },
+    limit: '',
+    repeatable: false,
+    source: 'none',
+  }
 }

@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { needService } from '../../../config/config.ts'
 import { RunError, UsageError } from '../../../errors.ts'
-import { createCaller, refusal, type Call, type Caller } from '../api/caller.ts'
+import type { CallResult } from '../../../service/client/index.ts'
+import { ServiceError } from '../../../service/client/serviceErrors.ts'
+import { recordOf } from '../../../unknownValue.ts'
 import { flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { withClient, type ServiceCalls } from '../../withClient.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
 
@@ -18,17 +21,16 @@ import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
   const service = needService(config, { user: false })
-  const caller = createCaller(service, context)
   const pending = join(config.dataDir, 'login.json')
-  try {
+  return withClient(context, service, async (calls) => {
     const pin = option(invocation, 'pin')
     const request = pin === undefined ? undefined : readPending(pending)
     const access =
       pin !== undefined && request
-        ? await exchange(caller, request, pin)
+        ? await exchange(calls, request, pin)
         : flag(invocation, 'callback')
-          ? await byCallback(context, caller, service.baseUrl)
-          : await byPin(context, caller, service.baseUrl, pending)
+          ? await byCallback(context, calls, service.baseUrl)
+          : await byPin(context, calls, service.baseUrl, pending)
     rmSync(pending, { force: true })
     const files = storeUserToken(config, access, option(invocation, 'out') ?? '.env')
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
@@ -37,9 +39,7 @@ export const run: CommandRun = async (context, invocation) => {
         `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
       )
     return 0
-  } finally {
-    await caller.close()
-  }
+  })
 }
 
 interface Access extends UserToken {
@@ -47,8 +47,8 @@ interface Access extends UserToken {
   readonly handle: string
 }
 
-async function byPin(context: Context, caller: Caller, baseUrl: string, pending: string): Promise<Access> {
-  const request = await requestToken(caller, 'oob')
+async function byPin(context: Context, calls: ServiceCalls, baseUrl: string, pending: string): Promise<Access> {
+  const request = await requestToken(calls, 'oob')
   const url = `${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}`
   if (!canAsk(context)) {
     mkdirSync(join(pending, '..'), { recursive: true })
@@ -63,20 +63,21 @@ async function byPin(context: Context, caller: Caller, baseUrl: string, pending:
   try {
     const pin = (await prompt.ask('PIN: ')) ?? ''
     if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', hint: 'sluice auth login' })
-    return await exchange(caller, request, pin)
+    return await exchange(calls, request, pin)
   } finally {
     prompt.close()
   }
 }
 
-async function byCallback(context: Context, caller: Caller, baseUrl: string): Promise<Access> {
+async function byCallback(context: Context, calls: ServiceCalls, baseUrl: string): Promise<Access> {
   const state = randomBytes(16).toString('hex')
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   try {
+    // A listening TCP server always has an address of this shape.
     const { port } = server.address() as AddressInfo
     const answered = callback(server, state, context.signal)
-    const request = await requestToken(caller, `http://127.0.0.1:${port}/callback?state=${state}`)
+    const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)
     const { token, verifier } = await answered
     if (token !== request.token)
@@ -84,7 +85,7 @@ async function byCallback(context: Context, caller: Caller, baseUrl: string): Pr
         where: 'callback',
         hint: 'sluice auth login',
       })
-    return await exchange(caller, request, verifier)
+    return await exchange(calls, request, verifier)
   } finally {
     server.close()
     server.closeAllConnections()
@@ -117,47 +118,34 @@ function callback(server: Server, state: string, signal: AbortSignal): Promise<{
   })
 }
 
-async function requestToken(caller: Caller, callbackUrl: string): Promise<UserToken> {
-  const answer = await form(caller, {
-    method: 'POST',
-    host: 'core',
-    path: '/oauth/request_token',
-    auth: 'consumer',
-    oauth: { oauth_callback: callbackUrl },
-  })
-  return { token: answer.get('oauth_token') ?? '', secret: answer.get('oauth_token_secret') ?? '' }
+async function requestToken({ call }: ServiceCalls, callbackUrl: string): Promise<UserToken> {
+  const field = fieldOf(await call('oauth.requestToken', { oauth_callback: callbackUrl }))
+  return { token: field('oauth_token'), secret: field('oauth_token_secret') }
 }
 
-async function exchange(caller: Caller, request: UserToken, verifier: string): Promise<Access> {
-  const call: Call = {
-    method: 'POST',
-    host: 'core',
-    path: '/oauth/access_token',
-    auth: 'request-token',
-    token: request,
-    oauth: { oauth_verifier: verifier },
-  }
-  const reply = await caller.answer(call)
-  // The service accepted the consumer credentials for the request token, so the PIN is wrong or too old.
-  if (reply.status === 401)
-    throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
-      where: '--pin',
-      hint: 'sluice auth login',
-    })
-  if (reply.status !== 200) throw await refusal(reply, call)
-  const answer = new URLSearchParams(reply.body.toString('utf8'))
+async function exchange({ call }: ServiceCalls, { token, secret }: UserToken, verifier: string): Promise<Access> {
+  const answer = await call('oauth.accessToken', { oauth_token: token, oauth_verifier: verifier }, { tokenSecret: secret }).catch(
+    (error: unknown) => {
+      if (!(error instanceof ServiceError) || error.status !== 401) throw error
+      // The service accepted the consumer credentials for the request token, so the PIN is wrong or too old.
+      throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
+        where: '--pin',
+        hint: 'sluice auth login',
+      })
+    },
+  )
+  const field = fieldOf(answer)
   return {
-    token: answer.get('oauth_token') ?? '',
-    secret: answer.get('oauth_token_secret') ?? '',
-    userId: answer.get('user_id') ?? '',
-    handle: answer.get('screen_name') ?? '',
+    token: field('oauth_token'),
+    secret: field('oauth_token_secret'),
+    userId: field('user_id'),
+    handle: field('screen_name'),
   }
 }
 
-async function form(caller: Caller, call: Call): Promise<URLSearchParams> {
-  const answer = await caller.answer(call)
-  if (answer.status !== 200) throw await refusal(answer, call)
-  return new URLSearchParams(answer.body.toString('utf8'))
+function fieldOf({ data }: CallResult): (name: string) => string {
+  const fields = recordOf(data)
+  return (name) => (typeof fields[name] === 'string' ? fields[name] : '')
 }
 
 function readPending(file: string): UserToken {

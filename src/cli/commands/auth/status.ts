@@ -1,6 +1,7 @@
 import { needService } from '../../../config/config.ts'
-import { createCaller, refusal, type Call } from '../api/caller.ts'
 import { writeJson, type CommandRun } from '../../context.ts'
+import { ServiceError } from '../../../service/client/serviceErrors.ts'
+import { withClient } from '../../withClient.ts'
 import { safe, table } from '../../terminal/text.ts'
 import { recordOf } from '../../../unknownValue.ts'
 
@@ -13,61 +14,48 @@ interface Account {
 /** Shows the signed-in user, the accessible advertising accounts, the advertising approval, and what is missing. */
 export const run: CommandRun = async (context) => {
   const service = needService(context.config())
-  const caller = createCaller(service, context)
-  try {
-    const list: Call = { method: 'GET', host: 'ads', path: `/${service.adsVersion}/accounts`, auth: 'user' }
-    const answer = await caller.answer(list)
+  const found = await withClient(context, service, ({ call }) => call('accounts.list', {})).catch((error: unknown) => {
     // 403: the user is known but may not advertise. Every other status is an error.
-    const approved = answer.status === 200
-    if (!approved && answer.status !== 403) throw await refusal(answer, list)
-    const found = approved ? data(answer.body) : []
-    const accounts = Array.isArray(found) ? found.map(accountOf) : []
-    // Access tokens begin with the id of their user.
-    const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
-    const missing = [
-      ...(approved
-        ? []
-        : [
-            {
-              what: `advertising calls are refused (${answer.status})`,
-              hint: 'apply for advertising access of the application at the service',
-            },
-          ]),
-      ...(approved && accounts.length === 0
-        ? [{ what: 'no advertising account is accessible', hint: "ask an account's owner to add this user" }]
-        : []),
-      ...accounts
-        .filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED')
-        .map(({ id, approvalStatus }) => ({
-          what: `account ${id} is ${approvalStatus}`,
-          hint: 'wait for the approval of the account, or ask the service',
-        })),
-    ]
-    if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
-    else {
-      context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
-      context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
-      for (const { what, hint } of missing) context.stdout.write(`missing  ${what}\nhint     ${hint}\n`)
-    }
-    return missing.length > 0 ? 1 : 0
-  } finally {
-    await caller.close()
+    if (error instanceof ServiceError && error.status === 403) return undefined
+    throw error
+  })
+  const approved = found !== undefined
+  const accounts = Array.isArray(found?.data) ? found.data.map(accountOf) : []
+  // Access tokens begin with the id of their user.
+  const userId = /^(\d+)-/.exec(service.accessToken)?.[1] ?? null
+  const missing = [
+    ...(approved
+      ? []
+      : [
+          {
+            what: 'advertising calls are refused (403)',
+            hint: 'apply for advertising access of the application at the service',
+          },
+        ]),
+    ...(approved && accounts.length === 0
+      ? [{ what: 'no advertising account is accessible', hint: "ask an account's owner to add this user" }]
+      : []),
+    ...accounts
+      .filter(({ approvalStatus }) => approvalStatus !== '' && approvalStatus !== 'ACCEPTED')
+      .map(({ id, approvalStatus }) => ({
+        what: `account ${id} is ${approvalStatus}`,
+        hint: 'wait for the approval of the account, or ask the service',
+      })),
+  ]
+  if (context.json) writeJson(context, { userId, advertising: approved, accounts, missing })
+  else {
+    context.stdout.write(`signed in as user ${userId ?? 'unknown'}, advertising ${approved ? 'allowed' : 'refused'}\n`)
+    context.stdout.write(table(accounts.map(({ id, name, approvalStatus }) => ['  account', id, safe(name), approvalStatus])))
+    for (const { what, hint } of missing) context.stdout.write(`missing  ${what}\nhint     ${hint}\n`)
   }
-}
-
-function data(body: Buffer): unknown {
-  return record(JSON.parse(body.toString('utf8')))['data']
+  return missing.length > 0 ? 1 : 0
 }
 
 function accountOf(value: unknown): Account {
-  const account = record(value)
+  const account = recordOf(value)
   return { id: text(account['id']), name: text(account['name']), approvalStatus: text(account['approval_status']) }
 }
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return recordOf(value)
-}
-
 function text(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
 }

@@ -1,15 +1,12 @@
+import { needService } from '../../../config/config.ts'
 import { UsageError } from '../../../errors.ts'
 import { argument, option, writeJson, type CommandRun, type Invocation } from '../../context.ts'
-import { callForData } from './callForData.ts'
+import { withClient } from '../../withClient.ts'
 
 /** Requests the events of a span again; the receiver stores each once (spec 6.1 rule 6, docs/spec-notes.md#webhooks Replay). */
 export const run: CommandRun = async (context, invocation) => {
-  const json = JSON.stringify({
-    webhook_id: argument(invocation, 0),
-    from_date: minuteOf(invocation, 'from'),
-    to_date: minuteOf(invocation, 'to'),
-  })
-  const data = await callForData(context, { method: 'POST', host: 'core', path: '/2/webhooks/replay', auth: 'bearer', json })
+  const range = { webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') }
+  const { data } = await withClient(context, needService(context.config()), ({ call }) => call('webhooks.replay', range))
   if (context.json) writeJson(context, data)
   else
     context.stdout.write(

@@ -1,0 +1,53 @@
+/** Registrations of webhook addresses: add, list, check, remove. */
+import { needService } from '../../../config/config.ts'
+import type { CallResult } from '../../../service/client/index.ts'
+import { recordOf } from '../../../unknownValue.ts'
+import { argument, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { withClient, type ServiceCalls } from '../../withClient.ts'
+
+/** Registers an address. The service challenges it immediately, so the receiver must be up. */
+export const add: CommandRun = async (context, invocation) => {
+  printRegistrations(context, await dataOf(context, ({ call }) => call('webhooks.create', { url: argument(invocation, 0) })))
+  return 0
+}
+
+export const list: CommandRun = async (context) => {
+  const data = await dataOf(context, ({ call }) => call('webhooks.list', {}))
+  if (!context.json && Array.isArray(data) && data.length === 0) context.stdout.write('none registered: sluice webhooks add https://…\n')
+  else printRegistrations(context, data)
+  return 0
+}
+
+/** Requests a new challenge, which enables a registration again. Exits 1 if the address fails it. */
+export const check: CommandRun = async (context, invocation) => {
+  const id = argument(invocation, 0)
+  const data = await dataOf(context, ({ call }) => call('webhooks.check', { webhook_id: id }))
+  const valid = recordOf(data)['valid'] === true
+  if (context.json) writeJson(context, data)
+  else if (valid) context.stdout.write(`${id}  valid\n`)
+  else context.stdout.write(`${id}  INVALID: the address did not answer the challenge\nNext  sluice webhooks listen\n`)
+  return valid ? 0 : 1
+}
+
+export const remove: CommandRun = async (context, invocation) => {
+  const id = argument(invocation, 0)
+  const data = await dataOf(context, ({ call }) => call('webhooks.delete', { webhook_id: id }))
+  if (context.json) writeJson(context, data)
+  else context.stdout.write(`${id}  removed\n`)
+  return 0
+}
+
+async function dataOf(context: Context, send: (calls: ServiceCalls) => Promise<CallResult>): Promise<unknown> {
+  const { data } = await withClient(context, needService(context.config()), send)
+  return data ?? {}
+}
+
+/** Prints registrations for people; with `--json`, the service's own data. */
+function printRegistrations(context: Context, data: unknown): void {
+  if (context.json) return writeJson(context, data)
+  for (const row of Array.isArray(data) ? data : [data]) {
+    const { id = '', url = '', valid, created_at: created = '' } = recordOf(row)
+    const state = valid === true ? 'valid  ' : valid === false ? 'INVALID' : ''
+    context.stdout.write(`${String(id)}  ${state}  ${String(url)}  ${String(created)}`.trimEnd() + '\n')
+  }
+}

@@ -1,0 +1,26 @@
+import type { KnownService } from '../config/config.ts'
+import { createClient, type Client } from '../service/client/index.ts'
+import type { Context } from './context.ts'
+import { waiting } from './terminal/waiting.ts'
+
+/** Calls of the service for one command: each is sent once, and ends with the command. */
+export type ServiceCalls = Pick<Client, 'call' | 'bearerToken'>
+
+/** Opens the client for one command. A terminal shows what it waits for; the user decides whether to call again. */
+export async function withClient<Result>(
+  context: Context,
+  service: KnownService,
+  work: (calls: ServiceCalls) => Promise<Result>,
+): Promise<Result> {
+  const client = createClient(service, { clock: context.clock, log: context.log() })
+  const once = { retry: false, signal: context.signal, timeoutMs: 60_000 } as const
+  const shown = <Answer>(send: () => Promise<Answer>) => waiting(context, 'waiting for the service', send)
+  try {
+    return await work({
+      call: (name, params, options) => shown(() => client.call(name, params, { ...once, ...options })),
+      bearerToken: (options) => shown(() => client.bearerToken({ ...once, ...options })),
+    })
+  } finally {
+    await client.close()
+  }
+}
