@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { writeCustomers } from './data.ts'
-import { audienceYaml, credentials, writePipeline } from './engine.ts'
+import { environmentOf } from './engine.ts'
 import { seconds, times, type Bench } from './figure.ts'
-import { copyFloor } from './floor.ts'
+import { customersWithFloor } from './floor.ts'
 import { startSandboxProcess, type SandboxProcess } from './sandboxProcess.ts'
 
 const latencyMs = 300
@@ -31,12 +31,7 @@ interface Observed {
 
 export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   const rows = givenRows ?? defaultRows
-  const csv = join(folder, 'customers.csv')
-  await writeCustomers(csv, { rows })
-  writePipeline(folder, 'customers', audienceYaml(csv))
-  const databaseUrl = await database()
-  const floor = await copyFloor(databaseUrl, csv)
-  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  const { csv, databaseUrl, floor } = await customersWithFloor(rows, { folder, database, say })
   const sandbox = await startSandboxProcess()
   try {
     await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
@@ -122,15 +117,8 @@ async function observe(folder: string, databaseUrl: string, serviceUrl: string):
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: join(folder, 'home'),
+      ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl }),
       NODE_COMPILE_CACHE: join(folder, 'compiled'),
-      DATABASE_URL: databaseUrl,
-      SLUICE_BASE_URL: serviceUrl,
-      SLUICE_CONSUMER_KEY: credentials.consumerKey,
-      SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
-      SLUICE_ACCESS_TOKEN: credentials.accessToken,
-      SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
     },
   })
   let said = ''

@@ -1,22 +1,15 @@
 /** A first sync up to the stored request bodies in one run: Sluice, DuckDB, the naive design; and two packers, one of them quadratic. */
 import { join } from 'node:path'
 import { inChild, type Measured } from './child.ts'
-import { writeCustomers } from './data.ts'
-import { audienceYaml, writePipeline } from './engine.ts'
 import { seconds, times, type Bench } from './figure.ts'
-import { copyFloor } from './floor.ts'
+import { customersWithFloor } from './floor.ts'
 import { quadraticBodies } from './naive.ts'
 import { packAll, users } from './pack.ts'
 
 const packed = 5_000
 
 export const bench: Bench = async ({ rows, folder, database, say }) => {
-  const csv = join(folder, 'customers.csv')
-  await writeCustomers(csv, { rows })
-  writePipeline(folder, 'customers', audienceYaml(csv))
-  const databaseUrl = await database()
-  const floor = await copyFloor(databaseUrl, csv)
-  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  const { csv, databaseUrl, floor } = await customersWithFloor(rows, { folder, database, say })
   const line = (figure: string, measured: Measured) =>
     say({
       figure,

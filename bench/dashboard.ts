@@ -11,7 +11,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { credentials } from './engine.ts'
+import { environmentOf } from './engine.ts'
 import { median, type Bench } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
 
@@ -148,15 +148,8 @@ async function startServe(folder: string, databaseUrl: string, serviceUrl: strin
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: folder,
+      ...environmentOf({ home: folder, databaseUrl, serviceUrl }),
       SLUICE_LOG_LEVEL: 'error',
-      DATABASE_URL: databaseUrl,
-      SLUICE_BASE_URL: serviceUrl,
-      SLUICE_CONSUMER_KEY: credentials.consumerKey,
-      SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
-      SLUICE_ACCESS_TOKEN: credentials.accessToken,
-      SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
     },
   })
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()))

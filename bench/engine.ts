@@ -30,11 +30,25 @@ export interface Setting {
 }
 
 /** Credentials of every sandbox, written out: loading the sandbox for them would count as the engine's memory. */
-export const credentials = {
+const credentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
   accessToken: '1001-sandbox-access-token',
   accessTokenSecret: 'sandbox-access-token-secret',
+}
+
+/** Environment of a command in a process of its own. */
+export function environmentOf(options: { readonly home: string; readonly databaseUrl: string; readonly serviceUrl: string }) {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    HOME: options.home,
+    DATABASE_URL: options.databaseUrl,
+    SLUICE_BASE_URL: options.serviceUrl,
+    SLUICE_CONSUMER_KEY: credentials.consumerKey,
+    SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
+    SLUICE_ACCESS_TOKEN: credentials.accessToken,
+    SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
+  }
 }
 
 export function writePipeline(folder: string, name: string, yaml: string): void {

@@ -1,14 +1,28 @@
 /** The floor of every ratio: Postgres loading the bytes of the file into an unlogged table, by psql where there is one. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from } from 'pg-copy-streams'
-import { median } from './figure.ts'
+import { writeCustomers } from './data.ts'
+import { audienceYaml, writePipeline } from './engine.ts'
+import { median, seconds, type BenchContext } from './figure.ts'
 
 export interface Floor {
   readonly seconds: number
   readonly by: string
+}
+
+/** Writes customers and their pipeline, makes a database, and reports the floor of the ratios that follow. */
+export async function customersWithFloor(rows: number, { folder, database, say }: Pick<BenchContext, 'folder' | 'database' | 'say'>) {
+  const csv = join(folder, 'customers.csv')
+  await writeCustomers(csv, { rows })
+  writePipeline(folder, 'customers', audienceYaml(csv))
+  const databaseUrl = await database()
+  const floor = await copyFloor(databaseUrl, csv)
+  say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })
+  return { csv, databaseUrl, floor }
 }
 
 /** Middle of five loads. */

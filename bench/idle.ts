@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { audienceYaml, credentials, writePipeline } from './engine.ts'
+import { audienceYaml, environmentOf, writePipeline } from './engine.ts'
 import type { Bench } from './figure.ts'
 
 const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
@@ -50,15 +50,8 @@ async function serve(folder: string, databaseUrl: string, schema: string): Promi
     cwd: folder,
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: join(folder, 'home'),
-      DATABASE_URL: databaseUrl,
+      ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl: 'http://127.0.0.1:9' }),
       SLUICE_SCHEMA: schema,
-      SLUICE_BASE_URL: 'http://127.0.0.1:9',
-      SLUICE_CONSUMER_KEY: credentials.consumerKey,
-      SLUICE_CONSUMER_SECRET: credentials.consumerSecret,
-      SLUICE_ACCESS_TOKEN: credentials.accessToken,
-      SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
     },
   })
   await once(createInterface(child.stdout), 'line')
