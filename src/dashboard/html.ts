@@ -8,8 +8,7 @@ export type Html = ReturnType<typeof html>
 
 export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
-const nothing = raw('')
-export const none: Html = nothing
+export const none: Html = raw('')
 
 /** One shape for each tone, so that a state is read without colour too. */
 const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {

@@ -222,7 +222,7 @@ export const recordCodes = {
   TOO_MANY_IDENTIFIERS: reject('The row has more than 50 identifiers.', 'Check the mapping: a row is one person.'),
   EMAIL_INVALID: reject(
     'The email address is not valid.',
-    'Correct it; one address in a cell, without name or mailto:; or set options.allow: [wrapped_email], [split_lists].',
+    'Correct it; one address in a cell, without name or mailto:; or set options.allow: [split_lists, wrapped_email].',
   ),
   EMAIL_ROLE: warning('The address is one of a role or an example, not of a person.', 'Check that such addresses are wanted.'),
   EMAIL_MIXED_SCRIPT: warning('The address mixes alphabets; it is another address than its look-alike.', 'Check the address.'),

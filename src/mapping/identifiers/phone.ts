@@ -1,4 +1,3 @@
-import type { CountryCode } from 'libphonenumber-js/max'
 import { fastPhone, isCountry } from './phoneFast.ts'
 import { phoneLibrary } from './phoneLibrary.ts'
 import type { Normalized } from './result.ts'
@@ -39,7 +38,7 @@ export function slowPhone(given: string, country: string | undefined): Normalize
   if (digits.length < 6 && !plain.startsWith('+') && country === undefined) return invalid('has too few digits')
   if (digits.length > 18) return invalid('has too many digits')
   if (/^(\d)\1+$/.test(digits)) return invalid('is one digit repeated')
-  const known = country !== undefined && isCountry(country) ? (country as CountryCode) : undefined
+  const known = country !== undefined && isCountry(country) ? country : undefined
   if (!plain.startsWith('+') && known === undefined) return { code: 'PHONE_COUNTRY_MISSING', message: 'has no country code' }
   const options = known === undefined ? undefined : { defaultCountry: known, extract: false }
   const parsed = phoneLibrary().parsePhoneNumberFromString(plain, options)

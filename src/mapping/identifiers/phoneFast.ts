@@ -1,8 +1,9 @@
 /**
  * Fast path for phone numbers in common spellings, compiled from libphonenumber's own metadata. It returns a number only if
- * the library has exactly one result, and undefined otherwise. A differential test over every country compares the two
- * (docs/benchmarks.md: 0 mismatches).
+ * the library has exactly one result, and undefined otherwise. A differential test over every country compares the two: 0 mismatches.
+ * It takes 0.19 µs a number, the library 6.19 µs (docs/benchmarks.md, Node 24.21).
  */
+import type { CountryCode } from 'libphonenumber-js/max'
 import { phoneMetadata } from './phoneLibrary.ts'
 
 /** Row of a country in the metadata, by position (version 4 of the library's METADATA.md). */
@@ -28,6 +29,7 @@ interface Compiled {
   readonly general: RegExp
 }
 
+// The compact metadata is a plain object of arrays, which the library types as opaque.
 const plans = () => phoneMetadata().countries as unknown as Readonly<Record<string, Plan>>
 const countriesByCode = () => phoneMetadata().country_calling_codes as unknown as Readonly<Record<string, readonly string[]>>
 const compiled = new Map<string, Compiled | undefined>()
@@ -40,7 +42,7 @@ interface CodeRules {
 }
 
 /** Returns true for a country that the metadata knows. */
-export function isCountry(code: string): boolean {
+export function isCountry(code: string): code is CountryCode {
   return Object.hasOwn(plans(), code)
 }
 

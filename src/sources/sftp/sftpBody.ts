@@ -1,8 +1,7 @@
 import type { Timeouts } from '../timeouts.ts'
 import type { SftpConnection } from './sftpConnection.ts'
 import { changedFile, cutFile, isLost, sftpError } from './sftpErrors.ts'
-import type { SftpFacts } from './sftpFile.ts'
-import { openSftpFile } from './sftpFile.ts'
+import { openSftpFile, type SftpFacts } from './sftpFile.ts'
 import { readResumable, type Break } from '../../http/resumableRead.ts'
 
 export interface SftpReading {
