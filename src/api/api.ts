@@ -122,6 +122,7 @@ async function bodyOf<Shape extends z.ZodType>(c: Context, shape: Shape): Promis
 
 /** Without the keys whose value is undefined. */
 function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
+  // Object.fromEntries loses the names of the keys.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 

@@ -73,7 +73,7 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
         // Node's own stream takes a short write to a file for a whole one.
         writeFully(stream.fd, text)
       } catch (error) {
-        fail(error as NodeJS.ErrnoException)
+        fail(error instanceof Error ? error : new Error(String(error)))
       }
     },
     failure: () => failed,

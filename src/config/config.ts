@@ -161,8 +161,8 @@ export function loadConfig(
     secrets,
   }
   reportUnknown(env, problems)
-  if (problems.length > 0) {
-    const first = problems[0] as Problem
+  const [first] = problems
+  if (first !== undefined) {
     throw new ConfigError(
       'ENVIRONMENT_INVALID',
       `the environment has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}. Nothing was read or sent.`,

@@ -105,6 +105,7 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
       !Array.isArray(parsed) &&
       Object.values(parsed).every((item) => typeof item === 'string' && item !== '')
     ) {
+      // The condition above has read every value.
       return parsed as Record<string, string>
     }
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', hint })

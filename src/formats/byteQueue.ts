@@ -33,8 +33,8 @@ export class ByteQueue implements AsyncIterable<Buffer> {
       length += part.length
     }
     this.#ahead = [...parts, ...this.#ahead]
-    const all = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-    return all.subarray(0, size)
+    const [first = Buffer.alloc(0)] = parts
+    return (parts.length > 1 ? Buffer.concat(parts) : first).subarray(0, size)
   }
 
   /** Takes exactly `size` bytes; undefined if the stream ends before. */

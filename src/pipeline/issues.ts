@@ -1,5 +1,6 @@
 /** zod's issues as problems for people. */
 import type { z } from 'zod'
+import { isRecord } from '../unknownValue.ts'
 
 export interface FlatIssue {
   readonly path: readonly (string | number)[]
@@ -38,8 +39,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
 
 function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   let value = input
-  for (const step of path)
-    value = typeof value === 'object' && value !== null ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined
+  for (const step of path) value = isRecord(value) ? value[step] : undefined
   return value
 }
 

@@ -8,7 +8,7 @@ import { flattenIssues } from './issues.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
-import { errorCode } from '../unknownValue.ts'
+import { errorCode, recordOf } from '../unknownValue.ts'
 
 const credentialsSchema = strict({
   base_url: text('an address').optional(),
@@ -103,8 +103,8 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     if (!(name in receivers))
       problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
   if (problems.length > 0) throw invalid(file, problems)
-  // An object: the schema checked it, and the defaults are merged as they were written.
-  const defaults = ((expanded.value as { defaults?: unknown }).defaults ?? {}) as Readonly<Record<string, unknown>>
+  // As they were written: the schema checked them, and would add its own defaults.
+  const defaults = recordOf(recordOf(expanded.value)['defaults'])
   return { file, credentials: checked.data.credentials ?? {}, receivers, defaultReceivers, defaults }
 }
 

@@ -77,10 +77,10 @@ function helpAsked(argv: readonly string[]): string | undefined {
 /** Returns the words that may be command names: no flags, no values of global flags. */
 function commandWords(argv: readonly string[]): string[] {
   const words: string[] = []
-  for (let i = 0; i < argv.length; i++) {
-    const word = argv[i] as string
-    if (word === '--pipelines' || word === '--database') i++
-    else if (!word.startsWith('-')) words.push(word)
+  let isValue = false
+  for (const word of argv) {
+    if (!isValue && !word.startsWith('-')) words.push(word)
+    isValue = !isValue && (word === '--pipelines' || word === '--database')
   }
   return words
 }
@@ -131,7 +131,7 @@ function build(entry: CommandEntry, path: readonly string[], program: Command, f
       found({
         kind: 'run',
         path,
-        invocation: { args: command.processedArgs as Invocation['args'], options: command.opts() },
+        invocation: { args: command.processedArgs, options: command.opts() },
         globals: { json: globals.json ?? false, pipelines: globals.pipelines ?? 'pipelines', database: globals.database },
       })
     })

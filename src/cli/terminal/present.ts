@@ -1,6 +1,7 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault } from '../../db/connectionFault.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
 /** Error as the process prints it, with the same four facts for people and for programs. */
@@ -65,7 +66,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
 
 /** Name of an optional dependency that an import did not find (`npm install --omit=optional`). */
 function missingPackage(error: unknown): string | undefined {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  const { code, message } = recordOf(error)
   return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined
 }
 
@@ -104,8 +105,7 @@ interface SystemFacts {
 }
 
 function systemFacts(error: unknown): SystemFacts {
-  if (typeof error !== 'object' || error === null) return { code: '', path: undefined }
-  const { code, path, port } = error as { code?: unknown; path?: unknown; port?: unknown }
+  const { code, path, port } = recordOf(error)
   return {
     code: typeof code === 'string' ? code : '',
     path: typeof path === 'string' ? path : typeof port === 'number' ? `port ${port}` : undefined,

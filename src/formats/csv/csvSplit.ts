@@ -53,6 +53,7 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
       record_delimiter: ['\r\n', '\n', '\r'],
     })
     if (!Array.isArray(records) || records.length !== 1) return undefined
+    // Without `columns`, csv-parse returns each record as a list of texts.
     const [only] = records as readonly (readonly string[])[]
     return only
   } catch {

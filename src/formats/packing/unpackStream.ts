@@ -33,6 +33,7 @@ export async function* unpackStream(input: ByteQueue, unpacker: Unpacker): Async
     unpacker.destroy(error instanceof Error ? error : new Error('reading failed', { cause: error }))
   })
   try {
+    // A decompressor without an encoding yields buffers.
     for await (const chunk of unpacker) yield chunk as Buffer
     await feeding
     if (unpacker.bytesWritten < fed) input.giveBack(last.subarray(last.length - (fed - unpacker.bytesWritten)))

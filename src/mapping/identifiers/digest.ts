@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
 
-/** Type byte of a packed identifier: index in `identifierTypes` + 1. */
+/** Type byte of a packed identifier: index in `identifierTypes` + 1. Has every type: it is made from their list. */
 export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(
   identifierTypes.map((type, index) => [type, index + 1]),
 ) as Record<IdentifierType, number>

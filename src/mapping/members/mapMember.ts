@@ -3,7 +3,7 @@ import { isChild } from '../age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Cell, Fault, Mapped, Reject, Row } from '../../model/record.ts'
+import type { Fault, Mapped, Reject, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
@@ -112,5 +112,5 @@ function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined
  * Returns true if the cell has one of the values. A missing cell counts as empty, because JSON and XML omit empty values.
  */
 function isOneOf(row: Row, test: BoundTest): boolean {
-  return test.values.has(trimText(firstText(row.cells[test.index] as Cell | undefined) ?? '').toLowerCase())
+  return test.values.has(trimText(firstText(row.cells[test.index]) ?? '').toLowerCase())
 }

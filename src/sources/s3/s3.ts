@@ -48,9 +48,9 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
       chunks: readObject(first, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
       beside: async (suffix) => {
         const found = await get({ Key: key + suffix })
-        const stream = found.Body as unknown as Readable
+        const stream = streamOf(found)
         const small = (found.ContentLength ?? Infinity) <= besideBytes
-        const content = small ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream as AsyncIterable<Buffer>))) : Buffer.alloc(0)
+        const content = small ? Buffer.concat(await Array.fromAsync(timeouts.chunks(stream))) : Buffer.alloc(0)
         stream.destroy()
         return { content, older: isBefore(found.LastModified, first.LastModified) }
       },
@@ -100,7 +100,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     })
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
     if (part.ETag === validator && Number(start) === from && (length === undefined || Number(total) === length)) return part
-    ;(part.Body as unknown as Readable).destroy()
+    streamOf(part).destroy()
     throw part.ETag === validator ? cut(from, cause) : changed(cause)
   }
 
@@ -109,10 +109,9 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     changed: () => changed(undefined),
     async *part(from, cause) {
       const answer = cause === undefined ? first : await resume(from, cause)
-      // In Node the body is a readable stream of buffers.
-      const stream = answer.Body as unknown as Readable
+      const stream = streamOf(answer)
       try {
-        yield* timeouts.chunks(stream as AsyncIterable<Buffer>)
+        yield* timeouts.chunks(stream)
       } finally {
         stream.destroy()
       }
@@ -220,12 +219,17 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
+/** In Node the body is a readable stream of buffers; its type also has the streams of browsers. */
+function streamOf({ Body: body }: GetObjectCommandOutput): Readable & AsyncIterable<Buffer> {
+  return body as unknown as Readable & AsyncIterable<Buffer>
+}
+
 /** Rejects a part of an object that was not requested as a part, and unsupported compression. */
 function refusePart(first: GetObjectCommandOutput, where: string): void {
-  const { ContentRange: range, ContentEncoding: coding = '', Body: body } = first
+  const { ContentRange: range, ContentEncoding: coding = '' } = first
   const whole = range === undefined && first.$metadata.httpStatusCode !== 206
   if (whole && isReadableCoding(coding)) return
-  ;(body as unknown as Readable | undefined)?.destroy()
+  if (first.Body !== undefined) streamOf(first).destroy()
   throw whole
     ? codingError(coding, where)
     : new RunError('SOURCE_UNAVAILABLE', 'the store sent only a part of the object', {

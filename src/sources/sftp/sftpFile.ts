@@ -78,6 +78,7 @@ async function* readSlots(
       asked.push(slot)
       position += slotBytes
     }
+    // The loop above has filled it.
     const slot = await timeouts.wait(asked.shift() as Promise<Buffer>)
     if (slot.length > 0) yield slot
     // Slots after the end are empty, unless the file grew meanwhile: then its size differs.

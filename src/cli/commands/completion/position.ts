@@ -43,7 +43,7 @@ const nothing: Expected = { kind: 'nothing' }
  * cuts `--flag=value` into three words.
  */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
-  const flags = { pipelines: 'pipelines', database: undefined as string | undefined }
+  const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
   let here: Place = rootOf(catalogue)
   let given = 0
   let flag: string | undefined

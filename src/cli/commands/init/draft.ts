@@ -231,10 +231,10 @@ function settingsOf({ kind, target, account }: Target): Readonly<Record<string, 
 /** Resolves the draft. An error here comes from a flag: the columns were checked before, and the rest is generated. */
 function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
+  if (pipeline !== undefined && problems.length === 0) return pipeline
   const [first] = problems
-  if (first === undefined) return pipeline as Pipeline
-  throw new UsageError('INVALID_VALUE', `${first.path}: ${first.message}. Nothing was written.`, {
-    where: first.path,
+  throw new UsageError('INVALID_VALUE', `${first?.path}: ${first?.message}. Nothing was written.`, {
+    where: first?.path ?? '',
     hint: 'sluice help init',
   })
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../../../db/embedded/processes.ts'
+import { recordOf } from '../../../unknownValue.ts'
 import { writeWholeFile } from '../../../wholeFile.ts'
 
 const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
@@ -28,7 +29,7 @@ export function runningSandbox(dataDir: string): string | undefined {
 
 function read(file: string): { readonly url: string; readonly pid: number } | undefined {
   try {
-    const { url, pid } = JSON.parse(readFileSync(file, 'utf8')) as { url?: unknown; pid?: unknown }
+    const { url, pid } = recordOf(JSON.parse(readFileSync(file, 'utf8')))
     return typeof url === 'string' && typeof pid === 'number' ? { url, pid } : undefined
   } catch {
     return undefined
