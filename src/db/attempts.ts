@@ -16,19 +16,19 @@ export async function beginAttempt(
   batch: ClaimedBatch,
   options: { readonly runId: number; readonly workerId: string; readonly leaseMs: number; readonly budget: string },
 ): Promise<number | undefined> {
-  const [row] = await db.query<{ id: Value<'attempt', 'id'> | null; held: boolean }>(
-    `with held as (select exists (select from budget where class = $6 and blocked_until > statement_timestamp()) as held),
+  const [row] = await db.query<{ id: Value<'attempt', 'id'> | null; blocked: boolean }>(
+    `with budget_class as (select exists (select from budget where class = $6 and blocked_until > statement_timestamp()) as blocked),
      mine as (
        update batch set attempts = attempts + 1, lease_until = statement_timestamp() + $5 * interval '1 millisecond'
-       where id = $1 and epoch = $2 and status = 'in_flight' and not (select held from held) returning id, epoch, body_sha256),
+       where id = $1 and epoch = $2 and status = 'in_flight' and not (select blocked from budget_class) returning id, epoch, body_sha256),
      begun as (
        insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256) select id, $3, epoch, $4, body_sha256 from mine returning id)
-     select (select id from begun) as id, held from held`,
+     select (select id from begun) as id, blocked from budget_class`,
     [batch.id, batch.epoch, options.runId, options.workerId, options.leaseMs, options.budget],
   )
   const id = row?.id ?? undefined
   if (id !== undefined) return Number(id)
-  if (row?.held === true) return undefined
+  if (row?.blocked === true) return undefined
   throw new LeaseLost()
 }
 

@@ -118,7 +118,7 @@ function placeOf(url: string): Place {
 }
 
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
-  // Several addresses were tried: each failed alike, and the first one is named.
+  // Several addresses were tried. All failed in the same way, so the first error is reported.
   const one: unknown = error instanceof AggregateError ? error.errors[0] : error
   const { code, message } = recordOf(one)
   const text = typeof message === 'string' ? message : String(one)

@@ -164,7 +164,7 @@ export class CopyWriter {
     if (this.#at === 0) return
     const filled = this.#buffer
     const chunk = filled.subarray(0, this.#at)
-    // What is smaller than the socket's own mark may still wait in it when it is said to be written.
+    // A write below the socket's high-water mark resolves while its bytes are still buffered.
     const reusable = chunk.length >= chunkBytes && filled.length === chunkBytes * 2
     this.#buffer = this.#spare ?? Buffer.allocUnsafe(chunkBytes * 2)
     this.#spare = undefined
@@ -186,7 +186,7 @@ export class CopyWriter {
     }
   }
 
-  /** Ends the COPY; its rows are there when this resolves. */
+  /** Ends the COPY. Its rows are stored when this resolves. */
   async end(): Promise<void> {
     this.#need(2)
     this.#at = this.#buffer.writeInt16BE(-1, this.#at)
@@ -212,7 +212,7 @@ export class CopyWriter {
   }
 }
 
-// By single bytes: Node's own writers check what is known here, and copying a digest by `set` takes longer than its bytes.
+// Writes single bytes: Node's writers check bounds that are known here, and `set` is slower for the length of a digest.
 // A million rows of nine fields take 0.15 s rather than 0.28.
 
 function put16(buffer: Buffer, at: number, value: number): number {

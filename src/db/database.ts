@@ -30,7 +30,7 @@ export interface Database extends Queryable {
 const retryable = new Set(['40001', '40P01'])
 
 /**
- * Settings that our statements and the driver's readers rely on. They override those of the role, the database and the server:
+ * Settings that the statements of Sluice and the driver's decoders rely on. They override those of the role, the database and the server:
  * the driver reads times in the ISO style only, and claims are written for read committed.
  */
 const settings = [
@@ -41,7 +41,7 @@ const settings = [
   `set default_transaction_isolation = 'read committed'`,
 ]
 
-/** Options of every pool on our database: its settings, and the schema, since statements name their tables without one. */
+/** Returns the options of every pool: settings of the session, and the schema, because statements name tables without one. */
 export function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
   const session = [...settings, `set search_path = ${quoteName(schema)}`].join('; ')
   // The pool waits for the promise, which its type leaves out.
@@ -85,7 +85,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   })
   // A broken idle connection is replaced by the pool; without a listener Node would end the process.
   pool.on('error', () => undefined)
-  // One that breaks while it is lent out says so to its next query; without this, Node would end the process before.
+  // A checked-out connection that breaks fails its next query. Without this listener, Node would end the process before.
   pool.on('connect', (client) => client.on('error', () => undefined))
 
   return {

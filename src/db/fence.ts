@@ -1,6 +1,6 @@
 /**
- * The fence of an environment: work belongs to one service, worked with as one user through one application. Every statement
- * that takes work over carries it (docs/decisions/fence.md).
+ * Fence of an environment: work belongs to one service, one user and one application. Every statement that claims or recovers work
+ * checks it (docs/decisions/fence.md).
  */
 export interface Fence {
   /** Address of the advertising host. */

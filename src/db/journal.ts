@@ -11,7 +11,7 @@ const shared = 'drizzle.__drizzle_migrations'
 export interface Journal {
   /** Hashes in the order in which they were applied. */
   readonly hashes: readonly string[]
-  /** They still stand in the shared journal. */
+  /** True while they are in the shared journal. */
   readonly isShared: boolean
 }
 
@@ -36,14 +36,14 @@ export function journalStatements(schema: string, journal: Journal): readonly st
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,
     ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
-    // Left there, they would have another application's older migrations skipped: drizzle looks at the newest entry alone.
+    // Entries left there would make drizzle skip older migrations of another application: it compares the newest entry only.
     ...(journal.isShared && journal.hashes.length > 0
       ? [`delete from ${shared} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
       : []),
   ]
 }
 
-/** Returns the statement that enters an applied migration. */
+/** Returns the statement that records an applied migration. */
 export function entryStatement(schema: string, position: number, hash: string): string {
   return `insert into ${quoteName(schema)}.migration (position, hash) values (${position}, '${hash}')`
 }

@@ -6,7 +6,7 @@ import { readMigrations, type Migration } from './migrations.ts'
 import { permissionFault } from './permissionFault.ts'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 
-/** Any number will do, as long as every Sluice uses the same one. With it goes the schema: others migrate beside it. */
+/** Number of the lock, the same in every version. The schema is the second key, so that schemas migrate in parallel. */
 const advisoryLock = 5_104_371
 
 export interface MigrationStatus {
@@ -15,16 +15,16 @@ export interface MigrationStatus {
 }
 
 /**
- * Brings a schema up to date. Safe to start in many processes: one works, the rest wait and find nothing to do. All
- * migrations run in one transaction.
+ * Migrates a schema. Safe to start in many processes: one migrates, the others wait and find nothing to do. All migrations run in one
+ * transaction.
  *
- * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration is not the file we have: edited, skipped, or newer;
+ * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration differs from its file: edited, skipped, or newer;
  *   `DATABASE_UNUSABLE` when the role may not make the tables
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   const client = await connect(url)
   try {
-    // Reading first spares every ordinary start the lock.
+    // Read first, so that an ordinary start needs no lock.
     const before = await examine(client, schema)
     if (isComplete(before)) return statusOf(before)
     await client.query('begin')
@@ -52,7 +52,7 @@ export async function migrationStatus(url: string, schema = defaultSchema): Prom
 export interface SchemaState {
   readonly found: MigrationStatus
   readonly hasSchema: boolean
-  /** The queue's tables are there. */
+  /** True if the tables of the queue exist. */
   readonly hasQueue: boolean
   /** Missing migrations, in the order to run them. */
   readonly statements: readonly string[]
@@ -124,13 +124,13 @@ async function dropFormerQueue(client: pg.Client): Promise<void> {
   try {
     await client.query(`set lock_timeout = '5s'; drop schema if exists sluice_jobs cascade`)
   } catch {
-    // Another owner's, or a process of an earlier version still uses it.
+    // Another role owns it, or a process of an earlier version still uses it.
   }
 }
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
-  // A connection that breaks reports it twice: its statement fails, which is enough. Unheard, the other ends the process.
+  // A broken connection fails its statement and emits an event. Without a listener, the event would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -8,14 +8,14 @@ import { connectionFault, safeUrl } from './connectionFault.ts'
 export interface Store {
   readonly db: Database
   readonly url: string
-  /** True: our own server below the data directory. */
+  /** True: the embedded server below the data directory. */
   readonly embedded: boolean
-  /** Closes the pool; stops the embedded server when no other command uses it and none was asked to keep it. */
+  /** Closes the pool; stops the embedded server unless another command uses or keeps it. */
   readonly close: () => Promise<void>
 }
 
 /**
- * The database, ready to use: `databaseUrl`, or else the embedded Postgres below `dataDir`; migrated.
+ * Opens the database: `databaseUrl`, or else the embedded Postgres below `dataDir`; migrated.
  *
  * @throws {RunError} the codes of `connectionFault`, `DATABASE_POOLER`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`,
  *   `POSTGRES_UNAVAILABLE`, `MIGRATION_MISMATCH`
@@ -25,7 +25,7 @@ export async function openStore(options: {
   readonly dataDir: string
   /** Schema that holds everything. */
   readonly schema?: string
-  /** The embedded server outlives this command. */
+  /** Keeps the embedded server running after this command. */
   readonly keep?: boolean
   readonly maxConnections?: number
   readonly applicationName?: string

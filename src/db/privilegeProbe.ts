@@ -14,12 +14,12 @@ export async function probeTemporary(db: Database): Promise<void> {
     await client.query('begin')
     await client.query('create temp table sluice_probe (n int) on commit drop')
   } finally {
-    // Closed: what was begun ends with it.
+    // Closed, which ends the transaction.
     client.release(true)
   }
 }
 
-/** Returns the tables of our schema on which a right on rows is missing, each with the missing rights. */
+/** Returns the tables of the schema on which a right on rows is missing, each with the missing rights. */
 export async function probeTables(db: Database): Promise<readonly string[]> {
   const rows = await db.query<{ name: string; missing: string }>(
     `select c.relname as name, string_agg(r, ', ') as missing

@@ -15,17 +15,17 @@ import { dropOldWorkers } from './workers.ts'
 
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** Deletes what its time is over for; `keepRunsDays` is for runs. Returns rows touched, by kind. */
+/** Deletes expired data; `keepRunsDays` is for runs. Returns the number of rows by kind. */
 export async function applyRetention(
   db: Database,
   { keepRunsDays = defaultKeepRunsDays }: { readonly keepRunsDays?: number } = {},
 ): Promise<Readonly<Record<string, number>>> {
   return {
     plans: await dropStalePlans(db),
-    // Frozen bodies hold digests: seven days after they settled they are not sent again.
+    // Frozen bodies contain digests. They are not sent again after their batch is settled.
     bodies: await dropBodies(db),
     operations: await dropOperations(db),
-    // The merchant's own cells go first, what was wrong and where later.
+    // The merchant's own cells are deleted first, the reasons and lines later.
     cells: await dropOldCells(db),
     rejects: await dropOldRejects(db),
     // A key without desired or confirmed content: never sent, or late requests could have restored it and did not.
@@ -72,8 +72,8 @@ async function dropStalePlans(db: Database): Promise<number> {
 }
 
 /**
- * Operations of plans that are done with: those of people after a month, because they name digests; those of products, which
- * `explain` shows, after a year. A batch that is still open keeps all of its plan, because the plan's counts come from its batches.
+ * Deletes operations of ended plans: those of people after a month, because they contain digests; those of products, which `explain`
+ * shows, after a year. A plan with an open batch keeps all of its operations, because its counts come from its batches.
  */
 async function dropOperations(db: Database): Promise<number> {
   const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`

@@ -11,7 +11,7 @@ export interface RunOptions {
   readonly full?: boolean
   /** Ceiling of deletes that a person approved. */
   readonly approveDeletes?: number
-  /** One-off source of a backfill instead of the pipeline's own. */
+  /** Source of a backfill instead of the pipeline's own. */
   readonly source?: string
   /** `rerun --failed`: only what that run left failed. */
   readonly failedOnly?: boolean

@@ -15,10 +15,10 @@ import { deleteSnapshots } from './snapshots.ts'
 
 export const defaultKeepRunsDays = 400
 const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
-/** Behind `$1` days. */
+/** SQL: the time `$1` days ago. */
 const over = `statement_timestamp() - $1 * interval '1 day'`
 
-/** Readings of the pipelines' own sources that are compared with (`sync/read/snapshot.ts`), and whatever came after them. */
+/** SQL: snapshots that the next read is compared with (`sync/read/snapshot.ts`), and later ones. */
 const standards = `
   select s.id from snapshot s join (
     select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
@@ -33,7 +33,7 @@ const lastPlans = `
   select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
   where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
 
-/** Deletes what is older than `days`, and leaves a line of it. Returns how many runs went. */
+/** Deletes what is older than `days`, and notes it in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
     const kept = (await tx.query<Row<'snapshot', 'id'>>(standards)).map(({ id }) => id)
@@ -61,7 +61,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
   })
 }
 
-/** Requests of these plans and all that belongs to them, but for those whose answer still proves a key; plans of which none is left. */
+/** Deletes requests of these plans, except those whose answer confirms a key; then plans without requests. */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   const rows = await tx.query<Row<'batch', 'id'>>(
@@ -77,7 +77,7 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
   await deletePlans(tx, plans)
 }
 
-/** For how many days runs were kept when this one went; undefined: it was never there. */
+/** Returns the retention time in days with which this run was deleted; undefined if it never existed. */
 export async function keptDaysOf(db: Queryable, runId: number): Promise<number | undefined> {
   const [line] = await db.query<{ days: number }>(
     `select (detail ->> 'days')::int as days from audit where what = 'runs.dropped' and (detail ->> 'last')::bigint >= $1 order by id limit 1`,

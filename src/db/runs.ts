@@ -19,7 +19,7 @@ export interface RunRow {
   readonly startedAtMs: number
 }
 
-/** Reads something else than the pipeline's own source: a backfill, or the rerun of one. Absence in it means nothing. */
+/** Returns true for a backfill and the rerun of one. It reads another source than the pipeline's own, so no row counts as missing. */
 export function readsOneOff(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }

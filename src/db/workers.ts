@@ -1,4 +1,4 @@
-/** Processes that may hold work, and the proof that one of them is gone. */
+/** The `worker` table: processes that may hold leases, and the check whether one of them is still alive. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
@@ -15,7 +15,7 @@ export interface ProcessIdentity {
   readonly pidStarted: string
 }
 
-/** Enters this process and returns its id. One row a call: a process that runs two workers registers twice. */
+/** Registers this process and returns its id. Inserts one row a call: a process that runs two workers registers twice. */
 export async function registerWorker(db: Database, options: { readonly role: string; readonly concurrency?: number }): Promise<string> {
   const self = identifyProcess(process.pid)
   const id = `${self.host}-${self.pid}-${randomUUID().slice(0, 8)}`
@@ -31,7 +31,7 @@ export async function registerWorker(db: Database, options: { readonly role: str
   return id
 }
 
-/** Says that the worker is there. For people: leases, not this, decide who holds what. */
+/** Stores that the worker is alive, for people to see. Only leases decide who may write. */
 export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
@@ -72,8 +72,8 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 }
 
 /**
- * Ids of workers that provably died while they held a batch or a run: same machine, boot and namespace, and their process
- * is gone or is another one now. This is proof, not suspicion: what they hold need not wait for the end of its lease.
+ * Returns ids of workers that died while they held a batch or a run: same machine, boot and namespace, and their process is gone, or
+ * the pid is of another process. Their work need not wait for the end of its lease.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
   const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
@@ -84,7 +84,7 @@ export async function deadWorkers(db: Queryable): Promise<string[]> {
   return rows.filter((row) => !isAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
 }
 
-/** False only when it is proven: of a process elsewhere nothing can be known, so it counts as alive. */
+/** Returns false only for a process that certainly died. One on another machine cannot be checked and counts as alive. */
 export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   if (worker.hostScope !== hostScope()) return true
   const started = startOf(worker.pid)

@@ -15,7 +15,7 @@ import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { planSetsOf } from './productSets.ts'
 import { settleLeftovers } from './push/push.ts'
-import { withOneOffSource } from './read/oneOffSource.ts'
+import { withBackfillSource } from './read/backfillSource.ts'
 import { readSnapshot, type SnapshotResult } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
@@ -33,7 +33,7 @@ export interface Made {
 export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
   await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
-  const effective = run.options.source === undefined ? pipeline : await withOneOffSource(pipeline, run.options.source)
+  const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
   try {

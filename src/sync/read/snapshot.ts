@@ -57,7 +57,7 @@ interface LastSnapshot {
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
   /** A guard withheld deletes, or another read came between: the same bytes must be read again. */
-  readonly held: boolean
+  readonly mustReread: boolean
 }
 
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
@@ -68,7 +68,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const comparable =
     last !== undefined &&
     !run.options.full &&
-    !last.held &&
+    !last.mustReread &&
     last.definitionHash === definitionHash &&
     last.suppressionVersion === suppression.version
   const key = await digestKey(deps.db, run.destinationId)
@@ -154,7 +154,7 @@ const ofTheDay: ReadonlySet<string> = new Set([
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
-      Row<'run', 'warnings' | 'columns'> & { good_valid: number | null; held: boolean }
+      Row<'run', 'warnings' | 'columns'> & { good_valid: number | null; must_reread: boolean }
   >(
     `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
        (select (g.counts ->> 'valid')::int from snapshot g join run q on q.id = g.run_id
@@ -164,7 +164,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
        -- From the plan, which is stored together with the snapshot, and not from later runs over it.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A later backfill or incomplete read changed the desired content.
-         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as held
+         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as must_reread
      from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
      order by s.id desc limit 1`,
@@ -180,7 +180,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     goodValid: row.good_valid ?? undefined,
     warnings: decodeWarnings(row.warnings, row.run_id),
     columns: decodeColumns(row.columns, row.run_id),
-    held: row.held,
+    mustReread: row.must_reread,
   }
 }
 

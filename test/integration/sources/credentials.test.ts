@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/model/pipeline.ts'
-import { withOneOffSource } from '../../../src/sync/read/oneOffSource.ts'
+import { withBackfillSource } from '../../../src/sync/read/backfillSource.ts'
 import { full, rawServer } from './rawServer.ts'
 import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
@@ -75,7 +75,7 @@ test.each([
 ])('a one-off source in place of %s, %s, is given its credentials: %s', async (own, other, given) => {
   const credentials = { password: 'SECRET' }
   const pipeline = { sources: [sourceOf(own, { credentials })] } as unknown as Pipeline
-  const [source] = (await withOneOffSource(pipeline, other)).sources
+  const [source] = (await withBackfillSource(pipeline, other)).sources
   expect([source?.uri, source?.credentials]).toEqual([other, given ? credentials : undefined])
 })
 
@@ -83,6 +83,6 @@ test('a one-off file in place of a source with credentials is read without them'
   await using folder = await temporaryFolder()
   const path = await folder.write('late.csv', 'id\n1\n')
   const pipeline = { sources: [sourceOf('https://shop.example.com/feed.csv', { credentials: { token: 'TOKEN' } })] } as unknown as Pipeline
-  const [source] = (await withOneOffSource(pipeline, path)).sources
+  const [source] = (await withBackfillSource(pipeline, path)).sources
   expect(source === undefined ? undefined : (await readSource(source)).rows).toHaveLength(1)
 })

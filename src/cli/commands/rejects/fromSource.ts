@@ -5,7 +5,7 @@ import { cellText } from '../../../mapping/rejectsCopy.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'
 import { loadRejects, type StoredReject } from '../../../sync/history.ts'
-import { withOneOffSource } from '../../../sync/read/oneOffSource.ts'
+import { withBackfillSource } from '../../../sync/read/backfillSource.ts'
 import type { Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from '../../pipelines.ts'
@@ -25,7 +25,7 @@ export async function writeFullRows(
 ): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
   const { facts, source: oneOff } = await loadReading(store.db, target.runId)
-  const { sources: definitions } = oneOff === undefined ? pipeline : await withOneOffSource(pipeline, oneOff)
+  const { sources: definitions } = oneOff === undefined ? pipeline : await withBackfillSource(pipeline, oneOff)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const place = `${reject.source} ${reject.line}`

@@ -14,7 +14,7 @@ const headBytes = 1_048_576
  *
  * @throws RunError as `openLocalFile`
  */
-export async function withOneOffSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
+export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
   const [first] = pipeline.sources
   if (!first) throw new Error('a pipeline has a source')
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
