@@ -1,10 +1,9 @@
-/** Records below `/12/accounts/:account_id/…`: found, marked as deleted and stamped the same way in every area. */
-import type { Call } from './area.ts'
+/** Finds, creates and deletes the records of an account (`/12/accounts/:account_id/…`), for all areas. */
+import { accountOf, type Call } from './area.ts'
 import { notFound } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
-import { accountOf } from './area.ts'
 
-/** Fields of nearly every advertising record (spec, Conventions). */
+/** Fields of nearly every record of the advertising host (spec Conventions). */
 export interface AccountRecord {
   readonly id: string
   created_at: string
@@ -12,15 +11,15 @@ export interface AccountRecord {
   deleted: boolean
 }
 
-/** Records by account id, then by their own id, in the order of their creation. */
+/** Records by account id, then by record id, in the order of creation. */
 export type Table<T> = Map<string, Map<string, T>>
 
-/** The records of the call's account. */
+/** Returns the records of the call's account, by id. */
 export function recordsOf<T>(call: Call<unknown>, table: Table<T>): Map<string, T> {
-  // Every endpoint that gets here has `:account_id` in its path, and the server resolved it.
   return recordsOfAccount(table, accountOf(call).id)
 }
 
+/** Returns the records of an account, by id. Adds an empty map for an account without records. */
 export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<string, T> {
   let records = table.get(accountId)
   if (records === undefined) table.set(accountId, (records = new Map()))
@@ -28,8 +27,9 @@ export function recordsOfAccount<T>(table: Table<T>, accountId: string): Map<str
 }
 
 /**
- * The record that a path parameter names. Deleted ones are found only with `with_deleted=true`, so a write or a second
- * DELETE answers 404 (spec 7, docs/spec-notes.md#errors).
+ * Returns the record that a path parameter names. A deleted record is found only with `with_deleted=true` (docs/spec-notes.md#errors).
+ *
+ * @throws {Refusal} 404 with `code`
  */
 export function findRecord<T extends { readonly deleted: boolean }>(
   call: Call<unknown>,
@@ -43,7 +43,7 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   return record
 }
 
-/** Marks the record as deleted and hands it back (spec 3.3). */
+/** Marks a record as deleted and returns it (spec 3.3). */
 export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table: Table<T>, parameter: string, code: string): T {
   const record = findRecord(call, table, parameter, code)
   record.deleted = true
@@ -51,8 +51,8 @@ export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table
   return record
 }
 
-/** A new record's common fields at the call's time. */
-export function stamp(call: Call<unknown>): Pick<AccountRecord, 'created_at' | 'updated_at' | 'deleted'> {
+/** Returns the common fields of a record that the call creates. */
+export function creationFields(call: Call<unknown>): Pick<AccountRecord, 'created_at' | 'updated_at' | 'deleted'> {
   const at = isoSeconds(call.now)
   return { created_at: at, updated_at: at, deleted: false }
 }

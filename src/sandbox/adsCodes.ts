@@ -1,4 +1,7 @@
-/** Status of each code of the advertising interface (docs/spec-notes.md#errors, 'Complete ads catalogue'). The sandbox has its own copy, so that client and sandbox stay independent implementations. */
+/**
+ * Error codes of the advertising host by HTTP status (spec 7). The sandbox has a list of its own, so that client and sandbox stay
+ * independent implementations (docs/decisions/independent-implementations.md).
+ */
 const CODES: Readonly<Record<number, string>> = {
   400:
     'DUPLICATE_TWEET EXCLUSIVE_PARAMETERS FEATURE_NOT_AVAILABLE ILLEGAL_CHARACTERS INCLUSIVE_PARAMETERS MISSING_PARAMETER REQUEST_TOO_COMPLEX SPEND_EXCEEDS_BUDGET ' +
@@ -24,6 +27,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'SERVICE_UNAVAILABLE OVER_CAPACITY',
 }
 
+/** HTTP status of each code. */
 export const ADS_STATUS: ReadonlyMap<string, number> = new Map(
   Object.entries(CODES).flatMap(([status, codes]) => codes.split(' ').map((code): [string, number] => [code, Number(status)])),
 )

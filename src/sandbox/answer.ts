@@ -1,21 +1,23 @@
-/** Converts replies and refusals to status, headers and bytes. */
+/** Converts the replies of handlers, and refusals, to status, headers and body. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { ServerResponse } from 'node:http'
 import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 import type { AdsError, Refusal } from './refusal.ts'
 import type { RateState } from './verify/rates.ts'
-import { CURRENT_VERSION, OLDER_VERSION } from './versions.ts'
+import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from './paths.ts'
 
 export interface Answer {
   status: number
   headers: Record<string, string>
   body: Buffer | string
+  /** Writes the whole answer, on a connection that stays open. Status, headers and body are then not used. */
   readonly stream?: (response: ServerResponse) => void
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** Converts a reply. `echo`: `request.params` of the answer. */
 export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>): Answer {
   switch (reply.kind) {
     case 'ads': {
@@ -39,7 +41,7 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
   }
 }
 
-/** `integerCodes`: the other reading of spec 7, the code is the status (docs/spec-notes.md#errors 'Code type'). */
+/** Converts a refusal. `style`: the switches `ads_error_codes` and `error_body`. With `integerCodes`, an advertising error's code is its status. */
 export function answerOfRefusal(
   refusal: Refusal,
   echo: Readonly<Record<string, unknown>>,
@@ -61,7 +63,7 @@ export function answerOfRefusal(
   }
 }
 
-/** The trio of the user level on every response; that of the account where it governs (docs/spec-notes.md#limits). */
+/** Returns the rate limit headers: those of the user, and those of the account if its limit governs (docs/spec-notes.md#limits). */
 export function rateHeaders(rate: RateState): Record<string, string> {
   const trio = (prefix: string): Record<string, string> => ({
     [`${prefix}-limit`]: String(rate.limit),
@@ -71,23 +73,18 @@ export function rateHeaders(rate: RateState): Record<string, string> {
   return rate.account ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
 }
 
-/** Every answer of the advertising interface names the current version, also where no route was found (docs/spec-notes.md#limits 'Others'). */
+/** Returns the headers of every answer of the advertising host: the current version, and a warning for the older one. */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
   return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS
 }
 
-/** Paths of the core host; everything else is the advertising host's. */
-export function isCorePath(rawPath: string): boolean {
-  return /^\/(?:oauth2?|1\.1|2)(?:\/|$)/.test(rawPath)
-}
-
-/** JSON with bigint as its exact digits (docs/spec-notes.md#echoes-and-cursors 'int64'). */
+/** Converts a value to JSON. Writes bigint with exact digits (docs/spec-notes.md#echoes-and-cursors). */
 export function exactJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
-    // A bigint inside: JSON.rawJSON prints it without the detour over a double.
+    // The value contains a bigint, which JSON.stringify rejects.
     return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? RawJson.rawJSON(String(inner)) : inner))
   }
 }
@@ -96,7 +93,7 @@ export function errorPage(status: number): string {
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1><p>Something is technically wrong.</p></body></html>\n`
 }
 
-// Not yet in the type library of es2024; Node 24 has it.
+// TypeScript's library for es2024 does not declare JSON.rawJSON, which Node 24 has.
 const RawJson = JSON as unknown as { rawJSON: (text: string) => unknown }
 const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version': CURRENT_VERSION }
 const OLDER_HEADERS: Readonly<Record<string, string>> = {

@@ -1,54 +1,63 @@
 /**
- * The one shape of every area of the sandbox: its state, and a handler for each endpoint of the contract by name.
+ * Interface of every area of the sandbox: its state, and a handler for each of its endpoints.
  *
- * Handlers are called after routing, authentication, rate limits and validation, so they hold only what the area itself
- * knows. They must be deterministic: time from `call.now`, ids from `world.newId()`, chance from `world.random()`, and
- * whatever touches the outside world through `call.effect()`. Then a journal of the calls rebuilds the state exactly.
+ * Handlers are called after routing, authentication, rate limits and validation. They must be deterministic, so that a journal of their calls
+ * restores the state exactly: time from `call.now`, ids from `world.newId()`, random numbers from `world.random()`, and everything outside the
+ * process through `call.effect()`.
  */
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { Logger } from '../log.ts'
+import type { AudienceState } from './audiences/state.ts'
+import type { AuthState } from './auth/tokens.ts'
+import type { CampaignsState } from './campaigns/state.ts'
+import type { CatalogState } from './catalogs/state.ts'
+import type { CreativesState } from './creatives/state.ts'
 import type { Names } from './names.ts'
+import type { PostsState } from './posts/state.ts'
+import type { SwitchName, SwitchValue } from './state/switches.ts'
+import type { WebhooksState } from './webhooks/state.ts'
 
 /**
- * Decoded parameters by wire name, path parameters included; absent is undefined, unset by an empty value (`end_time=`)
- * is null. `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text (`2027-01-15T12:00:00Z`),
- * `csv` and `csv-enum` string[], `object` and `array` as parsed. Defaults of the contract are filled in.
+ * Decoded parameters by wire name, with path parameters and the defaults of the contract. Absent is undefined; an empty value (`end_time=`)
+ * is null. Types by those of the contract: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
+ * (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed JSON.
  */
 export type Params = Readonly<Record<string, unknown>>
 
+/** Call of a handler: one authenticated, validated request. */
 export interface Call<S> {
   readonly endpoint: Endpoint
   readonly world: World
-  /** The area's own state; change it in place. */
+  /** State of the area. Handlers change it in place. */
   readonly state: S
-  /** The sandbox's time, milliseconds since 1970; constant for the call. */
+  /** Time of the sandbox's clock, milliseconds since 1970. Constant for the call. */
   readonly now: number
   readonly params: Params
-  /** Names that the caller sent, path parameters included. */
+  /** Names of the parameters that the caller sent, path parameters included. */
   readonly given: ReadonlySet<string>
-  /** The JSON body as parsed; undefined when the endpoint takes none. */
+  /** Parsed JSON body; undefined if the endpoint takes none. */
   readonly body: unknown
   readonly rawBody: Buffer
-  /** The query as sent, decoded, for what the contract does not describe (browser pages). */
+  /** Decoded query, for fields of browser pages, which the contract does not describe. */
   readonly query: ReadonlyMap<string, string>
-  /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors); a handler may change it. */
+  /** `request.params` of the answer (docs/spec-notes.md#echoes-and-cursors). Handlers may change it. */
   readonly echo: Record<string, unknown>
-  /** The signing user; undefined with a bearer token, basic or a browser. */
+  /** User who signed the request; undefined with a bearer token, basic authentication or a browser. */
   readonly user: SandboxUser | undefined
-  /** The account of `:account_id`, already checked to be the user's. */
+  /** Account of `:account_id`, to which the user has access. */
   readonly account: SandboxAccount | undefined
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
-  /** False leaves that entry of a batch unapplied though it is answered (faults `apply`, `partial_apply`). */
+  /** Returns false for an entry of a batch that must be answered but not applied (setting `apply` of faults). */
   readonly applies: (index: number, key: string) => boolean
-  /** Runs what touches the outside world, once: a replay of the journal gets the recorded value instead. */
+  /** Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. */
   readonly effect: <T>(run: () => Promise<T>) => Promise<T>
 }
 
-/** Anything in `data` or `body` may hold bigint: it is printed with exact digits (docs/spec-notes.md#echoes-and-cursors 'int64'). */
+/** Success of a handler. Values may contain bigint, which is written with exact digits (docs/spec-notes.md#echoes-and-cursors). */
 export type Reply =
-  /** The envelope of the advertising interface: `request`, `data`, on lists `next_cursor` and `total_count`. */
+  /** Answer of the advertising host: `request` and `data`, for lists also `next_cursor` and `total_count`. */
   | {
       readonly kind: 'ads'
       readonly data: unknown
@@ -60,9 +69,9 @@ export type Reply =
       readonly request?: unknown
       readonly status?: number
     }
-  /** A whole JSON body (core and v2). */
+  /** Whole JSON body, for the core host and v2. */
   | { readonly kind: 'json'; readonly body: unknown; readonly status?: number; readonly headers?: Readonly<Record<string, string>> }
-  /** Form-encoded answers and pages. */
+  /** Form-encoded answer, page or file. */
   | {
       readonly kind: 'text'
       readonly body: string | Buffer
@@ -70,12 +79,12 @@ export type Reply =
       readonly status?: number
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** A connection that stays open; the head is written by `open`. */
+  /** Connection that stays open. `open` writes the headers too. */
   | { readonly kind: 'stream'; readonly open: (response: ServerResponse) => void }
 
 export type Handler<S> = (call: Call<S>) => Reply | Promise<Reply>
 
-/** A control API's answer that is not JSON. */
+/** Answer of the control API that is plain text. */
 export class ControlText {
   readonly body: string
   constructor(body: string) {
@@ -83,7 +92,7 @@ export class ControlText {
   }
 }
 
-/** The control API refuses: 400 or 404 with the sentence. */
+/** Refusal of the control API: `status` (400 or 404) with the message. */
 export class ControlError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -92,49 +101,47 @@ export class ControlError extends Error {
   }
 }
 
-/** A call of the control API: JSON in, JSON out (or a `ControlText`); may answer a promise. */
+/** Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. */
 export type ControlHandler<S> = (input: {
   readonly world: World
   readonly state: S
-  /** Path segments after the registered ones. */
+  /** Path segments after the registered path. */
   readonly rest: readonly string[]
   readonly body: unknown
   readonly query: URLSearchParams
 }) => unknown
 
 export interface Area<S> {
-  readonly name: string
-  /**
-   * The first state; called at start and on reset. Plain data only (objects, arrays, Map, Set, typed arrays, bigint):
-   * snapshots are made by structuredClone unless `cloneState` says otherwise.
-   */
+  readonly name: AreaName
+  /** Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState` copies it. */
   readonly createState: (world: World) => S
+  /** Copies the state for a snapshot. Default: structuredClone. */
   readonly cloneState?: (state: S) => S
-  /** The state for the journal's file, where v8.serialize cannot take it whole: what it can, and bytes beside it. */
+  /** Converts the state for the journal if v8.serialize cannot: to a value that it can serialize, and bytes. */
   readonly saveState?: (state: S) => { readonly plain: unknown; readonly bytes: readonly Uint8Array[] }
-  /** The state of that; also where something of another process must not come back. */
+  /** Restores the state from `plain` and `bytes` of the journal. Default: `plain`. */
   readonly loadState?: (world: World, plain: unknown, bytes: readonly Buffer[]) => S
-  /** By the endpoint's name in the contract. */
+  /** Handlers by the name of their endpoint in the contract. */
   readonly handlers: Readonly<Record<string, Handler<S>>>
-  /** Calls of the control API, by `METHOD /_sandbox/<segment>` (`POST /_sandbox/events`). */
+  /** Handlers of the control API by `METHOD /_sandbox/<segment>`, such as `POST /_sandbox/events`. */
   readonly control?: Readonly<Record<string, ControlHandler<S>>>
-  /** Called after the sandbox's clock was moved by the control API, and about once a second. Answers when all due work is done. */
+  /** Does the work that is due. Called every second, and when the control API moves the clock. Resolves when the work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
-  /** Change without a request (a check that failed): journalled by `world.record`, applied here, also on replay. */
+  /** Applies an event of `world.record`: a change without a request. Called for replays of the journal too. */
   readonly applyEvent?: (world: World, state: S, event: unknown) => void
   /** Ends timers and open connections. */
   readonly stop?: (state: S) => void
 }
 
-/** Returns the account of a call; endpoints with `:account_id` have one, because the verifier checked it. */
+/** Returns the account of a call to an endpoint with `:account_id`. The dispatcher has checked it. */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
 }
 
-/** Forgets the state's type, so that areas of all kinds stand in one list. */
+/** Drops the type of the state, so that all areas fit into one list. */
 export function defineArea<S>(area: Area<S>): Area<unknown> {
-  // The list hands each area only its own state back, which createState of the same area made.
+  // Callers pass each area only the state that its own createState returned.
   return area as unknown as Area<unknown>
 }
 
@@ -147,7 +154,7 @@ export interface SandboxUser {
   premium: boolean
 }
 
-/** The wire form of spec 2.5, plus `userIds`: who may reach it. */
+/** Account in the wire form of spec 2.5, with fields of the sandbox: `userIds` (users with access), `roles` and `currency`. */
 export interface SandboxAccount {
   readonly id: string
   name: string
@@ -161,9 +168,9 @@ export interface SandboxAccount {
   updated_at: string
   deleted: boolean
   userIds: string[]
-  /** Role of a user on the account, by user id; an administrator where none is given. */
+  /** Roles on the account by user id. Default: administrator. */
   roles: Record<string, string>
-  /** Currency of its funding instrument. */
+  /** Currency of the account's funding instrument. */
   currency: string
 }
 
@@ -174,31 +181,44 @@ export interface SandboxCredentials {
   readonly accessTokenSecret: string
 }
 
-/** Context that all areas share. */
+/** State of each area, by the name of the area. */
+export interface AreaStates {
+  readonly auth: AuthState
+  readonly catalogs: CatalogState
+  readonly audiences: AudienceState
+  readonly creatives: CreativesState
+  readonly campaigns: CampaignsState
+  readonly posts: PostsState
+  readonly webhooks: WebhooksState
+}
+
+export type AreaName = keyof AreaStates
+
+/** State, clock, ids and switches that all areas share. */
 export interface World {
   readonly credentials: SandboxCredentials
-  /** `http://127.0.0.1:PORT`, known once listening. */
+  /** `http://127.0.0.1:PORT`; empty until the sandbox listens. */
   readonly url: string
   readonly users: Map<string, SandboxUser>
   readonly accounts: Map<string, SandboxAccount>
   readonly log: Logger
   readonly names: Names
-  /** The sandbox's own time (control API `clock`), milliseconds. */
+  /** Time of the sandbox's clock (control API `clock`), milliseconds since 1970. */
   readonly now: () => number
-  /** The machine's time: signatures, rate limits. */
+  /** Time of the machine, for signatures and rate limits. */
   readonly machineNow: () => number
-  /** Ascending 64-bit decimal ids, the same after a replay. */
+  /** Returns the next 64-bit decimal id. Ids are the same in a replay. */
   readonly newId: () => string
-  /** Short ids as the advertising interface has them (`8x2fg`), the same after a replay. */
+  /** Returns the next short id of the advertising host (`8x2fg`). Ids are the same in a replay. */
   readonly newShortId: () => string
-  /** 0 up to 1, from the seed. */
+  /** Returns a number from 0 to below 1, derived from the seed. */
   readonly random: () => number
-  /** Value of a named switch (`PUT /_sandbox/switches`), the default when not set. */
-  readonly switch: (name: string) => string
-  /** Another area's state, to read. */
-  readonly stateOf: (area: string) => unknown
-  /** Journals and applies an event through the area's `applyEvent`. */
-  readonly record: (area: string, event: unknown) => void
-  /** Notes a rule that a caller broke. `detail` never holds the raw value. */
-  readonly violation: (rule: string, detail: string) => void
+  /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
+  readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
+  /** Returns the state of an area. Other areas only read it. */
+  readonly stateOf: <N extends AreaName>(area: N) => AreaStates[N]
+  /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
+  readonly record: (area: AreaName, event: unknown) => void
+  /** Records a rule that the caller broke. `detail` never contains the value. */
+  readonly reportViolation: (rule: string, detail: string) => void
 }

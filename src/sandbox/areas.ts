@@ -1,4 +1,4 @@
-/** Every area of the sandbox, one folder each, in the order of the specification. */
+/** Lists the areas of the sandbox in the order of the specification. Each has a folder. */
 import type { Area } from './area.ts'
 import { audiencesArea } from './audiences/area.ts'
 import { authArea } from './auth/area.ts'

@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './answer.ts'
-import type { Engine } from './state/engine.ts'
+import type { Dispatcher } from './state/dispatcher.ts'
 import { FaultError } from './faults/faultRule.ts'
-import type { Faults } from './faults/faults.ts'
+import type { ArmedFaults } from './faults/armedFaults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
-import type { Generations } from './ledger/generations.ts'
+import type { ValueOrder } from './ledger/valueOrder.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Rates } from './verify/rates.ts'
 import { SwitchError, SWITCHES } from './state/switches.ts'
@@ -19,12 +19,12 @@ import { recordOf } from '../unknownValue.ts'
 
 export interface ControlParts {
   readonly world: SandboxWorld
-  readonly engine: Engine
+  readonly dispatcher: Dispatcher
   readonly ledger: Ledger
   readonly rates: Rates
-  readonly faults: Faults
+  readonly faults: ArmedFaults
   readonly runner: FaultRunner
-  readonly generations: Generations
+  readonly valueOrder: ValueOrder
   readonly observer: Observer
   readonly handler: RequestHandler
   readonly listeners: TlsListeners
@@ -75,7 +75,7 @@ export class Control {
 
   /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, engine, rates, faults, runner, observer, handler, listeners } = this.#parts
+    const { world, dispatcher, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
     listeners.close()
     faults.clear()
@@ -83,9 +83,9 @@ export class Control {
     observer.clear()
     rates.clear()
     handler.clear()
-    engine.restartJournal()
-    if (seed !== undefined) engine.note({ kind: 'reset', seed })
-    engine.noteInstance()
+    dispatcher.restartJournal()
+    if (seed !== undefined) dispatcher.note({ kind: 'reset', seed })
+    dispatcher.noteInstance()
     await Promise.resolve()
     return { ok: true }
   }
@@ -134,7 +134,7 @@ export class Control {
 
   /** `{ now: ISO }` or `{ advance_s: n }`; work that falls due is done before the answer. */
   async #setClock(body: unknown): Promise<unknown> {
-    const { world, engine } = this.#parts
+    const { world, dispatcher } = this.#parts
     const { now, advance_s: advanceS } = (typeof body === 'object' && body !== null ? body : {}) as { now?: unknown; advance_s?: unknown }
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
@@ -144,30 +144,30 @@ export class Control {
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
     else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
     world.setClockOffset(offsetMs)
-    engine.note({ kind: 'clock', offsetMs })
+    dispatcher.note({ kind: 'clock', offsetMs })
     for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.name))
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
 
   #setSwitches(body: unknown): unknown {
-    const { world, engine } = this.#parts
+    const { world, dispatcher } = this.#parts
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
     world.switches.set(recordOf(body))
-    engine.note({ kind: 'switches', values: world.switches.all() })
+    dispatcher.note({ kind: 'switches', values: world.switches.all() })
     return world.switches.all()
   }
 
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
-    const problem = runner.whyNot(typeof body === 'object' && body !== null ? recordOf(body)['fault'] : undefined)
+    const problem = runner.unsupportedReason(typeof body === 'object' && body !== null ? recordOf(body)['fault'] : undefined)
     if (problem !== undefined) throw new FaultError(problem)
     return faults.add(body)
   }
 
   #removeFaults(id: string | undefined): unknown {
     const { faults } = this.#parts
-    this.#parts.world.forgetPast()
+    this.#parts.world.dropPastStates()
     if (id === undefined) {
       faults.clear()
       return { ok: true }
@@ -186,8 +186,8 @@ export class Control {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
     this.#parts.world.restore(snapshot)
-    this.#parts.generations.clear()
-    this.#parts.engine.compactJournal()
+    this.#parts.valueOrder.clear()
+    this.#parts.dispatcher.compactJournal()
     return { ok: true }
   }
 }

@@ -1,4 +1,4 @@
-/** Codes of ISO 3166-1 alpha-2 that are assigned to a country. */
+/** Assigned codes of ISO 3166-1 alpha-2. */
 const CODES: ReadonlySet<string> = new Set(
   (
     'AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ ' +
@@ -8,7 +8,7 @@ const CODES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Returns true for such a code, in capitals. */
+/** Returns true for an assigned country code in capitals. */
 export function isCountryCode(text: string): boolean {
   return CODES.has(text)
 }

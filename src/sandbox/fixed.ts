@@ -1,6 +1,6 @@
-/** Records of every new sandbox, always with the same ids. */
+/** Ids and time of the records that every new sandbox has (docs/sandbox.md). */
 
-/** When everything that a sandbox has from the start was made: fixed, so that a restart with a journal shows the same. */
+/** Creation time of the first records. Constant, because a restart with a journal must show the same. */
 export const FIRST_DAY = '2026-01-15T12:00:00Z'
 
 export const FIXED_USER = '1001'

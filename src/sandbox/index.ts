@@ -1,4 +1,4 @@
-/** The sandbox as a library: what `sluice/sandbox` exports. */
+/** Public API of the sandbox: the exports of `sluice/sandbox`. */
 import '../nodeVersion.ts'
 
 export { fixedCredentials, startSandbox, type Sandbox, type SandboxOptions } from './start.ts'

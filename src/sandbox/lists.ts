@@ -1,20 +1,21 @@
-/** Lists as every list endpoint has them: `count`, `cursor`, `sort_by`, `with_deleted`, `with_total_count` (spec, Conventions). */
+/** Answers list endpoints: `count`, `cursor`, `sort_by`, `with_deleted`, `with_total_count` (spec Conventions). */
 import { hash } from 'node:crypto'
 import type { Call, Reply } from './area.ts'
 import { adsRefusals, invalidParameter, type Refusal } from './refusal.ts'
 import { recordOf } from '../unknownValue.ts'
 
 export interface ListOptions<T> {
-  /** Attributes that `sort_by` may name: neither ids nor enums (docs/spec-notes.md#echoes-and-cursors 'Sort'). */
+  /** Attributes that `sort_by` may name. Default: `created_at`, `updated_at`, `name`. */
   readonly sortable?: readonly string[]
-  /** The wire form; default: the record itself. */
+  /** Converts a record to its wire form. Default: the record itself. */
   readonly render?: (record: T) => unknown
+  /** Returns the id that identifies a record in a cursor. Default: its `id`. */
   readonly idOf?: (record: T) => string
 }
 
 /**
- * One page of `records`, which stand in their default order. Deleted ones are left out unless `with_deleted` is true.
- * The cursor names the first record of the next page, so records that come or go elsewhere shift nothing.
+ * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains the
+ * id of the first record of the next page, so adding or deleting other records shifts nothing.
  */
 export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
   const withDeleted = call.params['with_deleted'] === true
@@ -25,7 +26,7 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   const count = typeof call.params['count'] === 'number' ? call.params['count'] : (call.endpoint.list?.countDefault ?? sorted.length)
   const cursor = call.params['cursor']
   const listing = listingOf(call)
-  const start = typeof cursor === 'string' ? startOf(call, cursor, listing, sorted, idOf) : 0
+  const start = typeof cursor === 'string' ? startIndex(call, cursor, listing, sorted, idOf) : 0
   const next = sorted[start + count]
   return {
     kind: 'ads',
@@ -35,12 +36,12 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   }
 }
 
-/** `q` as a case-insensitive prefix (names). */
+/** Returns true if `q` is not a text, or is a prefix of `text`, ignoring case. */
 export function matchesPrefix(text: string | null | undefined, q: unknown): boolean {
   return typeof q !== 'string' || (text ?? '').toLowerCase().startsWith(q.toLowerCase())
 }
 
-/** `q` as terms: each must begin a word of one of the texts (media library). */
+/** Returns true if `q` is not a text, or if each of its terms begins a word of one of the texts, ignoring case. */
 export function matchesTerms(texts: readonly (string | null | undefined)[], q: unknown): boolean {
   if (typeof q !== 'string') return true
   const words = texts.flatMap((text) => (text ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u))
@@ -83,7 +84,7 @@ function compareValues(a: unknown, b: unknown): number {
 /** Parameters that may differ from page to page. */
 const PER_PAGE: ReadonlySet<string> = new Set(['count', 'cursor', 'with_total_count'])
 
-/** A digest of the listing that a cursor belongs to: the endpoint, who asks, and all parameters that choose the records. */
+/** Returns a digest of the listing that a cursor belongs to: endpoint, user, and all parameters that select records. */
 export function listingOf(call: Call<unknown>): string {
   const chosen = Object.entries(call.params)
     .filter(([name, value]) => !PER_PAGE.has(name) && value !== undefined)
@@ -94,9 +95,9 @@ export function listingOf(call: Call<unknown>): string {
   return hash('sha256', text).slice(0, 12)
 }
 
-/** Refuses a cursor of another listing, which a caller should not have sent. */
-export function foreignCursor(call: Call<unknown>, cursor: string): Refusal {
-  call.world.violation('cursor_of_another_listing', 'a cursor of another endpoint, account or other parameters')
+/** Returns the refusal for a cursor of another listing, and reports the violation. */
+export function otherListingRefusal(call: Call<unknown>, cursor: string): Refusal {
+  call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account or other parameters')
   return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])
 }
 
@@ -104,7 +105,7 @@ function encodeCursor(id: string, index: number, listing: string): string {
   return Buffer.from(`${index}.${listing}.${id}`).toString('base64url')
 }
 
-/** Returns true for a cursor that `listReply` returned, of whatever listing. */
+/** Returns true for a cursor of `listReply`, of any listing. */
 export function isListCursor(cursor: string): boolean {
   return partsOf(cursor) !== null
 }
@@ -113,12 +114,12 @@ function partsOf(cursor: string): RegExpExecArray | null {
   return /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
 }
 
-function startOf<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
+function startIndex<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
   const match = partsOf(cursor)
   // Product listings return cursors that look like product keys.
-  if (match === null && /^\d{15,19}$/.test(cursor)) throw foreignCursor(call, cursor)
+  if (match === null && /^\d{15,19}$/.test(cursor)) throw otherListingRefusal(call, cursor)
   if (match === null) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
-  if (match[2] !== listing) throw foreignCursor(call, cursor)
+  if (match[2] !== listing) throw otherListingRefusal(call, cursor)
   const index = Number(match[1])
   const found = records.findIndex((record) => idOf(record) === match[3])
   return found === -1 ? Math.min(index, records.length) : found

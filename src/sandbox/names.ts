@@ -1,20 +1,20 @@
 /**
- * The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`), so that clients that know only it are served too:
- * parameter names and JSON keys come in by either spelling, headers go out by the service's own.
+ * Translates between the neutral words of the specification and the service's own spelling (`SLUICE_SERVICE_NAMES`). The sandbox reads
+ * parameter names and JSON keys in either spelling, and sends headers in the service's own.
  */
 
 export interface Names {
-  /** False: every word stays as it is. */
+  /** False if no word is spelled differently. */
   readonly active: boolean
-  /** The neutral word for a name that a caller sent; any other name as it is. */
+  /** Returns the neutral word for a name that a caller sent; any other name unchanged. */
   readonly neutral: (name: string) => string
-  /** The service's spelling of a neutral word. */
+  /** Returns the service's spelling of a neutral word. */
   readonly own: (name: string) => string
-  /** A parsed body with neutral keys; the same object where nothing is to be renamed. */
+  /** Returns a parsed body with neutral keys; the same object if `active` is false. */
   readonly neutralBody: (body: unknown) => unknown
 }
 
-/** `spelling`: neutral word to the service's own. */
+/** Creates the translation from a map of neutral words to the service's spelling. */
 export function namesOf(spelling: Readonly<Record<string, string>> = {}): Names {
   const pairs = Object.entries(spelling).filter(([neutral, own]) => neutral !== own)
   if (pairs.length === 0) return { active: false, neutral: (name) => name, own: (name) => name, neutralBody: (body) => body }

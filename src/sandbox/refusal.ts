@@ -1,11 +1,11 @@
-/** Refusals of the sandbox: thrown by any layer, written by the server in the shape of the host. */
+/** Creates refusals. Any layer throws them; the server answers them in the form of their host. */
 import type { Reply } from './area.ts'
 import { ADS_STATUS } from './adsCodes.ts'
 
-/** Base address of the types of v2 problems (docs/spec-notes.md#posts 'Problem'); the last segment says which. */
+/** Base address of the types of v2 problems (docs/spec-notes.md#posts). The last segment is the type. */
 export const PROBLEMS = 'https://api.example.com/2/problems'
 
-/** One entry of `errors` on the advertising host (docs/spec-notes.md#errors 'Ads body'). */
+/** Entry of `errors` in an answer of the advertising host (docs/spec-notes.md#errors). */
 export interface AdsError {
   readonly code: string
   readonly message: string
@@ -15,13 +15,14 @@ export interface AdsError {
 }
 
 export type RefusalBody =
-  /** `{ errors, request: { params } }` */
+  /** `{ errors, request: { params } }` of the advertising host. */
   | { readonly kind: 'ads'; readonly errors: readonly AdsError[] }
   /** `{ errors: [{ code, message }] }` of /oauth, /oauth2, /1.1. */
   | { readonly kind: 'core'; readonly errors: readonly { readonly code: number; readonly message: string; readonly label?: string }[] }
-  /** Any other JSON body as it stands: v2 problems, `operation_errors`. */
+  /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
 
+/** Refusal of a request, as the service would answer it. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
@@ -34,7 +35,7 @@ export class Refusal extends Error {
   }
 }
 
-/** One error of the advertising catalogue (docs/spec-notes.md#errors), with the status that goes with its code. */
+/** Refusal of the advertising host with one error. Default status: that of the code. */
 export function adsRefusal(
   code: string,
   message: string,
@@ -44,7 +45,7 @@ export function adsRefusal(
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
-/** Several errors in one answer; the status is that of the first. */
+/** Refusal of the advertising host with several errors. Default status: that of the first code. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
@@ -53,7 +54,7 @@ export function missingParameter(name: string): AdsError {
   return { code: 'MISSING_PARAMETER', message: `"${name}" is a required parameter`, parameter: name }
 }
 
-/** `expected` as in the service's own sentence: `Expected time, got "" for start_time`. */
+/** Returns an error with the service's sentence: `Expected EXPECTED, got "VALUE" for NAME`. */
 export function invalidParameter(name: string, expected: string, value: unknown, details?: string): AdsError {
   const shown =
     typeof value === 'string' || typeof value === 'bigint'
@@ -76,12 +77,13 @@ export function exclusiveParameters(names: readonly string[]): AdsError {
   }
 }
 
-/** 404 of a resource: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The general code has no resource in it: the parameter names it. */
+/** 404 of a record: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The message takes the resource from the code, or from the parameter for `NOT_FOUND`. */
 export function notFound(code: string, parameter: string, id: string): Refusal {
   const resource = code === 'NOT_FOUND' ? parameter.replace(/_ids?$/, '') : code.replace(/_NOT_FOUND$/, '').toLowerCase()
   return adsRefusal(code, `${resource.replaceAll('_', ' ')} ${id} was not found`, { parameter, status: 404 })
 }
 
+/** Refusal of the core host: `{ errors: [{ code, message }] }`. */
 export function coreRefusal(status: number, code: number, message: string, label?: string): Refusal {
   return new Refusal(status, { kind: 'core', errors: [label === undefined ? { code, message } : { code, label, message }] })
 }
@@ -90,14 +92,16 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
 
-/** A v2 problem (docs/spec-notes.md#posts 'Problem'); `slug` is the last segment of its type, or `about:blank`. */
-export function problem(status: number, title: string, detail: string, slug: string): Refusal {
+/** Refusal of v2 as a problem (docs/spec-notes.md#posts). `slug`: last segment of its type, or `about:blank`. */
+export function v2Problem(status: number, title: string, detail: string, slug: string): Refusal {
   const type = slug === 'about:blank' ? slug : `${PROBLEMS}/${slug}`
   return jsonRefusal(status, { title, detail, type, status })
 }
 
-/** 400 of v2 with each wrong parameter and its value (docs/spec-notes.md#posts 'Problem', 10 'Failure body'). */
-export function badParameters(wrong: readonly { readonly name: string; readonly value: string; readonly message: string }[]): Refusal {
+/** 400 of v2 with each wrong parameter and its value. */
+export function v2ParameterRefusals(
+  wrong: readonly { readonly name: string; readonly value: string; readonly message: string }[],
+): Refusal {
   return jsonRefusal(400, {
     errors: wrong.map(({ name, value, message }) => ({ parameters: { [name]: [value] }, message })),
     title: 'Invalid Request',
@@ -106,15 +110,17 @@ export function badParameters(wrong: readonly { readonly name: string; readonly 
   })
 }
 
-export function badParameter(name: string, value: string, message: string): Refusal {
-  return badParameters([{ name, value, message }])
+/** 400 of v2 with one wrong parameter. */
+export function v2ParameterRefusal(name: string, value: string, message: string): Refusal {
+  return v2ParameterRefusals([{ name, value, message }])
 }
 
-/** 429 of the host (docs/spec-notes.md#limits). */
-export function tooMany(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
+/** 429 in the form of the host (docs/spec-notes.md#limits). */
+export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)
   return new Refusal(429, { kind: 'core', errors: [{ code: 88, message: 'Rate limit exceeded' }] }, headers)
 }
 
+/** Success of the advertising host with `data` alone. */
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })

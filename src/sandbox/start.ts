@@ -7,10 +7,10 @@ import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
 import { Control } from './control.ts'
 import { sandboxControl, type SandboxControl } from './controlApi.ts'
-import { Engine } from './state/engine.ts'
+import { Dispatcher } from './state/dispatcher.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
-import { Faults } from './faults/faults.ts'
-import { Generations } from './ledger/generations.ts'
+import { ArmedFaults } from './faults/armedFaults.ts'
+import { ValueOrder } from './ledger/valueOrder.ts'
 import { Ledger, type LedgerEntry } from './ledger/ledger.ts'
 import { Rates } from './verify/rates.ts'
 import { Router } from './http/router.ts'
@@ -18,7 +18,7 @@ import { RequestHandler } from './http/requestHandler.ts'
 import { SandboxServer } from './http/server.ts'
 import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
-import { Watch } from './ledger/watch.ts'
+import { TrafficRules } from './ledger/trafficRules.ts'
 import { SandboxWorld } from './state/world.ts'
 
 /** Credentials that every sandbox accepts unless it is started with others. */
@@ -61,8 +61,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = options.clock ?? systemClock
   const credentials = { ...fixedCredentials, ...options.credentials }
   const ledger = new Ledger()
-  const violate = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
-    ledger.violate(entry, new Date(clock.now()).toISOString(), rule, detail)
+  const recordViolation = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
+    ledger.recordViolation(entry, new Date(clock.now()).toISOString(), rule, detail)
   const world: SandboxWorld = new SandboxWorld({
     areas,
     credentials,
@@ -70,20 +70,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     seed: options.seed ?? 1,
     log: options.logger ?? silentLogger,
     names: namesOf(options.names),
-    violation: (rule, detail) => violate(ledger.current, rule, detail),
-    onEvent: (area, event) => engine.note({ kind: 'event', now: world.now(), area, event }),
+    reportViolation: (rule, detail) => recordViolation(ledger.current, rule, detail),
+    onEvent: (area, event) => dispatcher.note({ kind: 'event', now: world.now(), area, event }),
   })
-  const engine = new Engine(world, areas)
-  const watch = new Watch(clock.now, violate, () => Number(world.switch('retry_after_grace_ms')))
-  const generations = new Generations(violate)
-  const faults = new Faults(clock.now, world.random)
+  const dispatcher = new Dispatcher(world, areas)
+  const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
+  const valueOrder = new ValueOrder(recordViolation)
+  const faults = new ArmedFaults(clock.now, world.random)
   const port = { refuse: (ms: number) => server.listener.refuse(ms), acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms) }
-  const runner = new FaultRunner(world, watch, port, options.crash)
+  const runner = new FaultRunner(world, trafficRules, port, options.crash)
   const listeners = new TlsListeners((socket) => server.listener.take(socket))
   const rates = new Rates(clock.now)
-  const observer = new Observer({ world, ledger, watch, generations })
-  const handler = new RequestHandler({ world, engine, ledger, rates, faults, watch })
-  const control = new Control({ world, engine, ledger, rates, faults, runner, generations, observer, handler, listeners })
+  const observer = new Observer({ world, ledger, trafficRules, valueOrder })
+  const handler = new RequestHandler({ world, dispatcher, ledger, rates, faults, trafficRules })
+  const control = new Control({ world, dispatcher, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),
@@ -95,11 +95,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     control,
   })
   if (options.stateFile !== undefined) {
-    await engine.openJournal(options.stateFile, options.compactAfterBytes)
+    await dispatcher.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()
   }
   const listensAt = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
-    engine.closeJournal()
+    dispatcher.closeJournal()
     throw error
   })
   world.url = `http://127.0.0.1:${listensAt}`
@@ -116,7 +116,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     listeners.close()
     world.stop()
     await server.listener.close()
-    engine.closeJournal()
+    dispatcher.closeJournal()
   }
   return {
     url: world.url,

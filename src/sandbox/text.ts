@@ -1,6 +1,6 @@
-/** Text of values that came from outside. */
+/** Converts values of requests to text, and counts characters. */
 
-/** As itself where it is plain, else as JSON; never `[object Object]`. */
+/** Returns the text of a plain value, `''` for undefined, and JSON for anything else. */
 export function textOf(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -16,7 +16,7 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** Characters as a person counts them: code points, not UTF-16 units. */
+/** Counts code points, not UTF-16 units. */
 export function codePoints(text: string): number {
   let count = 0
   for (const _ of text) count++

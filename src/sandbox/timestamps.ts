@@ -1,13 +1,13 @@
-/** Dates as the service takes and prints them (docs/spec-notes.md#echoes-and-cursors 'Dates'). */
+/** Reads and writes times in the formats of the service (docs/spec-notes.md#echoes-and-cursors). */
 
-/** In: date only, `Z`, `±HHMM`, `±HH:MM`, `±HH`. Milliseconds since 1970, or undefined when it is none of them. */
+/** Reads a date, or a time with `Z`, `±HHMM`, `±HH:MM`, `±HH` or no zone (UTC). Returns milliseconds since 1970; undefined for any other text. */
 export function parseTimestamp(text: string): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/.exec(text)
   if (match === null) return undefined
   const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', zone = 'Z'] = match
   const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
   const date = new Date(at)
-  // Date.UTC rolls 31 April over; such a date is refused instead.
+  // Date.UTC makes 1 May of 31 April; such a date is not accepted.
   const real =
     date.getUTCMonth() === Number(month) - 1 &&
     date.getUTCDate() === Number(day) &&
@@ -18,12 +18,12 @@ export function parseTimestamp(text: string): number | undefined {
   return at - offsetMs(zone)
 }
 
-/** Out: `Z` and whole seconds. */
+/** Formats milliseconds since 1970 as ISO 8601 with `Z` and whole seconds. */
 export function isoSeconds(ms: number): string {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** Milliseconds later by whole months, the day clamped to the month's end (guarantees docs/guarantees.md#freshness). */
+/** Adds months to milliseconds since 1970. A day beyond the end of the month becomes its last day. */
 export function addMonths(ms: number, months: number): number {
   const date = new Date(ms)
   const day = date.getUTCDate()

@@ -1,7 +1,7 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes, textParam } from '../params.ts'
+import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
@@ -36,7 +36,7 @@ function listAudiences(call: AudienceCall): Reply {
   const ids = listParam(call, 'custom_audience_ids')
   const isInScope = call.params['permission_scope'] === 'SHARED' ? sharedWith(call) : (one: Audience) => one.accountId === call.account?.id
   const found = [...call.state.audiences.values()].filter(
-    (one) => isInScope(one) && passes(ids, one.id) && matchesPrefix(one.name, call.params['q']),
+    (one) => isInScope(one) && passesFilter(ids, one.id) && matchesPrefix(one.name, call.params['q']),
   )
   return listReply(call, found, { render: (one) => audienceShape(call, one) })
 }

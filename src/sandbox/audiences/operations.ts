@@ -101,7 +101,7 @@ function checkTimes(
     return
   }
   if (expiresAt <= (effectiveAt ?? nowS)) {
-    call.world.violation('expires_before_effective', 'expires_at is not later than effective_at')
+    call.world.reportViolation('expires_before_effective', 'expires_at is not later than effective_at')
     errors.push(
       invalidParameter(
         'expires_at',
@@ -134,8 +134,8 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
       count++
       if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
         if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value)))
-          call.world.violation('raw_identifier', 'partner_user_id looks like an email or phone')
-        if (JUNK.has(value)) call.world.violation('junk_digest', `${type} is the digest of an empty or placeholder value`)
+          call.world.reportViolation('raw_identifier', 'partner_user_id looks like an email or phone')
+        if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue
       }
       checkOddValue(call, type, value, errors)
@@ -149,10 +149,10 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
  * else is an error. No message contains the value.
  */
 function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
-  call.world.violation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
+  call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && ANY_HEX.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
-    call.world.violation('raw_identifier', `${type} looks like an email or phone`)
+    call.world.reportViolation('raw_identifier', `${type} looks like an email or phone`)
   errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
 }
 
@@ -160,7 +160,7 @@ function checkOddValue(call: UsersCall, type: string, value: unknown, errors: Ad
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? (value as unknown[]) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
-    call.world.violation('raw_identifier', 'a field that is not accepted or not a list looks like an email or phone')
+    call.world.reportViolation('raw_identifier', 'a field that is not accepted or not a list looks like an email or phone')
 }
 
 function time(value: unknown, name: string, errors: AdsError[]): number | undefined {

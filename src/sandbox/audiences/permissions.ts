@@ -2,7 +2,7 @@
 import type { Call, Handler, Reply } from '../area.ts'
 import { hasFeature } from '../campaigns/state.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { Audience, AudienceState, Permission } from './state.ts'
@@ -20,7 +20,7 @@ function listPermissions(call: AudienceCall): Reply {
   const accounts = listParam(call, 'granted_account_ids')
   const ids = listParam(call, 'tailored_audience_permission_ids')
   const found = [...call.state.permissions.values()].filter(
-    (one) => one.tailored_audience_id === audience.id && passes(accounts, one.granted_account_id) && passes(ids, one.id),
+    (one) => one.tailored_audience_id === audience.id && passesFilter(accounts, one.granted_account_id) && passesFilter(ids, one.id),
   )
   return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => shown(call, one) })
 }

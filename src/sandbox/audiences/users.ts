@@ -91,7 +91,10 @@ function reportSuppressed(call: UsersCall, list: UserList, number: number, key: 
     const { effectiveAt, expiresAt } = memberships.member(record)
     const nowS = call.now / 1000
     if (effectiveAt <= nowS && expiresAt > nowS)
-      call.world.violation('update_of_suppressed', `an ${IDENTIFIER_TYPES[number] ?? ''} on the do-not-reach list was added to an audience`)
+      call.world.reportViolation(
+        'update_of_suppressed',
+        `an ${IDENTIFIER_TYPES[number] ?? ''} on the do-not-reach list was added to an audience`,
+      )
   }
 }
 

@@ -1,5 +1,4 @@
 /** People beside the first user: `POST /_sandbox/users` adds them, with the accounts they reach, and a token of their own. */
-import type { PostsState } from '../posts/state.ts'
 import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
 import { randomText, type AuthState } from './tokens.ts'
 
@@ -84,7 +83,7 @@ function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
 }
 
 function isTaken(world: World, id: string, handle: string): boolean {
-  const { users } = world.stateOf('posts') as PostsState
+  const { users } = world.stateOf('posts')
   const wanted = handle.toLowerCase()
   return (
     world.users.has(id) ||
@@ -95,7 +94,7 @@ function isTaken(world: World, id: string, handle: string): boolean {
 }
 
 function nextUserId(world: World): string {
-  const { users } = world.stateOf('posts') as PostsState
+  const { users } = world.stateOf('posts')
   let id = 1002
   while (world.users.has(String(id)) || users.has(String(id))) id++
   return String(id)

@@ -1,8 +1,8 @@
 /** Accounts, their apps, history and features (spec 4.5). */
-import { recordsOf, stamp } from '../accountRecords.ts'
+import { recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler, SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
@@ -13,14 +13,14 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     const ids = listParam(call, 'account_ids')
     const mine = [...call.world.accounts.values()].filter(
       (account) =>
-        account.userIds.includes(call.user?.id ?? '') && passes(ids, account.id) && matchesPrefix(account.name, call.params['q']),
+        account.userIds.includes(call.user?.id ?? '') && passesFilter(ids, account.id) && matchesPrefix(account.name, call.params['q']),
     )
     return listReply(call, mine, { render: toWire })
   },
   'accounts.get': (call) => ok(toWire(liveAccount(call))),
   'accounts.create': (call) => {
     const id = call.world.newShortId()
-    const { created_at, updated_at, deleted } = stamp(call)
+    const { created_at, updated_at, deleted } = creationFields(call)
     const account: SandboxAccount = {
       id,
       name: `Sandbox account ${id}`,
@@ -71,7 +71,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
     const places = new Map(entries.map((entry, index) => [entry, String(index)]))
     return listReply(call, entries, { idOf: (entry) => places.get(entry) ?? '' })
   },
-  'features.list': (call) => ok(featuresOf(call).filter((feature) => passes(listParam(call, 'feature_keys'), feature))),
+  'features.list': (call) => ok(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
     const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
     call.state.features.set(accountOf(call).id, features)

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
-import { refuseChanged } from '../verify/returnedFields.ts'
+import { refuseChangedFields } from '../verify/returnedFields.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
 import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
@@ -127,7 +127,7 @@ function runStep(
   if (checked.errors.length > 0) return { errors: checked.errors }
   const single = { ...call, endpoint, params: checked.params, given: checked.given }
   try {
-    if (checked.returned.size > 0) refuseChanged(checked.returned, () => READ[step.endpoint]?.(single))
+    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => READ[step.endpoint]?.(single))
     return { data: structuredClone(step.run(single)) }
   } catch (error) {
     if (error instanceof Refusal && error.body.kind === 'ads') return { errors: error.body.errors }

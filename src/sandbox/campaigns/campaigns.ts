@@ -1,12 +1,12 @@
 /** Handles the endpoints of campaigns and of the funding instruments that pay for them (docs/spec-notes.md#endpoints). */
-import { deleteRecord, findRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, longParam, passes, textParam } from '../params.ts'
+import { listParam, longParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { remember } from './history.ts'
-import { tooMany } from './lineItemRules.ts'
+import { limitRefusal } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 import { accountOf } from '../area.ts'
 
@@ -15,7 +15,9 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     const [ids, funding] = [listParam(call, 'campaign_ids'), listParam(call, 'funding_instrument_ids')]
     const found = [...recordsOf(call, call.state.campaigns).values()].filter(
       (campaign) =>
-        passes(ids, campaign.id) && passes(funding, campaign.funding_instrument_id) && matchesPrefix(campaign.name, call.params['q']),
+        passesFilter(ids, campaign.id) &&
+        passesFilter(funding, campaign.funding_instrument_id) &&
+        matchesPrefix(campaign.name, call.params['q']),
     )
     return listReply(call, found, {
       sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
@@ -30,7 +32,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     const ids = listParam(call, 'funding_instrument_ids')
     return listReply(
       call,
-      [...recordsOf(call, call.state.funding).values()].filter((one) => passes(ids, one.id)),
+      [...recordsOf(call, call.state.funding).values()].filter((one) => passesFilter(ids, one.id)),
       {
         sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
       },
@@ -69,11 +71,12 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     standard_delivery: null,
     frequency_cap: null,
     duration_in_days: null,
-    ...stamp(call),
+    ...creationFields(call),
   }
   changeCampaign(call, campaign)
   const active = [...recordsOf(call, call.state.campaigns).values()].filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
-  if (campaign.entity_status === 'ACTIVE' && active.length >= 200) throw tooMany('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
+  if (campaign.entity_status === 'ACTIVE' && active.length >= 200)
+    throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
   const made = { ...campaign, id: call.world.newShortId() }
   recordsOf(call, call.state.campaigns).set(made.id, made)
   remember(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
@@ -134,7 +137,7 @@ function createFunding(call: Call<CampaignsState>): FundingInstrument {
     credit_limit_local_micro: longParam(call, 'credit_limit_local_micro'),
     start_time: String(call.params['start_time']),
     end_time: textParam(call, 'end_time'),
-    ...stamp(call),
+    ...creationFields(call),
   }
   recordsOf(call, call.state.funding).set(instrument.id, instrument)
   return instrument

@@ -1,5 +1,5 @@
 /** Business and curated categories, those of line items, and placements (spec 4.5; docs/spec-notes.md#endpoints placements). */
-import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
@@ -38,7 +38,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'lineItemCuratedCategories.get': (call) =>
     ok(findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
   'lineItemCuratedCategories.create': (call) => {
-    const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...stamp(call) }
+    const record: LineItemCategory = { id: '', line_item_id: '', curated_category_id: '', ...creationFields(call) }
     setCategory(call, record)
     const made = { ...record, id: call.world.newShortId() }
     recordsOf(call, call.state.lineItemCategories).set(made.id, made)

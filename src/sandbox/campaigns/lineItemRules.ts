@@ -103,6 +103,6 @@ function checkCategories(next: LineItem, errors: AdsError[]): void {
 }
 
 /** The refusal for more than `limit` records. */
-export function tooMany(code: 'TOO_MANY_CAMPAIGNS' | 'TOO_MANY_LINE_ITEMS', what: string): Refusal {
+export function limitRefusal(code: 'TOO_MANY_CAMPAIGNS' | 'TOO_MANY_LINE_ITEMS', what: string): Refusal {
   return adsRefusal(code, `${what} is the limit`)
 }

@@ -1,13 +1,13 @@
 /** Line items (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
-import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
 import { remember } from './history.ts'
-import { checkLineItem, defaultGoal, defaultPayBy, tooMany } from './lineItemRules.ts'
+import { checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
 import { findChild, isReachable } from './parents.ts'
 import type { Campaign, CampaignsState, LineItem } from './state.ts'
 
@@ -48,11 +48,11 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
       call,
       [...recordsOf(call, call.state.lineItems).values()].filter(
         (item) =>
-          passes(campaigns, item.campaign_id) &&
-          passes(ids, item.id) &&
+          passesFilter(campaigns, item.campaign_id) &&
+          passesFilter(ids, item.id) &&
           isReachable(call, item) &&
           matchesPrefix(item.name, call.params['q']) &&
-          passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
+          passesFilter(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
       ),
       {
         sortable: [
@@ -110,7 +110,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     standard_delivery: null,
     automatic_tweet_promotion: null,
     creative_source: 'MANUAL',
-    ...stamp(call),
+    ...creationFields(call),
   }
   const ready = changed(call, drafted, campaign)
   checkRoom(call, ready)
@@ -171,7 +171,7 @@ function defaultStrategy(objective: string, bid: unknown): string {
 function checkRoom(call: Call<CampaignsState>, item: LineItem): void {
   const live = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted)
   if (live.filter((one) => one.campaign_id === item.campaign_id).length >= 100)
-    throw tooMany('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
+    throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
   if (item.entity_status === 'ACTIVE' && live.filter((one) => one.entity_status === 'ACTIVE').length >= 256)
-    throw tooMany('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
+    throw limitRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
 }

@@ -1,7 +1,7 @@
 /** Look-ups of official SDKs: what can be targeted, content categories, promotable users; outside the specification. */
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { notFound, ok } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
@@ -34,7 +34,7 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
     const ids = listParam(call, 'promotable_user_ids')
     return listReply(
       call,
-      promotableUsers(call).filter(({ id }) => passes(ids, id)),
+      promotableUsers(call).filter(({ id }) => passesFilter(ids, id)),
     )
   },
   'promotableUsers.get': (call) => {
@@ -53,9 +53,9 @@ function isChosen(call: Call<unknown>, option: TargetingOption): boolean {
   return (
     chosen &&
     matchesPrefix(option.name, call.params['q']) &&
-    passes(listParam(call, 'ids'), String(option['id'])) &&
-    passes(listParam(call, 'event_types'), String(option['event_type'])) &&
-    passes(listParam(call, 'country_codes'), String(option['country_code']))
+    passesFilter(listParam(call, 'ids'), String(option['id'])) &&
+    passesFilter(listParam(call, 'event_types'), String(option['event_type'])) &&
+    passesFilter(listParam(call, 'country_codes'), String(option['country_code']))
   )
 }
 

@@ -1,10 +1,9 @@
 /** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
-import type { AudienceState } from '../audiences/state.ts'
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
-import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler, World } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passes, textParam } from '../params.ts'
+import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
 import { remember } from './history.ts'
@@ -25,7 +24,7 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
       return listReply(
         call,
         [...recordsOf(call, call.state.promotedTweets).values()].filter(
-          (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isReachable(call, one),
+          (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isReachable(call, one),
         ),
         {
           sortable: ['created_at', 'updated_at'],
@@ -46,7 +45,7 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
     'targetingCriteria.list': (call) => {
       const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
       const found = [...recordsOf(call, call.state.targeting).values()].filter(
-        (one) => passes(items, one.line_item_id) && passes(ids, one.id) && isReachable(call, one),
+        (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isReachable(call, one),
       )
       return listReply(call, found)
     },
@@ -70,7 +69,7 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
       tweet_id: tweetId,
       entity_status: 'ACTIVE',
       approval_status: 'ACCEPTED',
-      ...stamp(call),
+      ...creationFields(call),
     }
     known.set(promoted.id, promoted)
     remember(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
@@ -92,7 +91,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
     targeting_value: value,
     operator_type: textParam(call, 'operator_type') ?? 'EQ',
     ...Object.fromEntries(OPTIONAL.flatMap((name) => (call.params[name] === undefined ? [] : [[name, call.params[name]]]))),
-    ...stamp(call),
+    ...creationFields(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
   remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
@@ -101,7 +100,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 
 /** The account's own audience, or one that it was given and not denied again (spec 3.3). */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
-  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
+  const { audiences, permissions } = call.world.stateOf('audiences')
   const audience = audiences.get(id)
   const account = accountOf(call).id
   const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passes, textParam } from '../params.ts'
+import { listParam, passesFilter, textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -38,9 +38,9 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     const serving = servingItems(call.state, accountOf(call).id).filter(
       (item) =>
         Date.parse(item.created_at) < end &&
-        passes(campaigns, item.campaign_id) &&
-        passes(items, item.id) &&
-        passes(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
+        passesFilter(campaigns, item.campaign_id) &&
+        passesFilter(items, item.id) &&
+        passesFilter(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
     )
     const found = Map.groupBy(
       serving.flatMap((item) => entitiesOf(call.state, accountOf(call).id, item, entity).map((id) => ({ id, item }))),
@@ -75,7 +75,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.list': (call) => {
     const ids = listParam(call, 'job_ids')
-    const jobs = [...call.state.jobs.values()].filter((job) => job.account_id === accountOf(call).id && passes(ids, job.id))
+    const jobs = [...call.state.jobs.values()].filter((job) => job.account_id === accountOf(call).id && passesFilter(ids, job.id))
     return listReply(call, jobs, { render: (job) => jobWire(call, job, statusOf(call, job)) })
   },
   'statisticsJobs.delete': (call) => {

@@ -1,8 +1,8 @@
 /** Tracking tags of line items; outside the specification. */
-import { deleteRecord, recordsOf, stamp } from '../accountRecords.ts'
+import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { findChild, isReachable, liveLineItem } from './parents.ts'
@@ -14,7 +14,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
     return listReply(
       call,
       [...recordsOf(call, call.state.trackingTags).values()].filter(
-        (tag) => passes(items, tag.line_item_id) && passes(ids, tag.id) && isReachable(call, tag),
+        (tag) => passesFilter(items, tag.line_item_id) && passesFilter(ids, tag.id) && isReachable(call, tag),
       ),
       { sortable: ['created_at', 'updated_at'] },
     )
@@ -27,7 +27,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
       line_item_id: item.id,
       tracking_tag_type: String(call.params['tracking_tag_type']),
       tracking_tag_url: httpsUrl(call.params['tracking_tag_url']),
-      ...stamp(call),
+      ...creationFields(call),
     }
     recordsOf(call, call.state.trackingTags).set(tag.id, tag)
     return ok(tag)

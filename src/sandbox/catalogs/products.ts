@@ -1,9 +1,9 @@
 /** Products: batch upsert, delete and fetches (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Call, Reply } from '../area.ts'
-import { foreignCursor, isListCursor, listingOf } from '../lists.ts'
+import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { isGtin } from './gtin.ts'
-import { checkProduct, hasHtml, PRODUCT_FIELDS, type LengthUnit, type StoredProduct } from './productRules.ts'
+import { checkProduct, hasHtml, PRODUCT_FIELDS, type StoredProduct } from './productRules.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
 
@@ -52,7 +52,7 @@ function putOne(
   const { world } = call
   const known = id === null ? undefined : catalog.products.get(comparable(call, id))
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
-  const { fields, errors } = checkProduct(product, base, world.switch('length_unit') as LengthUnit)
+  const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
   noteViolations(call, product)
   const warnings = warningsOf(call, fields)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
@@ -128,9 +128,9 @@ export function listProducts(call: CatalogCall): Reply {
   const cursor = call.params['cursor']
   const listing = listingOf(call)
   if (typeof cursor === 'string') {
-    if (isListCursor(cursor)) throw foreignCursor(call, cursor)
+    if (isListCursor(cursor)) throw otherListingRefusal(call, cursor)
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
-    if (call.state.cursors.get(cursor)?.includes(listing) === false) throw foreignCursor(call, cursor)
+    if (call.state.cursors.get(cursor)?.includes(listing) === false) throw otherListingRefusal(call, cursor)
   }
   // The cursor is the last key seen plus one, as the service's look (docs/spec-notes.md#catalogs 'Reads').
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
@@ -242,7 +242,7 @@ const NO_WARNINGS: string[] = []
 function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
-  call.world.violation('gtin_invalid', 'gtin has a wrong length or check digit')
+  call.world.reportViolation('gtin_invalid', 'gtin has a wrong length or check digit')
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
 }
 
@@ -254,13 +254,14 @@ function noteViolations(call: CatalogCall, product: Readonly<Record<string, unkn
   const { world } = call
   for (const name of LINKS) {
     const link = product[name]
-    if (typeof link === 'string' && link !== '' && !link.startsWith('https://')) world.violation('link_not_https', `${name} is not https`)
+    if (typeof link === 'string' && link !== '' && !link.startsWith('https://'))
+      world.reportViolation('link_not_https', `${name} is not https`)
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
-    world.violation('html_in_description', 'description holds HTML')
+    world.reportViolation('html_in_description', 'description holds HTML')
   for (const name of REQUIRED)
     if (product[name] === undefined || product[name] === null || product[name] === '')
-      world.violation('required_field_missing', `${name} is missing`)
+      world.reportViolation('required_field_missing', `${name} is missing`)
 }
 
 function shuffled<T>(call: CatalogCall, list: T[]): T[] {

@@ -1,9 +1,9 @@
 /** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, docs/spec-notes.md#endpoints Cards). */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
-import { deleteRecord, findRecord, recordsOf, stamp, type AccountRecord, type Table } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
@@ -19,7 +19,10 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const legacy = call.params['include_legacy_cards'] === true ? recordsOf(call, call.state.legacyCards).values() : []
     const cards = [...recordsOf(call, call.state.cards).values(), ...legacy].filter(
       (card) =>
-        passes(types, card.card_type) && passes(ids, card.id) && passes(uris, card.card_uri) && matchesPrefix(card.name, call.params['q']),
+        passesFilter(types, card.card_type) &&
+        passesFilter(ids, card.id) &&
+        passesFilter(uris, card.card_uri) &&
+        matchesPrefix(card.name, call.params['q']),
     )
     return listReply(call, cards)
   },
@@ -45,7 +48,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
       card_uri: `card://${id}`,
       card_type: content.card_type,
       components: content.components,
-      ...stamp(call),
+      ...creationFields(call),
     }
     if (content.slides !== undefined) card.slides = content.slides
     recordsOf(call, call.state.cards).set(id, card)

@@ -2,7 +2,7 @@
 import { deleteRecord, findRecord, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
-import { listParam, passes } from '../params.ts'
+import { listParam, passesFilter } from '../params.ts'
 import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -18,7 +18,9 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     const types = listParam(call, 'creative_types')
     return listReply(
       call,
-      [...recordsOf(call, call.state.accountMedia).values()].filter((media) => passes(ids, media.id) && passes(types, media.creative_type)),
+      [...recordsOf(call, call.state.accountMedia).values()].filter(
+        (media) => passesFilter(ids, media.id) && passesFilter(types, media.creative_type),
+      ),
     )
   },
   'accountMedia.get': (call) => ok(findRecord(call, call.state.accountMedia, 'account_media_id', 'ACCOUNT_MEDIA_NOT_FOUND')),

@@ -1,8 +1,8 @@
 /** Poll cards, which cannot be changed, and video conversation cards (spec 4.4, 3.3, docs/spec-notes.md#endpoints Cards). */
-import { deleteRecord, findRecord, recordsOf, stamp, type Table } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordsOf, creationFields, type Table } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passes, textParam } from '../params.ts'
+import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { libraryMedia } from './media.ts'
@@ -34,7 +34,7 @@ export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<s
         card_type: 'VIDEO_CONVERSATION',
         ...empty,
         video_owner_id: call.user?.id ?? null,
-        ...stamp(call),
+        ...creationFields(call),
       }
       changeConversation(call, card)
       recordsOf(call, call.state.conversations).set(id, card)
@@ -54,7 +54,7 @@ function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
   const ids = listParam(call, 'card_ids')
   return listReply(
     call,
-    [...recordsOf(call, table).values()].filter((card) => passes(ids, card.id) && matchesPrefix(card.name, call.params['q'])),
+    [...recordsOf(call, table).values()].filter((card) => passesFilter(ids, card.id) && matchesPrefix(card.name, call.params['q'])),
   )
 }
 
@@ -78,7 +78,7 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
     end_time: isoSeconds(Date.parse(start) + minutes * 60_000),
     duration_in_minutes: minutes,
     ...(image === undefined ? {} : { media_key: mediaKey, media_url: image.media_url }),
-    ...stamp(call),
+    ...creationFields(call),
   }
   recordsOf(call, call.state.polls).set(id, card)
   return card

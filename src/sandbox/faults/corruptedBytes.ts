@@ -1,10 +1,10 @@
-/** Bodies whose bytes, encoding or headers are wrong on purpose (docs/sandbox.md). */
+/** Corrupts the bytes, encoding or headers of an answer (docs/sandbox.md#faults). */
 import { gzipSync } from 'node:zlib'
 import type { Answer } from '../answer.ts'
 import { textOf } from '../text.ts'
-import { whole, type Fault } from './faultKinds.ts'
+import { wholeNumberOr, type Fault } from './faultKinds.ts'
 
-/** Unchanged where the fault is none of these. */
+/** Returns the answer as the fault changes it, or unchanged for a fault of another kind. */
 export function corruptBytes(answer: Answer, fault: Fault): Answer {
   const bytes = Buffer.from(answer.body)
   const headers = { ...answer.headers }
@@ -23,17 +23,20 @@ export function corruptBytes(answer: Answer, fault: Fault): Answer {
       return {
         ...answer,
         headers: { ...headers, 'content-encoding': 'gzip' },
-        body: gzipSync(Buffer.alloc(whole(fault['bytes'], 200_000_000))),
+        body: gzipSync(Buffer.alloc(wholeNumberOr(fault['bytes'], 200_000_000))),
       }
     case 'wrong_type':
       return { ...answer, headers: { ...headers, 'content-type': textOf(fault['type'] ?? 'text/plain') } }
     case 'large':
       return {
         ...answer,
-        body: Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"padding":"${'x'.repeat(whole(fault['bytes'], 200_000_000))}"}`)]),
+        body: Buffer.concat([
+          bytes.subarray(0, -1),
+          Buffer.from(`,"padding":"${'x'.repeat(wholeNumberOr(fault['bytes'], 200_000_000))}"}`),
+        ]),
       }
     case 'deep': {
-      const depth = whole(fault['depth'], 100_000)
+      const depth = wholeNumberOr(fault['depth'], 100_000)
       return { ...answer, body: `${'['.repeat(depth)}${']'.repeat(depth)}` }
     }
     case 'doubled_keys':

@@ -1,23 +1,23 @@
-/** Wrong counts of a user-list upload, on purpose (docs/sandbox.md). */
+/** Corrupts the counts in the answer to an upload of users (fault `counts`, docs/sandbox.md#faults). */
+import { listOf, recordOf } from '../../unknownValue.ts'
 import type { Fault } from './faultKinds.ts'
 
 type Json = Record<string, unknown>
 
 /**
- * `success` and `total` are the sums of the answer: the shortfall or surplus is taken from the last results. A text such
- * as `n-1` counts from what the true answer says; anything else that is no whole number goes into the last result as it
- * stands. `shape`: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
+ * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n`, `n-1` and
+ * `n+1` mean the true sum, one less and one more. A value that is not a number is written into the last result. `shape` changes the form:
+ * `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
  */
-export function countsOf(body: Json, fault: Fault): Json {
-  const list = (Array.isArray(body['data']) ? body['data'] : [body['data']]) as { success_count: number; total_count: number }[]
-  const wasArray = Array.isArray(body['data'])
-  const n = list.reduce((sum, one) => sum + one.total_count, 0)
-  // Without a figure the answer is one short: as it was, it would be no fault at all.
-  const success = target(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
-  const total = target(fault['total'], n)
-  const results: Json[] = list.map((one) => ({ ...one }))
-  spread(results, 'success_count', success)
-  spread(results, 'total_count', total)
+export function corruptCounts(body: Json, fault: Fault): Json {
+  const { data } = body
+  const results: Json[] = (Array.isArray(data) ? listOf(data) : [data]).map((one) => ({ ...recordOf(one) }))
+  const n = results.reduce((sum, one) => sum + Number(one['total_count']), 0)
+  // Without any setting, one user is missing from the counts.
+  const success = resolveCount(fault['success'] ?? (fault['total'] === undefined && fault['shape'] === undefined ? 'n-1' : 'n'), n)
+  const total = resolveCount(fault['total'], n)
+  changeSum(results, 'success_count', success)
+  changeSum(results, 'total_count', total)
   const sums = { success_count: typeof success === 'number' ? success : n, total_count: typeof total === 'number' ? total : n }
   switch (fault['shape']) {
     case 'object':
@@ -33,29 +33,30 @@ export function countsOf(body: Json, fault: Fault): Json {
     case 'missing':
       return { ...body, data: results.map(() => ({})) }
     default:
-      return { ...body, data: wasArray ? results : results[0] }
+      return { ...body, data: Array.isArray(data) ? results : results[0] }
   }
 }
 
-function target(value: unknown, n: number): unknown {
+function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
   return relative === null ? value : n + Number(relative[1])
 }
 
-function spread(results: Json[], name: string, wanted: unknown): void {
+/** Changes the field `name` of the results, last first and not below 0, until the sum is `sum`. A `sum` below 0 goes into the last result. */
+function changeSum(results: Json[], name: string, sum: unknown): void {
   const last = results.at(-1)
   if (last === undefined) return
-  if (typeof wanted !== 'number' || !Number.isInteger(wanted)) {
-    last[name] = wanted
+  if (typeof sum !== 'number' || !Number.isInteger(sum)) {
+    last[name] = sum
     return
   }
-  let off = wanted - results.reduce((sum, one) => sum + Number(one[name]), 0)
+  let difference = sum - results.reduce((total, one) => total + Number(one[name]), 0)
   for (const one of results.toReversed()) {
-    if (off === 0) return
-    const now = Number(one[name])
-    const change = off > 0 ? off : wanted < 0 ? off : Math.max(off, -now)
-    one[name] = now + change
-    off -= change
+    if (difference === 0) return
+    const count = Number(one[name])
+    const change = difference > 0 || sum < 0 ? difference : Math.max(difference, -count)
+    one[name] = count + change
+    difference -= change
   }
 }

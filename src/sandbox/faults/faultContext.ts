@@ -1,4 +1,4 @@
-/** Parts of a request that a fault reads or corrupts: its connection, its answer, its line in the ledger. */
+/** Part of a request that faults read or change: connection, answer and ledger entry. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { LedgerEntry } from '../ledger/ledger.ts'
@@ -9,6 +9,6 @@ export interface FaultContext {
   readonly entry: LedgerEntry
   /** Undefined where no route was found. */
   readonly endpoint: Endpoint | undefined
-  /** The whole answer went out past the response object. */
+  /** True if a fault wrote the answer directly to the socket, so `response` never finishes. */
   answered: boolean
 }

@@ -1,4 +1,4 @@
-/** The kinds of faults (docs/sandbox.md): at which stage each acts, and what of the request it lets through to the state. */
+/** Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state. */
 
 export type Stage =
   | 'before_read'
@@ -10,7 +10,7 @@ export type Stage =
   | 'mid_response'
   | 'after_response'
 
-/** Part of the request that is applied to the state: none, all, the first n entries, those named, all of it twice, or later. */
+/** How much of the request is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the answer does not wait. */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 export interface Fault {
@@ -20,7 +20,7 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Defaults of each kind: applied or not, and the stage at which it acts. */
+/** Defaults of each kind. */
 const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
   status: { apply: 'none', stage: 'before_apply' },
   html: { apply: 'none', stage: 'before_apply' },
@@ -97,8 +97,11 @@ export const STAGES: readonly Stage[] = [
   'after_response',
 ]
 
-/** Effect of the fault, with the defaults of its kind. */
-export function planOf(fault: Fault): { apply: Apply; stage: Stage } {
+/**
+ * Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. A fault that breaks the connection
+ * after the request was applied applies all of it.
+ */
+export function effectOf(fault: Fault): { apply: Apply; stage: Stage } {
   const defaults = KINDS[fault.kind] ?? { apply: 'none', stage: 'before_apply' }
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
   const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
@@ -106,17 +109,17 @@ export function planOf(fault: Fault): { apply: Apply; stage: Stage } {
   return { stage, apply: fault.apply ?? (breaks && late ? 'all' : defaults.apply) }
 }
 
-/** `lag_ms` of a stale read. */
-export function lagOf(fault: Fault): number {
+/** Returns the age of the state that a `stale` fault reads, in milliseconds (`lag_ms`, by default 60,000). */
+export function lagMsOf(fault: Fault): number {
   return typeof fault['lag_ms'] === 'number' ? fault['lag_ms'] : 60_000
 }
 
-/** `at` of a reset: before, during or after the body is read. */
+/** Returns the stage that the setting `at` of a `reset` means: before, during or after the body is read. Undefined for another value. */
 export function stageOfAt(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }
 
-/** A whole number of a fault's settings. */
-export function whole(value: unknown, fallback: number): number {
+/** Returns the setting of a fault if it is a whole number, else `fallback`. */
+export function wholeNumberOr(value: unknown, fallback: number): number {
   return typeof value === 'number' && Number.isInteger(value) ? value : fallback
 }

@@ -1,56 +1,61 @@
-/** Body of `POST /_sandbox/faults`: the requests that a rule hits, how often, and the fault. Checked before anything is armed. */
+/** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
+import { isPlainRecord } from '../../unknownValue.ts'
 import { FAULT_KINDS, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 export interface FaultMatch {
   readonly method?: string
-  /** A prefix of the path, or a regular expression found in it. */
+  /** Prefix of the path, or a regular expression that matches a part of it. */
   readonly path?: string
-  /** Begins with the nth matching request, counted from arming. */
+  /** Skips the matching requests before the nth, counted from arming. */
   readonly nth?: number
-  /** Hits each nth one. */
+  /** Hits every nth matching request. */
   readonly every?: number
   readonly probability?: number
-  /** Text that the path, query or body holds: a product id, a digest. */
+  /** Text that the path, query or body must contain, such as a product id or a digest. */
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Milliseconds after arming. */
+  /** Milliseconds from arming to the first request that it can hit. */
   readonly after_ms?: number
-  /** Hits the nth sending of one and the same body. */
+  /** Hits the nth request with the same method, path and body. */
   readonly attempt_of_same_body?: number
   /** Hits only the first request of each connection. */
   readonly first_of_connection?: boolean
 }
 
-/** A rule as it was asked for. */
+/** A checked rule that is not armed yet. */
 export interface RuleInput {
   readonly match: FaultMatch
-  /** Undefined: for ever. */
+  /** Number of requests to hit; undefined for no limit. */
   readonly times: number | undefined
   readonly fault: Fault
 }
 
-/** The rule is not one; the control API answers 400 with the message. */
+/** Invalid fault rule. The control API answers 400 with the message. */
 export class FaultError extends Error {}
 
-/** `times` is 1 when absent; `always`, null, -1 and 0 are for ever. @throws {FaultError} */
+/**
+ * Reads a rule. `times` is 1 by default; `always`, null, -1 and 0 mean no limit.
+ *
+ * @throws {FaultError}
+ */
 export function readRule(input: unknown): RuleInput {
-  const { match = {}, times = 1, fault } = asObject(input, 'a fault rule') as { match?: unknown; times?: unknown; fault?: unknown }
+  const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)
   return {
     match: checkMatch(match),
-    times: times === null || times === 'always' || times === -1 || times === 0 ? undefined : checkWhole(times, 'times'),
+    times: times === null || times === 'always' || times === -1 || times === 0 ? undefined : checkCount(times),
     fault: checked,
   }
 }
 
 function checkFault(input: unknown): Fault {
-  const fault = asObject(input, '"fault"') as Fault
-  if (typeof fault.kind !== 'string' || !FAULT_KINDS.includes(fault.kind))
-    throw new FaultError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
-  if (fault.stage !== undefined && !STAGES.includes(fault.stage)) throw new FaultError(`fault.stage is one of: ${STAGES.join(', ')}`)
-  if (fault['at'] !== undefined && stageOfAt(fault['at']) === undefined) throw new FaultError('fault.at is before, during or after')
-  return fault.apply === undefined ? fault : { ...fault, apply: checkApply(fault.apply) }
+  const { kind, stage: givenStage, apply, ...settings } = asObject(input, '"fault"')
+  if (typeof kind !== 'string' || !FAULT_KINDS.includes(kind)) throw new FaultError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  const stage = STAGES.find((one) => one === givenStage)
+  if (givenStage !== undefined && stage === undefined) throw new FaultError(`fault.stage is one of: ${STAGES.join(', ')}`)
+  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new FaultError('fault.at is before, during or after')
+  return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 
 function checkApply(apply: unknown): Apply {
@@ -60,7 +65,9 @@ function checkApply(apply: unknown): Apply {
   const only = /^only:\[?(.*?)\]?$/.exec(text)
   if (only !== null) return { only: (only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')) }
   if (text === 'first_half') return 'half'
-  if (['none', 'all', 'twice', 'half'].includes(text) || /^(first|later):\d+$/.test(text)) return text as Apply
+  if (text === 'none' || text === 'all' || text === 'twice' || text === 'half') return text
+  const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
+  if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
   throw new FaultError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
 }
 
@@ -80,16 +87,17 @@ function checkMatch(input: unknown): FaultMatch {
   ]
   const unknown = Object.keys(match).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new FaultError(`match.${unknown} is unknown; there are: ${known.join(', ')}`)
+  // Only the names are checked. A value of a wrong type matches no request, or every one.
   return match as FaultMatch
 }
 
-function checkWhole(value: unknown, name: string): number {
+function checkCount(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
-    throw new FaultError(`${name} is a whole number from 1, or "always"`)
+    throw new FaultError('times is a whole number from 1, or "always"')
   return value
 }
 
-function asObject(input: unknown, what: string): Record<string, unknown> {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new FaultError(`${what} is an object`)
-  return input as Record<string, unknown>
+function asObject(input: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (!isPlainRecord(input)) throw new FaultError(`${what} is an object`)
+  return input
 }

@@ -1,43 +1,48 @@
-/** Answers that a fault gives in place of the handler's: statuses, pages, waits, ended tokens (docs/sandbox.md). */
+/** Answers that a fault gives instead of the handler: statuses, pages, rate limits, expired tokens (docs/sandbox.md#faults). */
 import { errorPage, exactJson, type Answer } from '../answer.ts'
-import { authState, claimedCaller, invalidToken, tokenRefused } from '../verify/authenticate.ts'
-import { whole, type Fault } from './faultKinds.ts'
+import { authState, claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
+import { wholeNumberOr, type Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
-import { adsRefusal, coreRefusal, tooMany, type Refusal } from '../refusal.ts'
+import { adsRefusal, coreRefusal, rateLimitRefusal, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
-import type { Watch } from '../ledger/watch.ts'
+import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
-type Refuse = (refusal: Refusal) => Answer
+type ToAnswer = (refusal: Refusal) => Answer
 
-interface Around {
+interface InjectionParts {
   readonly world: SandboxWorld
-  readonly watch: Watch
+  readonly trafficRules: TrafficRules
 }
 
-/** Kinds whose answer does not come from the handler. */
-export const OWN_ANSWER = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
+/** Kinds whose answer the fault gives instead of the handler. */
+export const INJECTED_KINDS = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
 
-/** The answer of a fault that gives one of its own. */
-export function injectedAnswers({ world, watch }: Around, requestContext: FaultContext, fault: Fault, refuse: Refuse): Answer {
+/** Returns the answer of a fault of {@link INJECTED_KINDS}, and records the wait that it asks its caller for. */
+export function injectAnswer(
+  { world, trafficRules }: InjectionParts,
+  requestContext: FaultContext,
+  fault: Fault,
+  toAnswer: ToAnswer,
+): Answer {
   switch (fault.kind) {
     case 'rate_limit':
-      return rateLimited({ world, watch }, requestContext, fault, refuse)
+      return rateLimitAnswer({ world, trafficRules }, requestContext, fault, toAnswer)
     case 'expire_token':
-      return expired(world, requestContext, refuse)
+      return expiredTokenAnswer(world, requestContext, toAnswer)
     case 'html':
       return {
-        status: whole(fault['status'], 502),
+        status: wholeNumberOr(fault['status'], 502),
         headers: { 'content-type': 'text/html;charset=utf-8' },
-        body: errorPage(whole(fault['status'], 502)),
+        body: errorPage(wholeNumberOr(fault['status'], 502)),
       }
     case 'empty':
-      return { status: whole(fault['status'], 200), headers: headersOf(fault), body: '' }
+      return { status: wholeNumberOr(fault['status'], 200), headers: headersOf(fault), body: '' }
     default: {
-      const answer = statusAnswer(requestContext, fault, refuse)
+      const answer = statusAnswer(requestContext, fault, toAnswer)
       const waitS = Number(answer.headers['retry-after'])
       if (waitS > 0)
-        watch.askedToWait(
+        trafficRules.noteWait(
           requestContext.entry,
           claimedCaller(world, requestContext.request.headers.authorization),
           world.machineNow() + waitS * 1000,
@@ -47,33 +52,33 @@ export function injectedAnswers({ world, watch }: Around, requestContext: FaultC
   }
 }
 
-function rateLimited({ world, watch }: Around, requestContext: FaultContext, fault: Fault, refuse: Refuse): Answer {
+function rateLimitAnswer({ world, trafficRules }: InjectionParts, requestContext: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const nowS = world.machineNow() / 1000
   const retryAfter = fault['retry_after']
   const reset = fault['reset']
   const headers: Record<string, string> = {}
   if (retryAfter !== undefined) headers['retry-after'] = textOf(retryAfter)
-  // A reset below a billion is meant as seconds from now, not as a time in 1970.
+  // A reset below a billion means seconds from now; more is a time.
   const resetS = typeof reset === 'number' ? (reset < 1_000_000_000 ? Math.ceil(nowS + reset) : reset) : undefined
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
   const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
   if (untilS > nowS)
-    watch.askedToWait(requestContext.entry, claimedCaller(world, requestContext.request.headers.authorization), untilS * 1000)
-  const answer = refuse(tooMany(requestContext.endpoint?.host, headers))
+    trafficRules.noteWait(requestContext.entry, claimedCaller(world, requestContext.request.headers.authorization), untilS * 1000)
+  const answer = toAnswer(rateLimitRefusal(requestContext.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
   return answer
 }
 
-/** A bearer token ends for good; an access token is refused this once, because nothing could renew it. */
-function expired(world: SandboxWorld, requestContext: FaultContext, refuse: Refuse): Answer {
+/** Invalidates a bearer token. Refuses an access token only in this request, because no call could renew it. */
+function expiredTokenAnswer(world: SandboxWorld, requestContext: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(requestContext.request.headers.authorization ?? '')
   if (isBearer) authState(world).bearer = null
-  return refuse(invalidToken(isBearer ? '' : '.'))
+  return toAnswer(invalidTokenRefusal(isBearer ? '' : '.'))
 }
 
-function statusAnswer(requestContext: FaultContext, fault: Fault, refuse: Refuse): Answer {
-  const status = whole(fault['status'], 500)
+function statusAnswer(requestContext: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
+  const status = wholeNumberOr(fault['status'], 500)
   const body = fault['body']
   if (body !== undefined) {
     const text = typeof body === 'string' ? body : exactJson(body)
@@ -87,9 +92,9 @@ function statusAnswer(requestContext: FaultContext, fault: Fault, refuse: Refuse
   }
   const answer =
     status >= 400
-      ? refuse(
+      ? toAnswer(
           status === 403 && requestContext.endpoint?.name.startsWith('oauth2.') === true
-            ? tokenRefused()
+            ? bearerRefusal()
             : requestContext.endpoint?.host === 'core'
               ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
               : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),

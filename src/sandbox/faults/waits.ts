@@ -1,6 +1,6 @@
-/** Requests that a fault keeps waiting: until a test lets them go (`hold`), or for a time (`delay`, `slow`, `later`). */
+/** Requests that a fault delays: until a test releases them (`hold`), or for a time (`delay`, `slow`, `later`). */
 import type { LedgerEntry } from '../ledger/ledger.ts'
-import type { FaultRule } from './faults.ts'
+import type { FaultRule } from './armedFaults.ts'
 
 /** A request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {
@@ -27,7 +27,7 @@ export class Waits {
     return [...this.#holds.keys()]
   }
 
-  /** Resolves when `release` names it. */
+  /** Resolves when `release` is called with the name of the hold. */
   hold(rule: FaultRule, { seq, method, path }: LedgerEntry, stage: string): Promise<void> {
     const name = typeof rule.fault['name'] === 'string' ? rule.fault['name'] : rule.id
     return new Promise((resolve) =>
@@ -35,17 +35,17 @@ export class Waits {
     )
   }
 
-  /** Lets every request of that hold go on; answers how many. */
+  /** Releases every request of the hold. Returns their number. */
   release(name: string): number {
     const released = [...this.#holds].filter(([hold]) => hold.name === name)
-    for (const [hold, go] of released) {
+    for (const [hold, resolve] of released) {
       this.#holds.delete(hold)
-      go()
+      resolve()
     }
     return released.length
   }
 
-  /** Resolves after `ms`, or as soon as everything is cleared. */
+  /** Resolves after `ms`, or when `clear` is called. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

@@ -1,11 +1,11 @@
-/** Faults of the connection itself: what a proxy, a load balancer or a dying host does (docs/sandbox.md, 'status', 'time'). */
+/** Faults of the connection, as a proxy, a load balancer or a dying host causes them: answers that are cut, slow or never end (docs/sandbox.md#faults). */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
 import type { Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
 
-/** States of the listening port that a fault can set for a while. */
+/** States of the listening port that a fault can set for `ms` milliseconds. */
 export interface Port {
   /** New connections are refused. */
   readonly refuse: (ms: number) => void
@@ -13,26 +13,26 @@ export interface Port {
   readonly acceptAndClose: (ms: number) => void
 }
 
-const dead = new WeakSet<Socket>()
+const silenced = new WeakSet<Socket>()
 
-/** The other side of this connection has vanished without a word: nothing that comes is read, nothing is answered. */
-export function isDead(socket: Socket): boolean {
-  return dead.has(socket)
+/** Returns true if `silence` was called for the socket. */
+export function isSilenced(socket: Socket): boolean {
+  return silenced.has(socket)
 }
 
-/** Keeps the connection open and never answers again. */
-export function vanish(socket: Socket): void {
-  dead.add(socket)
+/** Keeps the connection open. The server reads and answers nothing more on it. */
+export function silence(socket: Socket): void {
+  silenced.add(socket)
 }
 
-/** RST where the socket can send one; a TLS connection can only be dropped. */
+/** Resets the connection (RST). Closes a TLS connection, which cannot be reset. */
 export function reset(socket: Socket): void {
   if ('encrypted' in socket) socket.destroy()
   else socket.resetAndDestroy()
 }
 
-/** Sends the interim answers of `statuses` (100, 102, 103), default 100 and 103, before the real one. */
-export function interim(requestContext: FaultContext, fault: Fault): void {
+/** Sends interim answers with the statuses of `statuses` (100, 102, 103; by default 100 and 103). The final answer follows. */
+export function sendInterimAnswers(requestContext: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
     if (status === 100) requestContext.response.writeContinue()
@@ -41,8 +41,8 @@ export function interim(requestContext: FaultContext, fault: Fault): void {
   }
 }
 
-/** The answer of an old proxy: HTTP/1.0, no length, ended by the end of the connection. */
-export function oldAnswer(requestContext: FaultContext, answer: Answer): void {
+/** Sends the answer as an old proxy does: HTTP/1.0, without a length, ended by the end of the connection. */
+export function sendHttp10Answer(requestContext: FaultContext, answer: Answer): void {
   const { socket } = requestContext.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
   requestContext.entry.status = answer.status
@@ -52,10 +52,62 @@ export function oldAnswer(requestContext: FaultContext, answer: Answer): void {
   socket.end(answer.body)
 }
 
-/** Reads the body no faster than so many bytes a second, so that the sender has to wait. */
+/** Reads the body at `bytesPerS`, so that the sender has to wait. */
 export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (ms: number) => Promise<void>): void {
   request.on('data', (chunk: Buffer) => {
     request.pause()
     void wait((chunk.length * 1000) / bytesPerS).then(() => request.resume())
   })
+}
+
+/** Sends half of the answer, then calls `end`. */
+export function sendHalfThen(requestContext: FaultContext, answer: Answer, end: () => void): void {
+  requestContext.entry.status = answer.status
+  const bytes = Buffer.from(answer.body)
+  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
+  requestContext.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
+}
+
+/** Announces `length` bytes, sends `bytes` of them, and closes the connection. */
+export function sendThenCut(
+  requestContext: FaultContext,
+  answer: Answer,
+  bytes: number,
+  length: number = Buffer.byteLength(answer.body),
+): void {
+  requestContext.entry.status = answer.status
+  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
+  requestContext.response.flushHeaders()
+  const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
+  requestContext.entry.answer_bytes = part.length
+  // Closes after the part was sent: a reset would make the client discard it.
+  requestContext.response.write(part, () => requestContext.request.socket.destroySoon())
+  if (part.length === 0) requestContext.request.socket.destroySoon()
+}
+
+/** Sends the whole body without the terminating chunk, and closes the connection. */
+export function sendWithoutEnd(requestContext: FaultContext, answer: Answer): void {
+  requestContext.entry.status = answer.status
+  requestContext.response.writeHead(answer.status, answer.headers)
+  requestContext.response.write(answer.body, () => requestContext.request.socket.destroySoon())
+}
+
+/** Sends the body at `bytesPerS`. `wait` resolves after a time in milliseconds. */
+export async function sendSlowly(
+  requestContext: FaultContext,
+  answer: Answer,
+  bytesPerS: number,
+  wait: (ms: number) => Promise<void>,
+): Promise<void> {
+  const body = Buffer.from(answer.body)
+  requestContext.entry.status = answer.status
+  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
+  const step = Math.max(1, Math.floor(bytesPerS / 10))
+  let at = 0
+  for (; at + step < body.length && !requestContext.response.destroyed; at += step) {
+    requestContext.response.write(body.subarray(at, at + step))
+    await wait((step * 1000) / bytesPerS)
+  }
+  // The last bytes end the answer: a client that has all of them may close immediately, which is not a broken connection.
+  requestContext.response.end(body.subarray(at))
 }

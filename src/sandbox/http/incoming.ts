@@ -1,26 +1,30 @@
-/** Parses a request before its endpoint handles it: route, form, JSON, size. */
+/** Reads a request before its endpoint handles it: route, form, JSON, size. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { isCorePath } from '../answer.ts'
-import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, problem, Refusal } from '../refusal.ts'
-import { isShadowing, retiredRefusal } from './retired.ts'
+import { isCorePath } from '../paths.ts'
+import { adsRefusal, adsRefusals, coreRefusal, invalidParameter, v2Problem, Refusal } from '../refusal.ts'
+import { matchesRetiredPath, retiredRefusal } from './retired.ts'
 import type { Names } from '../names.ts'
 import type { RequestContext } from './requestContext.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
-/** No endpoint takes more than 5,000,000 bytes; what is larger is read to here, so that the refusal can be answered. */
+/** Bytes of a body that are kept. No endpoint accepts more than 5,000,000, but a larger body is read to its end, so that the refusal arrives. */
 export const MAX_BODY = 32 * 1024 * 1024
 
-/** An absolute-form target is a proxy's: only its path counts. */
+/** Returns the path of a request target, also of one in absolute form, as proxies send it (RFC 9112 3.2.2). */
 export function pathOf(path: string): string {
   return /^https?:\/\//.test(path) ? path.replace(/^https?:\/\/[^/]*/, '') : path
 }
 
-/** The endpoint that the request names. `strict`: only those that the specification documents. @throws {Refusal} 404, 405 */
-export function routed(requestContext: RequestContext, strict: boolean): Endpoint {
+/**
+ * Returns the endpoint of the request. `strict`: only endpoints that the specification documents.
+ *
+ * @throws {Refusal} 404, 405, or 410 for a retired path
+ */
+export function endpointOf(requestContext: RequestContext, strict: boolean): Endpoint {
   const { route, rawPath } = requestContext
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
-  if (isServed && !isShadowing(route.endpoint)) return route.endpoint
+  if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint
   const core = isCorePath(rawPath)
   const retired = strict ? undefined : retiredRefusal(requestContext.entry.method, rawPath)
   if (retired !== undefined) throw retired
@@ -44,11 +48,12 @@ export function routed(requestContext: RequestContext, strict: boolean): Endpoin
       headers,
     )
   }
-  if (rawPath.startsWith('/2/')) throw problem(404, 'Not Found', 'Not Found', 'about:blank')
+  if (rawPath.startsWith('/2/')) throw v2Problem(404, 'Not Found', 'Not Found', 'about:blank')
   if (core) throw coreRefusal(404, 34, 'Sorry, that page does not exist.')
   throw adsRefusal('ROUTE_NOT_FOUND', `The route ${rawPath} was not found`)
 }
 
+/** Returns the pairs of a form body; none for another content type. */
 export function formOf(requestContext: RequestContext): readonly Pair[] {
   const type = requestContext.request.headers['content-type']
   return requestContext.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
@@ -58,6 +63,7 @@ export function formOf(requestContext: RequestContext): readonly Pair[] {
 
 const NO_PAIRS: readonly Pair[] = []
 
+/** Returns true if the body is JSON with a content: neither empty, `{}` nor `null`. */
 export function isJsonBody(requestContext: RequestContext): boolean {
   return (
     requestContext.body.length > 0 &&
@@ -66,6 +72,7 @@ export function isJsonBody(requestContext: RequestContext): boolean {
   )
 }
 
+/** Parses the body into `json`, or sets `jsonError`. */
 export function parseJson(requestContext: RequestContext, names: Names): void {
   try {
     requestContext.json = names.neutralBody(JSON.parse(requestContext.body.toString()))
@@ -74,14 +81,19 @@ export function parseJson(requestContext: RequestContext, names: Names): void {
   }
 }
 
-/** The upload of audience users asks for its content type (spec 4.3); elsewhere a JSON body is read whatever it is called. */
+/** Requires `application/json` for the upload of audience users (spec 4.3). Other endpoints read JSON of any content type. @throws {Refusal} */
 export function checkContentType(requestContext: RequestContext, endpoint: Endpoint): void {
   const type = requestContext.request.headers['content-type'] ?? ''
   if (endpoint.name !== 'audiences.users' || requestContext.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
   throw adsRefusals([{ ...invalidParameter('Content-Type', 'application/json', type), details: 'invalid content type' }])
 }
 
-/** Over 2,500 operations: 400; over 5,000,000 bytes: 413; both `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads 'Too much'). */
+/**
+ * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads).
+ * `choice`: the switch `over_limit`.
+ *
+ * @throws {Refusal}
+ */
 export function checkSize(requestContext: RequestContext, endpoint: Endpoint, choice: string): void {
   const limit = endpoint.bodyLimit
   const bytes = limit?.bytes ?? MAX_BODY

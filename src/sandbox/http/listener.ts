@@ -1,6 +1,6 @@
-/** The one port of all three hosts: who may connect, and what a fault takes away of it for a while (docs/sandbox.md). */
+/** Listens on the one port of all three hosts, limits its connections, and closes it for a time when a fault asks for it (docs/sandbox.md#faults). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Server as TcpServer, Socket } from 'node:net'
 import type { SandboxWorld } from '../state/world.ts'
 
 export class Listener {
@@ -28,7 +28,7 @@ export class Listener {
     })
   }
 
-  /** Counts a request of a connection: its number, 0 if it is not known, and whether this request is its first. */
+  /** Counts a request. Returns the number of its connection (0 if unknown), and whether it is the connection's first request. */
   count(socket: Socket): { readonly connection: number; readonly firstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
     const firstOfConnection = connection?.requests === 0
@@ -36,12 +36,12 @@ export class Listener {
     return { connection: connection?.id ?? 0, firstOfConnection }
   }
 
-  /** A connection that came through another door (TLS). */
+  /** Serves a connection that another listener accepted (TLS). */
   take(socket: Socket): void {
     this.#server.emit('connection', socket)
   }
 
-  /** Rejects new connections for so long. Busy connections stay, idle ones are closed. */
+  /** Rejects new connections for `ms`. Keeps busy connections and closes idle ones. */
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
     this.#server.close()
@@ -51,20 +51,13 @@ export class Listener {
     }, ms)
   }
 
+  /** Accepts and immediately closes new connections for `ms`. */
   acceptAndClose(ms: number): void {
     this.#closesNewUntil = this.#world.machineNow() + ms
   }
 
-  listen(port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, '127.0.0.1', () => {
-        this.#server.off('error', reject)
-        // A TCP server that listens has an address of this kind.
-        this.#port = (this.#server.address() as AddressInfo).port
-        resolve(this.#port)
-      })
-    })
+  async listen(port: number): Promise<number> {
+    return (this.#port = await listenOnLoopback(this.#server, port))
   }
 
   close(): Promise<void> {
@@ -74,4 +67,16 @@ export class Listener {
       for (const socket of this.#connections.keys()) socket.destroy()
     })
   }
+}
+
+/** Listens on 127.0.0.1. Returns the port: a free one for 0. Rejects if the port is in use. */
+export function listenOnLoopback(server: TcpServer, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
 }

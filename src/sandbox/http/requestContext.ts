@@ -1,6 +1,6 @@
-/** One request from its first byte to the last of its answer: what each layer has found out so far. */
+/** State of one request, from its first byte to the end of its answer. Each stage sets its part. */
 import type { FaultContext } from '../faults/faultContext.ts'
-import type { Carried } from '../ledger/carried.ts'
+import type { RequestContent } from '../ledger/requestContent.ts'
 import type { Pair } from '../verify/signature.ts'
 import type { Route } from './router.ts'
 
@@ -13,9 +13,10 @@ export interface RequestContext extends FaultContext {
   readonly query: readonly Pair[]
   body: Buffer
   json: unknown
+  /** True if the body should be JSON and is not. */
   jsonError: boolean
-  carried: Carried
-  /** Id of the user or `app`, set by authentication. */
+  content: RequestContent
+  /** Id of the user, `app`, or `browser`; `nobody` before authentication. */
   caller: string
   finished: boolean
   readonly firstOfConnection: boolean

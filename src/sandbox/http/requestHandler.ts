@@ -1,30 +1,30 @@
-/** A request that came whole → its answer: who calls, is there quota left, is it well formed, then the area's own handler. */
+/** Handles a complete request: authentication, rate limits, parameters, then the handler of the area. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { Apply } from '../faults/faultKinds.ts'
-import type { Faults } from '../faults/faults.ts'
+import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Watch } from '../ledger/watch.ts'
-import { adsRefusal, coreRefusal, invalidParameter, Refusal, tooMany } from '../refusal.ts'
-import type { DispatchInput, Engine } from '../state/engine.ts'
+import type { TrafficRules } from '../ledger/trafficRules.ts'
+import { adsRefusal, coreRefusal, invalidParameter, Refusal, rateLimitRefusal } from '../refusal.ts'
+import type { DispatchInput, Dispatcher } from '../state/dispatcher.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { authenticate, Nonces, tokenRefused, type Caller } from '../verify/authenticate.ts'
+import { authenticate, Nonces, bearerRefusal, type Caller } from '../verify/authenticate.ts'
 import { parameterRefusal } from '../verify/parameterRefusal.ts'
 import type { Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
-import { checkContentType, checkSize, formOf, isJsonBody, routed } from './incoming.ts'
+import { checkContentType, checkSize, formOf, isJsonBody, endpointOf } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
 
 export interface HandlerParts {
   readonly world: SandboxWorld
-  readonly engine: Engine
+  readonly dispatcher: Dispatcher
   readonly ledger: Ledger
   readonly rates: Rates
-  readonly faults: Faults
-  readonly watch: Watch
+  readonly faults: ArmedFaults
+  readonly trafficRules: TrafficRules
 }
 
-/** Parts of the request that a refusal repeats, as far as they were parsed. */
-interface Known {
+/** Headers and echo that a refusal contains, as far as the request was read. */
+interface RefusalParts {
   headers: Record<string, string>
   echo: Record<string, unknown>
 }
@@ -37,29 +37,34 @@ export class RequestHandler {
     this.#parts = parts
   }
 
-  /** No promise unless the area's handler makes one. Refusals come as answers; anything else that is thrown is our mistake. */
+  /**
+   * Returns the answer, without a promise unless the handler returns one. Returns refusals as answers.
+   *
+   * @throws any other error: a mistake in the sandbox, for `answerInternalError`
+   */
   handle(requestContext: RequestContext, apply: Apply): Answer | Promise<Answer> {
-    const { engine, faults, ledger, world } = this.#parts
-    const known: Known = { headers: {}, echo: {} }
+    const { dispatcher, faults, ledger, world } = this.#parts
+    const known: RefusalParts = { headers: {}, echo: {} }
     try {
       const input = this.#admit(requestContext, known)
-      const checked = engine.check(input)
+      const checked = dispatcher.check(input)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
       ledger.current = requestContext.entry
-      if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.remember(faults.longestLagMs)
-      const done = engine.apply(input, checked, apply)
+      if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
+      const done = dispatcher.apply(input, checked, apply)
       if (done instanceof Promise)
         return done.then(
           ({ reply, echo }) => this.#applied(requestContext, answerOf(reply, echo), known),
-          (error: unknown) => this.#refuseOr(requestContext, error, known),
+          (error: unknown) => this.#answerError(requestContext, error, known),
         )
       return this.#applied(requestContext, answerOf(done.reply, done.echo), known)
     } catch (error) {
-      return this.#refuseOr(requestContext, error, known)
+      return this.#answerError(requestContext, error, known)
     }
   }
 
+  /** Converts a refusal to the answer in the form of its host. */
   refuse(requestContext: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
@@ -70,8 +75,8 @@ export class RequestHandler {
     return answer
   }
 
-  /** Our own mistake: said as a 500 and in the log, never swallowed. */
-  broken(requestContext: RequestContext, error: unknown): Answer {
+  /** Logs an error of the sandbox itself, and returns a 500. */
+  answerInternalError(requestContext: RequestContext, error: unknown): Answer {
     this.#parts.world.log.error(
       { path: requestContext.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
       'the sandbox failed on a request',
@@ -82,16 +87,20 @@ export class RequestHandler {
     )
   }
 
-  /** Lets go the nonces. */
+  /** Drops the nonces of earlier requests. */
   clear(): void {
     this.#nonces.clear()
   }
 
-  /** Everything before the parameters, in the service's own order. @throws {Refusal} */
-  #admit(requestContext: RequestContext, known: Known): DispatchInput {
+  /**
+   * Checks everything but the parameters, in the order of the service.
+   *
+   * @throws {Refusal}
+   */
+  #admit(requestContext: RequestContext, known: RefusalParts): DispatchInput {
     const { rates, world } = this.#parts
     if (requestContext.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
-    const endpoint = routed(requestContext, world.switch('unknown_parameters') === 'strict')
+    const endpoint = endpointOf(requestContext, world.switch('unknown_parameters') === 'strict')
     const path = requestContext.route.kind === 'found' ? requestContext.route.path : {}
     const form = formOf(requestContext)
     known.headers = rateHeaders(this.#rate(endpoint, requestContext, undefined, false))
@@ -109,7 +118,7 @@ export class RequestHandler {
     const rate = this.#rate(endpoint, requestContext, caller, true)
     known.headers = rateHeaders(rate)
     if (rate.refused) throw this.#limited(requestContext, endpoint, rate)
-    // Known from here on, whatever is wrong with the rest (docs/spec-notes.md#errors 'Ads body').
+    // A refusal of an authenticated caller echoes the path (docs/spec-notes.md#errors).
     known.echo = { ...path }
     checkContentType(requestContext, endpoint)
     checkSize(requestContext, endpoint, world.switch('over_limit'))
@@ -131,17 +140,19 @@ export class RequestHandler {
     }
   }
 
-  #applied(requestContext: RequestContext, answer: Answer, known: Known): Answer {
+  /** Completes the answer of a handler and its ledger entry. */
+  #applied(requestContext: RequestContext, answer: Answer, known: RefusalParts): Answer {
     requestContext.entry.applied = answer.status < 400
     requestContext.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
     Object.assign(answer.headers, commonHeaders(requestContext.endpoint, requestContext.rawPath), known.headers)
     return answer
   }
 
-  #refuseOr(requestContext: RequestContext, error: unknown, known: Known): Answer {
+  /** Converts a refusal to an answer, and throws any other error. */
+  #answerError(requestContext: RequestContext, error: unknown, known: RefusalParts): Answer {
     if (!(error instanceof Refusal)) throw error
     const answer = this.refuse(requestContext, error, known.echo)
-    // A refusal's own headers win: that of a 429 may hide the trio.
+    // The headers of the refusal replace the others. A 429 may hide the rate limit headers (the switch `rate_limit_headers`).
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers
@@ -166,12 +177,12 @@ export class RequestHandler {
   }
 
   #limited(requestContext: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
-    const { ledger, watch, world } = this.#parts
-    if (endpoint.limit === 'bearer_tokens') return tokenRefused()
-    watch.askedToWait(requestContext.entry, requestContext.caller, rate.resetS * 1000)
-    ledger.violate(requestContext.entry, requestContext.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
+    const { ledger, trafficRules, world } = this.#parts
+    if (endpoint.limit === 'bearer_tokens') return bearerRefusal()
+    trafficRules.noteWait(requestContext.entry, requestContext.caller, rate.resetS * 1000)
+    ledger.recordViolation(requestContext.entry, requestContext.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
     const headers = world.switch('rate_limit_headers') === 'retry_after' ? { 'retry-after': String(waitS) } : {}
-    return tooMany(endpoint.host, headers)
+    return rateLimitRefusal(endpoint.host, headers)
   }
 }

@@ -1,27 +1,26 @@
-/** Refuses what official SDKs still call and what is not served: 410 with the successor, or 404 that says why. */
+/** Refuses paths that official SDKs call and the sandbox does not serve: 410 with the successor, or 404 with the reason. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpoints } from '../../service/contract/index.ts'
 import { retiredPaths, type RetiredPath } from '../../service/contract/retiredPaths.ts'
-import { isCorePath } from '../answer.ts'
-import { adsRefusal, coreRefusal, problem, type Refusal } from '../refusal.ts'
-import { CURRENT_VERSION, OLDER_VERSION } from '../versions.ts'
+import { adsRefusal, coreRefusal, v2Problem, type Refusal } from '../refusal.ts'
+import { CURRENT_VERSION, isCorePath, OLDER_VERSION } from '../paths.ts'
 
 const PATTERNS = retiredPaths.map((retired) => ({ retired, pattern: patternOf(retired.path) }))
 
-/** Endpoints whose path takes a retired one for an id: `/cards/:card_id` and `/cards/website`. */
-const SHADOWING: ReadonlySet<Endpoint> = new Set(
+/** Endpoints whose path also matches a retired path: `/cards/:card_id` matches `/cards/website`. */
+const MATCHING_RETIRED: ReadonlySet<Endpoint> = new Set(
   endpoints.filter(
     (endpoint) =>
       endpoint.method !== 'DELETE' && retiredPaths.some(({ path }) => patternOf(endpoint.path).test(path.replaceAll(/:\w+/g, 'x'))),
   ),
 )
 
-/** Returns true if a retired path may lead to the endpoint. */
-export function isShadowing(endpoint: Endpoint): boolean {
-  return SHADOWING.has(endpoint)
+/** Returns true if the path of the endpoint also matches a retired path. */
+export function matchesRetiredPath(endpoint: Endpoint): boolean {
+  return MATCHING_RETIRED.has(endpoint)
 }
 
-/** Undefined for a path that nothing is known of. */
+/** Returns the refusal for a retired path; undefined for any other path. */
 export function retiredRefusal(method: string, rawPath: string): Refusal | undefined {
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method)) return undefined
   const path = rawPath
@@ -42,7 +41,7 @@ function refusalFor(rawPath: string, { successor, why }: RetiredPath, values: Re
       : `The route ${rawPath} is deprecated: call ${successor.replaceAll(/:(\w+)/g, (name, key: string) => values[key] ?? name)}`
   const status = successor === undefined ? 404 : 410
   if (!isCorePath(rawPath)) return adsRefusal('ROUTE_NOT_FOUND', message, { status })
-  if (rawPath.startsWith('/2/')) return problem(status, status === 410 ? 'Gone' : 'Not Found', message, 'about:blank')
+  if (rawPath.startsWith('/2/')) return v2Problem(status, status === 410 ? 'Gone' : 'Not Found', message, 'about:blank')
   return coreRefusal(status, status === 410 ? 251 : 34, message)
 }
 

@@ -1,17 +1,19 @@
-/** Method and path to endpoint, from the contract. A trailing slash serves the same resource (docs/spec-notes.md#signing 'Base URI'). */
+/** Finds the endpoint of a method and path. A trailing slash makes no difference. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { CURRENT_VERSION, OLDER_VERSION } from '../versions.ts'
+import { CURRENT_VERSION, OLDER_VERSION } from '../paths.ts'
 
 export type Route =
   | { readonly kind: 'found'; readonly endpoint: Endpoint; readonly path: Readonly<Record<string, string>> }
-  /** The path exists with other methods. */
+  /** The path exists, with other methods only. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   | { readonly kind: 'unknown' }
 
+/** Segment of the known paths. */
 interface Node {
   readonly literal: Map<string, Node>
-  /** Endpoints that have a parameter here; its name is the endpoint's own. */
+  /** Next segment if it is a parameter, whatever its name. */
   parameter: Node | undefined
+  /** Endpoints whose path ends here, by method, with the names of its parameters. */
   readonly ends: Map<string, { endpoint: Endpoint; names: readonly string[] }>
 }
 
@@ -22,6 +24,7 @@ export class Router {
     for (const endpoint of endpoints) for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) this.#add(endpoint, path)
   }
 
+  /** Returns the route of a path as sent, without its query. */
   match(method: string, rawPath: string): Route {
     const segments = rawPath.split('/').slice(1)
     if (segments[0] === OLDER_VERSION) segments[0] = CURRENT_VERSION
@@ -57,7 +60,7 @@ export class Router {
   }
 }
 
-/** Literal segments win over parameters; goes back when they lead nowhere (`cards/poll/:id` beside `cards/:type/:id`). */
+/** Finds a node that `accept` takes. Tries literal segments first, then parameters (`cards/poll/:id` beside `cards/:type/:id`). */
 function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
   const segment = segments[at]
   if (segment === undefined) return accept(node) ? node : undefined

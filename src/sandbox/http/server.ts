@@ -1,10 +1,10 @@
-/** Requests to all three hosts of the service, from the first byte to the last: read, noted, corrupted by faults, handled, answered. */
+/** Receives requests to all three hosts: reads and records them, runs faults and handlers, and sends the answers. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Control } from '../control.ts'
-import type { FaultProbe, FaultRule, Faults } from '../faults/faults.ts'
+import type { FaultProbe, FaultRule, ArmedFaults } from '../faults/armedFaults.ts'
 import type { FaultRunner } from '../faults/faultRunner.ts'
-import { isDead } from '../faults/wireFaults.ts'
+import { isSilenced } from '../faults/wireFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Observer } from '../ledger/observer.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -21,7 +21,7 @@ export interface ServerParts {
   readonly router: Router
   readonly ledger: Ledger
   readonly observer: Observer
-  readonly faults: Faults
+  readonly faults: ArmedFaults
   readonly runner: FaultRunner
   readonly handler: RequestHandler
   readonly control: Control
@@ -38,13 +38,13 @@ export class SandboxServer {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const url = request.url ?? '/'
-    if (isDead(request.socket)) return
+    if (isSilenced(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
     const requestContext = this.#open(request, response, url)
     const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(requestContext)) : undefined
     if (rule !== undefined) {
-      mark(requestContext, rule)
-      this.#parts.runner.early(requestContext, rule, () => this.#read(requestContext))
+      noteFault(requestContext, rule)
+      this.#parts.runner.runBeforeBody(requestContext, rule, () => this.#read(requestContext))
       return
     }
     this.#read(requestContext)
@@ -52,9 +52,9 @@ export class SandboxServer {
 
   #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
-    const mark = url.indexOf('?')
-    const rawPath = pathOf(mark === -1 ? url : url.slice(0, mark))
-    const rawQuery = mark === -1 ? '' : url.slice(mark + 1)
+    const questionMark = url.indexOf('?')
+    const rawPath = pathOf(questionMark === -1 ? url : url.slice(0, questionMark))
+    const rawQuery = questionMark === -1 ? '' : url.slice(questionMark + 1)
     const method = request.method ?? 'GET'
     const route = router.match(method, rawPath)
     const endpoint = route.kind === 'found' ? route.endpoint : undefined
@@ -82,7 +82,7 @@ export class SandboxServer {
       body: EMPTY,
       json: undefined,
       jsonError: false,
-      carried: { items: 0, keys: [] },
+      content: { items: 0, keys: [] },
       caller: 'nobody',
       finished: false,
       answered: false,
@@ -110,7 +110,7 @@ export class SandboxServer {
     })
     requestContext.request.on('end', () => {
       requestContext.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-      // The listener lives as long as the request: without this, memory has each body twice.
+      // This closure exists as long as the request. Without this line, memory would contain each body twice.
       chunks.length = 0
       requestContext.entry.bytes = size
       this.#arrived(requestContext)
@@ -118,6 +118,7 @@ export class SandboxServer {
     requestContext.request.on('error', () => requestContext.response.destroy())
   }
 
+  /** Continues when the body is complete. */
   #arrived(requestContext: RequestContext): void {
     const { entry, endpoint } = requestContext
     const { faults, handler, observer, runner, world } = this.#parts
@@ -128,30 +129,30 @@ export class SandboxServer {
     const rule = faults.armed
       ? faults.withBody({ ...probeOf(requestContext), body: requestContext.body, bodyHash: entry.body_sha256 })
       : undefined
-    if (rule === undefined) return this.#plain(requestContext)
-    mark(requestContext, rule)
+    if (rule === undefined) return this.#answer(requestContext)
+    noteFault(requestContext, rule)
     runner
       .run(requestContext, rule, {
         apply: (apply) => handler.handle(requestContext, apply),
-        // Nothing waits in a read, so the state of then is in place for all of it.
+        // Handlers of reads are synchronous, so all of the read uses the old state.
         applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(requestContext, 'all')),
         refuse: (refusal) => handler.refuse(requestContext, refusal),
         send: (answer) => this.#send(requestContext, answer),
-        items: requestContext.carried.items,
+        items: requestContext.content.items,
       })
-      .catch((error: unknown) => this.#send(requestContext, handler.broken(requestContext, error)))
+      .catch((error: unknown) => this.#send(requestContext, handler.answerInternalError(requestContext, error)))
   }
 
-  /** The usual way: no promise unless the handler makes one. */
-  #plain(requestContext: RequestContext): void {
+  /** Handles and answers a request without a fault. Stays synchronous unless the handler is not, because a promise costs time. */
+  #answer(requestContext: RequestContext): void {
     const { handler } = this.#parts
-    const broken = (error: unknown): void => this.#send(requestContext, handler.broken(requestContext, error))
+    const fail = (error: unknown): void => this.#send(requestContext, handler.answerInternalError(requestContext, error))
     try {
       const answer = handler.handle(requestContext, 'all')
-      if (answer instanceof Promise) answer.then((ready) => this.#send(requestContext, ready)).catch(broken)
+      if (answer instanceof Promise) answer.then((ready) => this.#send(requestContext, ready)).catch(fail)
       else this.#send(requestContext, answer)
     } catch (error) {
-      broken(error)
+      fail(error)
     }
   }
 
@@ -164,7 +165,7 @@ export class SandboxServer {
     entry.answer_bytes = Buffer.byteLength(answer.body)
     if (answer.status !== 204) answer.headers['content-length'] = String(entry.answer_bytes)
     response.writeHead(answer.status, answer.headers)
-    // A text goes out in one write with the head; a Buffer would be a second (1.0 of 3.4 s at 25 products a request).
+    // Node sends a string in one write with the headers, a Buffer in a second one (1.0 of 3.4 s at 25 products a request).
     response.end(answer.body)
   }
 }
@@ -181,7 +182,7 @@ function probeOf(requestContext: RequestContext): FaultProbe {
   }
 }
 
-function mark(requestContext: RequestContext, rule: FaultRule): void {
+function noteFault(requestContext: RequestContext, rule: FaultRule): void {
   requestContext.entry.fault = rule.fault.kind
   requestContext.entry.fault_id = rule.id
 }

@@ -1,5 +1,5 @@
-/** Every request in order, what is in flight, and the rules that callers broke (docs/sandbox.md). */
-import type { KeyValue } from './carried.ts'
+/** Stores every request in order, counts those in flight, and stores the rules that callers broke (docs/sandbox.md#violations). */
+import type { KeyValue } from './requestContent.ts'
 
 export interface LedgerEntry {
   readonly seq: number
@@ -10,13 +10,13 @@ export interface LedgerEntry {
   readonly path: string
   query: string
   endpoint: string | null
-  /** Null while in flight, and when the connection was broken before a status went out. */
+  /** Null while in flight, and if the connection broke before a status was sent. */
   status: number | null
   bytes: number
   body_sha256: string
-  /** Products, keys or users in it. */
+  /** Number of products, product keys or users. */
   items: number
-  /** Did the request change, or for a read reach, the state? */
+  /** True if the request was handled with success: a write changed the state, a read read it. */
   applied: boolean
   fault: string | null
   fault_id: string | null
@@ -28,7 +28,7 @@ export interface LedgerEntry {
   answer_ended_at: string | null
   answer_bytes: number
   client_closed: boolean
-  /** With the switch ledger_keys on. */
+  /** Only with the switch `ledger_keys`. */
   keys?: readonly Pick<KeyValue, 'key' | 'value'>[]
 }
 
@@ -52,12 +52,12 @@ export interface EndpointStats {
 export class Ledger {
   readonly entries: LedgerEntry[] = []
   readonly violations: Violation[] = []
-  /** The request whose handler runs: areas report violations through it. */
+  /** Request whose handler runs. Violations that areas report belong to it. */
   current: LedgerEntry | undefined
   readonly #inFlight = new Map<string, { now: number; most: number }>()
   #seq = 0
 
-  /** Begins an entry; the rest of it is filled in while the request continues. */
+  /** Adds an entry. Its other fields are set while the request continues. */
   open(first: Pick<LedgerEntry, 'time' | 'method' | 'path' | 'query' | 'endpoint' | 'connection' | 'worker'>): LedgerEntry {
     const entry: LedgerEntry = {
       seq: ++this.#seq,
@@ -86,12 +86,13 @@ export class Ledger {
     return entry
   }
 
-  /** Entries after `seq`, exclusive. */
+  /** Returns the entries after `seq`, exclusive. */
   after(seq: number): readonly LedgerEntry[] {
     const first = this.entries[0]?.seq ?? 1
     return this.entries.slice(Math.max(0, seq - first + 1))
   }
 
+  /** Counts a request in flight. */
   begin(endpoint: string): void {
     const counter = this.#inFlight.get(endpoint) ?? { now: 0, most: 0 }
     counter.now++
@@ -108,7 +109,7 @@ export class Ledger {
     return this.#inFlight.get(endpoint)?.now ?? 0
   }
 
-  violate(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
+  recordViolation(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
     this.violations.push({ seq: entry?.seq ?? 0, time, rule, detail, method: entry?.method ?? '', path: entry?.path ?? '' })
   }
 

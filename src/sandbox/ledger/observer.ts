@@ -1,88 +1,115 @@
-/**
- * Looks on at every request and writes down what it sees: the ledger's entry, what the request carried, and the rules that
- * its caller broke (docs/sandbox.md). Answers nothing and changes no state.
- */
+/** Records every request: its ledger entry, its content, and the rules that its caller broke (docs/sandbox.md#violations). Changes no state. */
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { claimedCaller } from '../verify/authenticate.ts'
-import { carriedBy, keyValues, type KeyValue } from './carried.ts'
-import type { Generations } from './generations.ts'
+import { contentOf, keyValues, type KeyValue } from './requestContent.ts'
+import type { ValueOrder } from './valueOrder.ts'
 import type { Ledger } from './ledger.ts'
-import { ProductIds } from './productIds.ts'
-import { noteLimits, noteRawValues } from './requestRules.ts'
-import type { Watch } from './watch.ts'
+import { checkLimits, checkRawIdentifiers } from './requestRules.ts'
+import type { TrafficRules } from './trafficRules.ts'
 
 export class Observer {
   readonly #world: SandboxWorld
   readonly #ledger: Ledger
-  readonly #watch: Watch
-  readonly #generations: Generations
+  readonly #trafficRules: TrafficRules
+  readonly #valueOrder: ValueOrder
   readonly #productIds: ProductIds
 
-  constructor(parts: { readonly world: SandboxWorld; readonly ledger: Ledger; readonly watch: Watch; readonly generations: Generations }) {
+  constructor(parts: {
+    readonly world: SandboxWorld
+    readonly ledger: Ledger
+    readonly trafficRules: TrafficRules
+    readonly valueOrder: ValueOrder
+  }) {
     this.#world = parts.world
     this.#ledger = parts.ledger
-    this.#watch = parts.watch
-    this.#generations = parts.generations
+    this.#trafficRules = parts.trafficRules
+    this.#valueOrder = parts.valueOrder
     this.#productIds = new ProductIds(parts.world)
   }
 
-  /** Its first byte came. */
+  /** Records the first byte of a request. */
   begin({ entry }: RequestContext): void {
     this.#ledger.begin(entry.endpoint ?? 'unknown')
-    this.#watch.begin(entry)
+    this.#trafficRules.begin(entry)
     if (entry.endpoint === 'oauth2.token' && this.#ledger.inFlight('oauth2.token') > 1)
-      this.#ledger.violate(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
+      this.#ledger.recordViolation(entry, entry.time, 'two_token_calls_at_once', 'oauth2/token is already in flight')
   }
 
-  /** Its body is whole and parsed, and nothing of it is classified yet. */
+  /** Records the complete, parsed body of a request, before it is handled. */
   arrive(requestContext: RequestContext): void {
     const { entry, route } = requestContext
     if (route.kind === 'found') {
-      requestContext.carried = carriedBy(route.endpoint.name, route.path, requestContext.json, this.#productIds.of)
-      if (requestContext.carried.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
+      requestContext.content = contentOf(route.endpoint.name, route.path, requestContext.json, this.#productIds.of)
+      if (requestContext.content.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
         entry.keys = this.#valuesOf(requestContext).map(({ key, value }) => ({ key, value }))
     }
-    entry.items = requestContext.carried.items
-    this.#watch.carry(entry, requestContext.startedAt, requestContext.carried)
-    if (this.#watch.someoneWaits)
-      this.#watch.checkWait(entry, claimedCaller(this.#world, requestContext.request.headers.authorization), requestContext.startedAt)
+    entry.items = requestContext.content.items
+    this.#trafficRules.arrive(entry, requestContext.startedAt, requestContext.content)
+    if (this.#trafficRules.hasWaits)
+      this.#trafficRules.checkWait(
+        entry,
+        claimedCaller(this.#world, requestContext.request.headers.authorization),
+        requestContext.startedAt,
+      )
     this.#noteOrder(requestContext)
-    noteLimits(requestContext, this.#ledger)
-    noteRawValues(requestContext, this.#ledger)
+    checkLimits(requestContext, this.#ledger)
+    checkRawIdentifiers(requestContext, this.#ledger)
   }
 
-  /** The answer is out, or the connection gone. */
+  /** Records that the answer was sent, or that the connection ended. */
   finish(requestContext: RequestContext): void {
     this.#ledger.end(requestContext.entry.endpoint ?? 'unknown')
-    this.#watch.finish(requestContext.entry)
-    if (requestContext.carried.keys.length > 0)
-      this.#generations.end(requestContext.entry, () => this.#valuesOf(requestContext), requestContext.carried.keys, this.#strict)
+    this.#trafficRules.finish(requestContext.entry)
+    if (requestContext.content.keys.length > 0)
+      this.#valueOrder.end(requestContext.entry, () => this.#valuesOf(requestContext), requestContext.content.keys, this.#strict)
   }
 
-  /** As if nothing had come yet. */
+  /** Drops everything that was recorded. */
   clear(): void {
     this.#ledger.clear()
-    this.#watch.clear()
-    this.#generations.clear()
+    this.#trafficRules.clear()
+    this.#valueOrder.clear()
     this.#productIds.clear()
   }
 
-  /** The test's data promise that no value comes back. */
+  /** True if no value of a key returns in the test's data. */
   get #strict(): boolean {
     return this.#world.switch('values_recur') === 'never'
   }
 
-  /** Working out the values costs a hash an entry: only where their order can matter. */
+  /** Checks the order of values. Hashes only the entries to which a rule can apply. */
   #noteOrder(requestContext: RequestContext): void {
-    const { keys } = requestContext.carried
+    const { keys } = requestContext.content
     const strict = this.#strict
-    if (!strict && !this.#generations.concerns(keys)) return
-    const values = this.#valuesOf(requestContext, strict ? undefined : (own) => this.#generations.concerns(own))
-    this.#generations.arrive(requestContext.entry, values, keys, this.#world.now(), strict)
+    if (!strict && !this.#valueOrder.concerns(keys)) return
+    const values = this.#valuesOf(requestContext, strict ? undefined : (own) => this.#valueOrder.concerns(own))
+    this.#valueOrder.arrive(requestContext.entry, values, keys, this.#world.now(), strict)
   }
 
-  #valuesOf({ route, json }: RequestContext, wanted?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
-    return route.kind === 'found' ? keyValues(route.endpoint.name, route.path, json, this.#productIds.of, wanted) : []
+  #valuesOf({ route, json }: RequestContext, isNeeded?: (keys: readonly string[]) => boolean): readonly KeyValue[] {
+    return route.kind === 'found' ? keyValues(route.endpoint.name, route.path, json, this.#productIds.of, isNeeded) : []
+  }
+}
+
+/** Maps product keys to ids, because a PUT names products by id and a DELETE by key. */
+class ProductIds {
+  readonly #world: SandboxWorld
+  readonly #known = new Map<string, string>()
+
+  constructor(world: SandboxWorld) {
+    this.#world = world
+  }
+
+  /** Returns the id of a product; undefined for an unknown key. Knows deleted products too, because an unanswered DELETE is sent again. */
+  readonly of = (catalogId: string, productKey: string): string | undefined => {
+    const name = `${catalogId} ${productKey}`
+    const id = this.#world.stateOf('catalogs').catalogs.get(catalogId)?.idByKey.get(productKey)
+    if (id !== undefined) this.#known.set(name, id)
+    return id ?? this.#known.get(name)
+  }
+
+  clear(): void {
+    this.#known.clear()
   }
 }

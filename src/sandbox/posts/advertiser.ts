@@ -1,7 +1,6 @@
 /** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, docs/spec-notes.md#endpoints). */
-import type { CreativesState } from '../creatives/state.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
-import { listParam, passes, textParam } from '../params.ts'
+import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -50,7 +49,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const trim = call.params['trim_user'] === true
     const type = call.params['tweet_type']
     const wanted = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
-      one.account_id === accountOf(call).id && passes(ids, one.id) && (user === undefined || userId === String(user))
+      one.account_id === accountOf(call).id && passesFilter(ids, one.id) && (user === undefined || userId === String(user))
     if (type === 'PUBLISHED') {
       const timeline = call.params['timeline_type'] ?? 'ALL'
       const withReplies = call.params['include_mentions_and_replies'] !== false
@@ -123,7 +122,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
 
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
-  const creatives = world.stateOf('creatives') as CreativesState
+  const creatives = world.stateOf('creatives')
   for (const key of post.media_keys) {
     const media = post.account_id === null ? undefined : creatives.media.get(post.account_id)?.get(key)
     if (media !== undefined) media.tweeted = true
@@ -172,7 +171,7 @@ function checkMedia(keys: readonly string[]): void {
 
 function cardExists(call: Call<PostsState>, uri: string): boolean {
   const account = accountOf(call).id
-  const creatives = call.world.stateOf('creatives') as CreativesState
+  const creatives = call.world.stateOf('creatives')
   const tables = [creatives.cards, creatives.legacyCards, creatives.polls, creatives.conversations]
   return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }

@@ -66,7 +66,7 @@ export interface PostsState {
 
 /** Returns true if a post with that id exists and can be promoted. */
 export function hasPost(world: World, id: string): boolean {
-  return (world.stateOf('posts') as PostsState).posts.has(id)
+  return world.stateOf('posts').posts.has(id)
 }
 
 /** User of v2: of the initial state, or added later. */

@@ -1,7 +1,7 @@
 /** Users of the core host and of v2, by id and by handle; outside the specification. */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listParam } from '../params.ts'
-import { badParameter, coreRefusal, PROBLEMS } from '../refusal.ts'
+import { v2ParameterRefusal, coreRefusal, PROBLEMS } from '../refusal.ts'
 import { userOf, type PostsState } from './state.ts'
 import { postWire, selectionOf, userWire, type PartialError } from './v2View.ts'
 
@@ -106,7 +106,7 @@ function coreTime(iso: string): string {
 }
 
 function wholeNumber(name: string, value: string): string {
-  if (!/^\d{1,19}$/.test(value)) throw badParameter(name, value, `The \`${name}\` query parameter value [${value}] is not valid`)
+  if (!/^\d{1,19}$/.test(value)) throw v2ParameterRefusal(name, value, `The \`${name}\` query parameter value [${value}] is not valid`)
   return value
 }
 

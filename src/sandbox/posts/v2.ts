@@ -2,7 +2,7 @@
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
-import { badParameter, problem, PROBLEMS } from '../refusal.ts'
+import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
 import { codePoints } from '../text.ts'
 import { mentionsUser } from './entities.ts'
 import { isDuplicate, newPost, userOf, type Post, type PostsState } from './state.ts'
@@ -23,7 +23,7 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
     'posts.create': async (call) => {
       const { post, poll } = draft(call)
       if (isDuplicate(call.world, call.state, post))
-        throw problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
+        throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
       call.state.posts.set(post.id, post)
       if (poll !== undefined) call.state.polls.set(post.id, { id: post.id, ...poll })
       for (const id of post.edit_history) {
@@ -50,7 +50,7 @@ function lookUpOne(call: Call<PostsState>): Reply {
 function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (posts: readonly unknown[]) => object): Reply {
   const names = checkedNames(call)
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
-  if (bad !== undefined) throw badParameter('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
+  if (bad !== undefined) throw v2ParameterRefusal('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
   const selection = selectionOf(call, names)
   const posts: Post[] = []
   const errors: PartialError[] = []
@@ -78,7 +78,7 @@ function checkedNames(call: Call<PostsState>): 'tweet' | 'post' {
   const names = namesOf(call)
   const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
   if (call.given.has(unwanted))
-    throw badParameter(
+    throw v2ParameterRefusal(
       unwanted,
       String(call.params[unwanted]),
       `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
@@ -103,7 +103,7 @@ function search(call: Call<PostsState>): Reply {
     )
     .toSorted((a, b) => b.createdAt - a.createdAt || (BigInt(b.id) > BigInt(a.id) ? 1 : -1))
   const first = call.given.has('next_token') ? found.findIndex((post) => post.id === String(call.params['next_token'])) : 0
-  if (first === -1) throw badParameter('next_token', String(call.params['next_token']), 'next_token is not of an earlier answer')
+  if (first === -1) throw v2ParameterRefusal('next_token', String(call.params['next_token']), 'next_token is not of an earlier answer')
   const count = Number(call.params['max_results'])
   const page = found.slice(first, first + count)
   const next = found[first + count]
@@ -129,7 +129,7 @@ function readQuery(query: string): readonly Term[] {
   return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
     const term = operator === undefined ? hasText(value) : byOperator(operator, value)
-    if (term === undefined) throw badParameter('query', whole, `the operator ${operator ?? ''}: is not served`)
+    if (term === undefined) throw v2ParameterRefusal('query', whole, `the operator ${operator ?? ''}: is not served`)
     return minus === '-' ? (call, post) => !term(call, post) : term
   })
 }
@@ -169,7 +169,7 @@ function deletePost(call: Call<PostsState>): Reply {
   const post = call.state.posts.get(id)
   if (post === undefined) return { kind: 'json', body: { data: { deleted: false }, errors: [{ ...missing(id), parameter: 'id' }] } }
   if (post.author_id !== call.user?.id)
-    throw problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
+    throw v2Problem(403, 'Forbidden', 'You can delete only your own posts.', 'not-authorized-for-resource')
   call.state.posts.delete(id)
   return { kind: 'json', body: { data: { deleted: true } } }
 }
@@ -181,11 +181,12 @@ function draft(call: Call<PostsState>): { readonly post: Post; readonly poll: Re
   const text = typeof params['text'] === 'string' ? params['text'] : ''
   const mediaKeys = mediaOf(params['media'], sdkFields(call, ['tagged_user_ids']))
   if (text.trim() === '' && mediaKeys.length === 0 && params['card_uri'] === undefined && params['quote_tweet_id'] === undefined)
-    throw badParameter('text', text, 'text must not be blank')
+    throw v2ParameterRefusal('text', text, 'text must not be blank')
   const replied = repliedPost(call, author)
   const edited = editedPost(call, author)
   const quoted = typeof params['quote_tweet_id'] === 'string' ? params['quote_tweet_id'] : undefined
-  if (quoted !== undefined && !state.posts.has(quoted)) throw badParameter('quote_tweet_id', quoted, 'the post to quote was not found')
+  if (quoted !== undefined && !state.posts.has(quoted))
+    throw v2ParameterRefusal('quote_tweet_id', quoted, 'the post to quote was not found')
   const poll = pollOf(call)
   const place = placeOf(call)
   const id = call.world.newId()
@@ -219,12 +220,12 @@ function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | und
   if (poll === undefined || poll === null) return undefined
   const { options, duration_minutes: minutes, ...rest } = recordOf(poll)
   const extra = Object.keys(rest).find((name) => name !== 'reply_settings')
-  if (extra !== undefined) throw badParameter(`poll.${extra}`, '', `"${extra}" is not a field of poll`)
+  if (extra !== undefined) throw v2ParameterRefusal(`poll.${extra}`, '', `"${extra}" is not a field of poll`)
   const fits = (option: unknown): boolean => typeof option === 'string' && option !== '' && codePoints(option) <= 25
   if (!Array.isArray(options) || options.length < 2 || options.length > 4 || !options.every(fits))
-    throw badParameter('poll.options', JSON.stringify(options ?? null), 'expected 2 to 4 options of 1 to 25 characters')
+    throw v2ParameterRefusal('poll.options', JSON.stringify(options ?? null), 'expected 2 to 4 options of 1 to 25 characters')
   if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 5 || minutes > 10_080)
-    throw badParameter('poll.duration_minutes', JSON.stringify(minutes ?? null), 'expected 5 to 10080 minutes')
+    throw v2ParameterRefusal('poll.duration_minutes', JSON.stringify(minutes ?? null), 'expected 5 to 10080 minutes')
   return {
     options: options.map((label: string, index) => ({ position: index + 1, label, votes: 0 })),
     duration_minutes: minutes,
@@ -238,7 +239,7 @@ function placeOf(call: Call<PostsState>): string | null {
   if (geo === undefined || geo === null) return null
   const id = recordOf(geo)['place_id']
   if (typeof id !== 'string' || !call.state.places.has(id))
-    throw badParameter('geo.place_id', typeof id === 'string' ? id : '', 'the place was not found')
+    throw v2ParameterRefusal('geo.place_id', typeof id === 'string' ? id : '', 'the place was not found')
   return id
 }
 
@@ -248,9 +249,9 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (reply === undefined || reply === null) return undefined
   const id = onlyText(reply, 'reply', 'in_reply_to_tweet_id', sdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']))
   const post = call.state.posts.get(id)
-  if (post === undefined) throw badParameter('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
+  if (post === undefined) throw v2ParameterRefusal('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
   if (post.author_id !== author && !mentionsUser(post.text, call.user?.screenName ?? ''))
-    throw problem(403, 'Forbidden', 'You are not permitted to reply: the author of the post has not mentioned you.', 'client-forbidden')
+    throw v2Problem(403, 'Forbidden', 'You are not permitted to reply: the author of the post has not mentioned you.', 'client-forbidden')
   return post
 }
 
@@ -260,14 +261,14 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   if (options === undefined || options === null) return undefined
   const id = onlyText(options, 'edit_options', 'previous_post_id')
   const post = call.state.posts.get(id)
-  if (post === undefined) throw badParameter('edit_options.previous_post_id', id, 'the post to edit was not found')
-  if (post.author_id !== author) throw problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
+  if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
+  if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   const subscription = userOf(call.world, call.state, author)?.['subscription_type']
   if (typeof subscription !== 'string' || !subscription.startsWith('Premium'))
-    throw problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
+    throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'client-forbidden')
   const first = call.state.posts.get(post.edit_history[0] ?? id) ?? post
   if (call.now - first.createdAt > HOUR)
-    throw badParameter('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
+    throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   return post
 }
 
@@ -275,9 +276,9 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
   const extra = Object.keys(media).find((name) => name !== 'media_ids' && !besides.includes(name))
-  if (extra !== undefined) throw badParameter(`media.${extra}`, '', `"${extra}" is not a field of media`)
+  if (extra !== undefined) throw v2ParameterRefusal(`media.${extra}`, '', `"${extra}" is not a field of media`)
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > 4 || !ids.every((id) => typeof id === 'string' && /^\d{1,19}$/.test(id)))
-    throw badParameter('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
+    throw v2ParameterRefusal('media.media_ids', JSON.stringify(ids ?? null), 'expected 1 to 4 media ids')
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
 }
 
@@ -289,10 +290,10 @@ function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly s
 function onlyText(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
   const fields = recordOf(object)
   const extra = Object.keys(fields).find((one) => one !== name && !besides.includes(one))
-  if (extra !== undefined) throw badParameter(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
+  if (extra !== undefined) throw v2ParameterRefusal(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
   const value = fields[name]
   if (typeof value !== 'string' || !/^\d{1,19}$/.test(value))
-    throw badParameter(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
+    throw v2ParameterRefusal(`${parameter}.${name}`, String(value), `"${name}" is required and must be a post id`)
   return value
 }
 

@@ -1,25 +1,32 @@
-/** One sandbox at a time on a state file: a lock file beside it names the process, so that a kill leaves nothing to clean up. */
+/**
+ * Lets only one sandbox use a state file. A lock file beside it (`FILE.lock`) names the process, so the lock of a killed process is detected
+ * and replaced.
+ */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { errorCode } from '../../unknownValue.ts'
+import { errorCode, recordOf } from '../../unknownValue.ts'
 
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** Start of the process in ticks since boot; distinguishes it from a later one with its number. Null if the system does not report it. */
+  /** Start of the process in ticks since boot, because process ids are reused. Null if the system does not report it. */
   readonly startedAt: string | null
 }
 
-/** Files that this process has open: its own number does not show them. */
+/** Files that this process has locked. The process id in the lock file cannot distinguish two sandboxes in one process. */
 const ownFiles = new Set<string>()
 
 export interface FileLock {
   readonly release: () => void
 }
 
-/** @throws {UsageError} while another sandbox uses the file */
+/**
+ * Locks a state file.
+ *
+ * @throws {UsageError} `SANDBOX_STATE_LOCKED` while another sandbox uses it
+ */
 export function lockFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`
@@ -31,7 +38,7 @@ export function lockFile(file: string): FileLock {
     while (!linked(mine, lock)) {
       const holder = read(lock)
       if (holder !== undefined && isAlive(holder)) throw locked(path, lock, holder.pid)
-      // Of several that find a dead one's lock, only one moves that very file away; a process that moved a newer one puts it back.
+      // Several processes may find an expired lock: only one of them renames it. A process that renamed a newer lock puts it back.
       const stale = `${mine}.stale`
       if (!renamed(lock, stale)) continue
       const moved = read(stale)
@@ -58,35 +65,37 @@ function locked(path: string, lock: string, pid: number): UsageError {
 }
 
 function linked(from: string, to: string): boolean {
-  return done(() => linkSync(from, to), 'EEXIST')
+  return succeeds(() => linkSync(from, to), 'EEXIST')
 }
 
 function renamed(from: string, to: string): boolean {
-  return done(() => renameSync(from, to), 'ENOENT')
+  return succeeds(() => renameSync(from, to), 'ENOENT')
 }
 
-/** False for the one failure that another process causes. */
-function done(run: () => void, otherwise: string): boolean {
+/** Returns false if `run` fails with `code`, which another process caused. @throws any other error */
+function succeeds(run: () => void, code: string): boolean {
   try {
     run()
     return true
   } catch (error) {
-    if (errorCode(error) === otherwise) return false
+    if (errorCode(error) === code) return false
     throw error
   }
 }
 
 function read(lock: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(lock, 'utf8')) as Holder
+    const { pid, host, startedAt } = recordOf(JSON.parse(readFileSync(lock, 'utf8')))
+    if (typeof pid !== 'number' || typeof host !== 'string') return undefined
+    return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
   } catch {
-    // Gone meanwhile, or no lock of a sandbox.
+    // Removed meanwhile, or not the lock of a sandbox.
     return undefined
   }
 }
 
 function isAlive({ pid, host, startedAt }: Holder): boolean {
-  // A process on another machine is invisible: it keeps the file until an operator deletes the lock.
+  // Processes of another machine cannot be checked: their lock holds until an operator deletes it.
   if (host !== hostname()) return true
   if (pid === process.pid) return false
   try {
@@ -97,10 +106,10 @@ function isAlive({ pid, host, startedAt }: Holder): boolean {
   return startedAt === null || startedAt === startOf(pid)
 }
 
-/** Null where the system has no /proc, and for a process that has ended and waits for its parent. */
+/** Returns the start time of a process in ticks since boot; null without /proc, and for a process that has ended. */
 function startOf(pid: number): string | null {
   try {
-    // The name in brackets may hold anything; the fields begin behind it (proc(5)).
+    // The name in brackets may contain any character, so the fields are read after its last bracket (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ')

@@ -1,9 +1,9 @@
 /**
- * Journal of state changes, one JSON line each, written before the answer is sent: every confirmed change survives a
- * SIGKILL (the bytes are the kernel's by then; not a power cut, which a test tool need not survive). Replayed at start.
+ * Journal of state changes: one JSON line for each, written before the answer is sent, and replayed at the start. So every answered change
+ * survives a SIGKILL. It may not survive a power cut, because nothing waits for the disk.
  *
- * When the lines outgrow the state that they lead to, the file begins again with that state (a line that names its parts,
- * then their bytes), written beside it and renamed over it: a kill leaves the one or the other, whole.
+ * When the lines become larger than the state, the file is replaced by the state (a line that names its parts, then their bytes). The new file
+ * is written beside the old one and renamed, so a kill leaves one of them complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
@@ -15,7 +15,7 @@ export type JournalEntry =
   | {
       readonly kind: 'call'
       readonly now: number
-      /** Counters as they stood before: a refused call that used up an id does not shift the next. */
+      /** Counters before the call. Refused calls use ids too, and are not in the journal. */
       readonly nextId: string
       readonly nextShortId: number
       readonly random: number
@@ -35,22 +35,23 @@ export type JournalEntry =
   | { readonly kind: 'reset'; readonly seed: number | null }
   | { readonly kind: 'instance'; readonly id: string }
 
-/** Named bytes that make up the whole state. */
+/** Named part of the whole state. */
 export interface StatePart {
   readonly name: string
   readonly bytes: Uint8Array
 }
 
-/** Grows when an area's state changes its shape. */
+/** Raised when the shape of a state changes. A file of another version is rejected. */
 const VERSION = 2
 
+/** First line of a file that begins with a state. */
 interface Head {
   readonly kind: 'state'
   readonly version: number
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Below it a replay takes less than a second: not worth a copy of the state. */
+/** Bytes of lines from which the file is replaced by the state. A replay of fewer takes less than a second. */
 const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
@@ -64,7 +65,7 @@ export class Journal {
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save`: the state as it is now. `compactAfter`: fewest bytes of lines before it is written. */
+  /** `save` returns the current state. `compactAfter`: bytes of lines from which the state replaces them. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save
@@ -72,8 +73,9 @@ export class Journal {
   }
 
   /**
-   * Hands the state at the file's beginning, if any, to `load`, each later entry to `replay`, then opens it for more; a last
-   * line cut by a kill is dropped.
+   * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens it for more. Drops an incomplete last line.
+   *
+   * @throws {UsageError} if the file is locked or damaged
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     this.#lock = lockFile(this.#path)
@@ -87,7 +89,7 @@ export class Journal {
   }
 
   async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    // Left by a kill before it was whole.
+    // An incomplete file, left by a kill.
     rmSync(this.#beside, { force: true })
     if (existsSync(this.#path)) {
       const file = openSync(this.#path, 'r')
@@ -116,11 +118,11 @@ export class Journal {
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
-    // Not here: an event is written before it is applied. Once this turn is over, state and lines agree.
+    // Events are written before they are applied. After this turn of the event loop, state and lines agree.
     if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
   }
 
-  /** Writes the state as it is now in place of all lines. */
+  /** Replaces the file by the current state. */
   compact(): void {
     clearImmediate(this.#due)
     this.#due = undefined
@@ -138,7 +140,7 @@ export class Journal {
     this.#file = openSync(this.#path, 'a', 0o600)
   }
 
-  /** Forgets everything: the first state is what an empty journal means. */
+  /** Empties the file. An empty journal means the first state. */
   restart(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
@@ -163,17 +165,18 @@ export class Journal {
   }
 }
 
-/** Location of an entry: its line, counted behind the state that the file may begin with. */
+/** Location of an entry. Lines are counted after the state that the file may begin with. */
 interface Place {
   readonly path: string
   readonly line: number
   readonly bytesBefore: number
 }
 
-/** @throws {UsageError} with file and line for an entry that cannot be read or applied */
+/** Replays one line. @throws {UsageError} with file and line for an entry that cannot be read or applied */
 async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
   let entry: JournalEntry
   try {
+    // This class wrote the line. The check below and `replay` report one that it did not.
     entry = JSON.parse(text) as JournalEntry
   } catch {
     throw damaged(place, 'is not JSON')
@@ -187,7 +190,7 @@ async function replayLine(text: string, place: Place, replay: (entry: JournalEnt
 }
 
 function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unknown): UsageError {
-  const behind = bytesBefore === 0 ? '' : `, counted behind the ${bytesBefore} bytes of the stored state`
+  const behind = bytesBefore === 0 ? '' : `, counted after the ${bytesBefore} bytes of the stored state`
   return new UsageError('SANDBOX_STATE_DAMAGED', `Line ${line} of the state file ${what}`, {
     where: `${path}:${line}${behind}`,
     hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
@@ -195,14 +198,14 @@ function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unkno
   })
 }
 
-/** The state at the beginning of the file, and how many bytes it takes; undefined when the file begins with an entry. */
+/** Returns the state at the beginning of the file, and its length in bytes; undefined if the file begins with an entry. */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let line = readFrom(file, 0, Math.min(size, 65_536))
   if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
   for (let length = line.length; !line.includes(10); length *= 2) line = readFrom(file, 0, Math.min(size, length))
   const end = line.indexOf(10)
-  // Written whole before it was given its name.
+  // `compact` wrote this line, and renamed the file only when it was complete.
   const head = JSON.parse(line.toString('utf8', 0, end)) as Head
   if (head.version !== VERSION)
     throw new UsageError(

@@ -1,20 +1,18 @@
-/**
- * Named choices where the specification is silent or disputed (`PUT /_sandbox/switches`): the names of docs/spec-notes.md and
- * the dialects 1 to 24 of docs/sandbox.md#switches. The first value is the default.
- */
+/** Switches: choices where the specification is silent or disputed (`PUT /_sandbox/switches`, docs/sandbox.md#switches). */
 
 interface SwitchDefinition {
   readonly name: string
-  /** Number in docs/sandbox.md#switches, usable as a name too. */
+  /** Number in docs/sandbox.md#switches, accepted as a name too. */
   readonly dialect?: number
-  /** Allowed values, default first; `number` takes any whole number (the text is then the default). */
+  /** Allowed values. The first is the default. */
   readonly values: readonly [string, ...string[]]
+  /** True if any whole number is allowed too. */
   readonly number?: boolean
-  /** Other spellings of a value. */
+  /** Other spellings of the values. */
   readonly spellings?: Readonly<Record<string, string>>
 }
 
-export const SWITCHES: readonly SwitchDefinition[] = [
+export const SWITCHES = [
   {
     name: 'audience_users_response',
     dialect: 1,
@@ -83,19 +81,31 @@ export const SWITCHES: readonly SwitchDefinition[] = [
   { name: 'crc_period', values: ['spec', 'hourly'] },
   { name: 'webhook_dev_urls', values: ['off', 'on'] },
   { name: 'direction_values', values: ['spec', 'documented'] },
-]
+] as const satisfies readonly SwitchDefinition[]
 
-const DEFAULTS: ReadonlyMap<string, string> = new Map(SWITCHES.map(({ name, values }) => [name, values[0]]))
+type Switch = (typeof SWITCHES)[number]
+export type SwitchName = Switch['name']
+/** Values of a switch; any text where numbers are allowed. */
+export type SwitchValue<N extends SwitchName> =
+  Extract<Switch, { readonly name: N }> extends { readonly number: true } ? string : Extract<Switch, { readonly name: N }>['values'][number]
+
+const DEFINITIONS: readonly SwitchDefinition[] = SWITCHES
+const DEFAULTS: ReadonlyMap<string, string> = new Map(DEFINITIONS.map(({ name, values }) => [name, values[0]]))
 
 export class Switches {
-  /** Every switch by name, so that reading one is a single look-up: requests read many. */
+  /** Values of all switches by name. */
   readonly #values = new Map(DEFAULTS)
 
-  get(name: string): string {
-    return this.#values.get(name) ?? find(name).values[0]
+  get<N extends SwitchName>(name: N): SwitchValue<N> {
+    // `set` stores only values of the definition.
+    return this.#values.get(name) as SwitchValue<N>
   }
 
-  /** Changes those named in `input`; all or none. A value of null goes back to the default. @throws {SwitchError} */
+  /**
+   * Changes the switches that `input` names: all of them, or none on an error. Null restores the default.
+   *
+   * @throws {SwitchError} for an unknown name or value
+   */
   set(input: Readonly<Record<string, unknown>>): void {
     const changes: [string, string][] = []
     for (const [name, value] of Object.entries(input)) {
@@ -106,7 +116,7 @@ export class Switches {
   }
 
   all(): Record<string, string> {
-    return Object.fromEntries(SWITCHES.map(({ name }) => [name, this.get(name)]))
+    return Object.fromEntries(this.#values)
   }
 
   has(name: string): boolean {
@@ -118,12 +128,12 @@ export class Switches {
   }
 }
 
-/** An unknown switch or value: the control API answers 400 with the message, which lists what there is. */
+/** Unknown switch or value. The control API answers 400 with the message, which lists the allowed ones. */
 export class SwitchError extends Error {}
 
 function find(name: string): SwitchDefinition {
-  const found = SWITCHES.find((one) => one.name === name || String(one.dialect) === name)
-  if (found === undefined) throw new SwitchError(`no switch "${name}"; there are: ${SWITCHES.map((one) => one.name).join(', ')}`)
+  const found = DEFINITIONS.find((one) => one.name === name || String(one.dialect) === name)
+  if (found === undefined) throw new SwitchError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found
 }
 

@@ -1,19 +1,19 @@
-/** The state that all areas share, and the areas' own: made again on reset, copied for snapshots. */
+/** Holds the state of the sandbox: the part that all areas share, and the state of each area. Resets, copies and restores it. */
 import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
-import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
+import type { Area, AreaName, AreaStates, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import type { Names } from '../names.ts'
-import { Switches } from './switches.ts'
+import { Switches, type SwitchName, type SwitchValue } from './switches.ts'
 
 export interface CoreState {
   nextId: bigint
   nextShortId: number
   random: number
   clockOffsetMs: number
-  /** Random id of this state: another one after a restart without a state file, and after a reset. */
+  /** Random id of this state. Changes with a reset, and with a restart without a state file. */
   instance: string
   users: Map<string, SandboxUser>
   accounts: Map<string, SandboxAccount>
@@ -26,18 +26,19 @@ export interface WorldOptions {
   readonly seed: number
   readonly log: Logger
   readonly names: Names
-  readonly violation: (rule: string, detail: string) => void
-  readonly onEvent: (area: string, event: unknown) => void
+  readonly reportViolation: (rule: string, detail: string) => void
+  /** Called before an event is applied. */
+  readonly onEvent: (area: AreaName, event: unknown) => void
 }
 
-/** A frozen copy of everything that a request can change. */
+/** Copy of everything that a request can change. */
 export interface Snapshot {
   readonly core: CoreState
   readonly areas: ReadonlyMap<string, unknown>
   readonly switches: Readonly<Record<string, string>>
 }
 
-/** Name of the part that no area owns. */
+/** Name of the shared part in the journal. */
 const CORE = 'core'
 
 export class SandboxWorld implements World {
@@ -45,19 +46,19 @@ export class SandboxWorld implements World {
   readonly log: Logger
   readonly names: Names
   readonly machineNow: () => number
-  readonly violation: (rule: string, detail: string) => void
+  readonly reportViolation: (rule: string, detail: string) => void
   readonly switches = new Switches()
   readonly areas: readonly Area<unknown>[]
   url = ''
-  /** Lead of the clock that checks timestamps over the machine's, for the current request (the fault clock_skew). */
+  /** Milliseconds added to the machine's clock for the check of timestamps, during one request (the fault `clock_skew`). */
   skewMs = 0
-  readonly #onEvent: (area: string, event: unknown) => void
+  readonly #onEvent: (area: AreaName, event: unknown) => void
   #seed: number
   #core: CoreState
   #states = new Map<string, unknown>()
-  /** States that were, oldest first, each with the time of its end. */
+  /** Past states for the fault `stale`, oldest first, each with the time at which it changed. */
   #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
-  /** Overrides the time while a journal is replayed. */
+  /** Time of the entry while a journal is replayed. */
   #replayNow: number | undefined
 
   constructor(options: WorldOptions) {
@@ -65,7 +66,7 @@ export class SandboxWorld implements World {
     this.log = options.log
     this.names = options.names
     this.machineNow = options.machineNow
-    this.violation = options.violation
+    this.reportViolation = options.reportViolation
     this.areas = options.areas
     this.#onEvent = options.onEvent
     this.#seed = options.seed
@@ -86,19 +87,22 @@ export class SandboxWorld implements World {
   now = (): number => this.#replayNow ?? this.machineNow() + this.#core.clockOffsetMs
   newId = (): string => String(this.#core.nextId++)
   newShortId = (): string => (this.#core.nextShortId++).toString(36)
-  switch = (name: string): string => this.switches.get(name)
+  switch = <N extends SwitchName>(name: N): SwitchValue<N> => this.switches.get(name)
 
-  stateOf = (area: string): unknown => this.#states.get(area)
+  stateOf = <N extends AreaName>(area: N): AreaStates[N] => {
+    // The area of that name created or loaded it.
+    return this.#states.get(area) as AreaStates[N]
+  }
 
   random = (): number => {
-    // mulberry32: a page of state is one number, so a snapshot holds it.
+    // mulberry32: its whole state is one number, which snapshots and the journal contain.
     this.#core.random = (this.#core.random + 0x6d2b79f5) | 0
     let t = Math.imul(this.#core.random ^ (this.#core.random >>> 15), 1 | this.#core.random)
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  record = (area: string, event: unknown): void => {
+  record = (area: AreaName, event: unknown): void => {
     this.#onEvent(area, event)
     this.applyEvent(area, event)
   }
@@ -107,25 +111,25 @@ export class SandboxWorld implements World {
     this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.#states.get(area), event)
   }
 
-  /** Keeps the state as it is now, before something changes it, for reads of up to `lagMs` ago. */
-  remember(lagMs: number): void {
+  /** Copies the state before it changes, for reads of the state up to `lagMs` ago (the fault `stale`). */
+  keepPastState(lagMs: number): void {
     const now = this.machineNow()
     this.#past = this.#past.filter(({ until }) => until > now - lagMs)
     this.#past.push({ until: now, snapshot: this.snapshot() })
   }
 
-  forgetPast(): void {
+  dropPastStates(): void {
     this.#past = []
   }
 
-  /** Runs a read on the state as it stood `lagMs` ago, as far back as it was remembered. Not for what waits or writes. */
+  /** Runs `read` on the state of `lagMs` ago, or on the oldest state that was kept. `read` must be synchronous and change nothing. */
   asOf<T>(lagMs: number, read: () => T): T {
     const then = this.machineNow() - lagMs
     const past = this.#past.find(({ until }) => until > then)
     if (past === undefined) return read()
     const [core, states] = [this.#core, this.#states]
     this.#core = { ...structuredClone(past.snapshot.core), clockOffsetMs: core.clockOffsetMs }
-    // Who may read is a matter of now.
+    // Access is checked with the current tokens.
     this.#states = new Map(past.snapshot.areas).set('auth', states.get('auth'))
     try {
       return read()
@@ -139,6 +143,7 @@ export class SandboxWorld implements World {
     this.#core.clockOffsetMs = ms
   }
 
+  /** Sets the time of the journal entry that is replayed; undefined after the replay. */
   replayAt(now: number | undefined): void {
     this.#replayNow = now
   }
@@ -165,7 +170,7 @@ export class SandboxWorld implements World {
     }
   }
 
-  /** Everything that a request can change, as bytes for the journal. */
+  /** Returns everything that a request can change, as bytes for the journal. */
   *save(): Iterable<StatePart> {
     yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
     for (const area of this.areas) {
@@ -176,7 +181,7 @@ export class SandboxWorld implements World {
     }
   }
 
-  /** Restores the state that `save` wrote; an area that is new since then starts from its first state. */
+  /** Restores the state from the bytes of `save`. An area that is newer than the bytes keeps its first state. */
   load(parts: ReadonlyMap<string, Buffer>): void {
     // Only `save` writes these bytes.
     const { core, seed, switches } = deserialize(parts.get(CORE) ?? serialize(null)) as {

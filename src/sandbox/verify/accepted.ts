@@ -1,19 +1,27 @@
 /**
- * Parameters that an endpoint accepts: those of the contract, and what official SDKs send besides. They load a record, change a
- * property and send all of them back, so read-only fields arrive on updates (docs/sandbox.md#clients-of-others).
+ * Determines the parameters that an endpoint accepts: those of the contract, and those that official SDKs send too. SDKs load a record, change
+ * a property and send all of them back, so updates contain read-only fields (docs/sandbox.md#clients-of-others).
  */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
-import { creationParameters, fieldAccess, fieldsOf, readerOf, readOnlyFields } from '../../service/contract/fieldAccess.ts'
+import {
+  creationParameters,
+  fieldAccess,
+  type FieldAccess,
+  fieldsOf,
+  readerOf,
+  readOnlyFields,
+} from '../../service/contract/fieldAccess.ts'
 import { endpoints } from '../../service/contract/index.ts'
 import { withDeleted } from '../../service/contract/parameter.ts'
 
+/** Parameters that an endpoint accepts. */
 export interface Accepted {
   /** In the order of the contract. */
   readonly parameters: readonly Parameter[]
   readonly byName: ReadonlyMap<string, Parameter>
-  /** Fields that may come back although this call does not write them: ignored whatever they say. */
+  /** Fields that clients may send back although the endpoint does not write them. Their values are ignored. */
   readonly ignored: ReadonlySet<string>
-  /** Fields that may come back only unchanged, with the parameter of their creation. */
+  /** Fields that clients may send back only unchanged, with the parameter that creates each. */
   readonly createOnly: ReadonlyMap<string, Parameter>
 }
 
@@ -23,7 +31,7 @@ const NO_PARAMETERS: ReadonlyMap<string, Parameter> = new Map()
 const tolerant = new WeakMap<Endpoint, Accepted>()
 const strict = new WeakMap<Endpoint, Accepted>()
 
-/** `isStrict`: only what the specification documents (switch `unknown_parameters`). */
+/** Returns the accepted parameters. `isStrict`: only those that the specification documents (the switch `unknown_parameters`). */
 export function acceptedBy(endpoint: Endpoint, isStrict: boolean): Accepted {
   const known = isStrict ? strict : tolerant
   let found = known.get(endpoint)
@@ -43,34 +51,35 @@ function withReturnedFields(endpoint: Endpoint): Accepted {
     const fields = new Set(fieldsOf(endpoint).map(({ name }) => name))
     return { parameters, byName: names, ignored: fields, createOnly: NO_PARAMETERS }
   }
-  // A record is copied by sending its properties to the creation.
+  // Clients copy a record by sending all of its properties to the endpoint that creates records.
   if (endpoint.method === 'POST' && endpoint.host !== 'core')
     return { parameters, byName: names, ignored: readOnlyFields(endpoint), createOnly: NO_PARAMETERS }
   if (endpoint.method !== 'PUT') return { parameters, byName: names, ignored: NO_NAMES, createOnly: NO_PARAMETERS }
   const access = fieldAccess(endpoint)
-  const ofAccess = (wanted: string): string[] => [...access].flatMap(([name, own]) => (own === wanted && !names.has(name) ? [name] : []))
+  const namesWith = (wanted: FieldAccess): string[] =>
+    [...access].flatMap(([name, own]) => (own === wanted && !names.has(name) ? [name] : []))
   const creation = creationParameters(endpoint)
-  // Whether a field is unchanged can be seen only where the record can be read.
-  const createOnly = readerOf(endpoint) === undefined ? [] : ofAccess('create-only')
+  // Without an endpoint that reads the record, a change cannot be detected.
+  const createOnly = readerOf(endpoint) === undefined ? [] : namesWith('create-only')
   return {
     parameters,
     byName: names,
-    ignored: new Set(ofAccess('read-only')),
-    createOnly: new Map(createOnly.flatMap((name) => (creation.has(name) ? [[name, creation.get(name) as Parameter]] : []))),
+    ignored: new Set(namesWith('read-only')),
+    createOnly: new Map([...creation].filter(([name]) => createOnly.includes(name))),
   }
 }
 
-/** One official SDK sends `with_deleted=true` with every read of a record or a list. */
+/** Returns true for a read of a record or list: one official SDK sends `with_deleted=true` with each. */
 function takesWithDeleted(endpoint: Endpoint): boolean {
   return (
     endpoint.method === 'GET' &&
     endpoint.host !== 'core' &&
-    (endpoint.list !== undefined || isRecord(endpoint) || endpoint.path.startsWith('/12/accounts/:account_id/')) &&
+    (endpoint.list !== undefined || readsRecord(endpoint) || endpoint.path.startsWith('/12/accounts/:account_id/')) &&
     !endpoint.parameters.some(({ name }) => name === withDeleted.name)
   )
 }
 
-function isRecord({ path }: Endpoint): boolean {
+function readsRecord({ path }: Endpoint): boolean {
   return /\/:\w+$/.test(path) || endpoints.some((one) => one.method === 'PUT' && one.path === path)
 }
 

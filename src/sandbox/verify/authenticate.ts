@@ -1,12 +1,13 @@
-/** Authentication and authorization: OAuth 1.0a, bearer, basic, each refused with its own documented answer (docs/spec-notes.md#signing). */
+/** Authenticates the caller of a request: OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing, docs/spec-notes.md#tokens). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 import type { AuthState } from '../auth/tokens.ts'
-import { adsRefusal, coreRefusal, jsonRefusal, problem, PROBLEMS, type Refusal } from '../refusal.ts'
+import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
+/** Part of a request that authentication reads. */
 export interface Incoming {
   readonly method: string
   readonly rawPath: string
@@ -22,16 +23,16 @@ export interface Caller {
   readonly user: SandboxUser | undefined
   readonly oauth: ReadonlyMap<string, string>
   readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
-  /** Key of the rate limits. */
+  /** User id, `app` or `browser`. Rate limits are counted by it. */
   readonly id: string
 }
 
 const NONE: ReadonlyMap<string, string> = new Map()
 
-/** Nonces seen lately, by token. Real time, never part of a snapshot: a replayed request stays a replay. */
+/** Stores the nonces of the last minutes. Not part of snapshots, so a request is refused as a replay even after a restored snapshot. */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
-  /** False when the nonce was used within the window. */
+  /** Stores a nonce. Returns false if it was used with this timestamp before. */
   add(timestampS: number, key: string, windowS: number, nowS: number): boolean {
     let set = this.#seen.get(timestampS)
     if (set === undefined) {
@@ -47,7 +48,11 @@ export class Nonces {
   }
 }
 
-/** @throws {Refusal} with the answer that the host of the endpoint documents */
+/**
+ * Authenticates a request.
+ *
+ * @throws {Refusal} in the form of the endpoint's host
+ */
 export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming): Caller {
   if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, kind: 'browser', id: 'browser' }
   const header = incoming.authorization
@@ -55,34 +60,34 @@ export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endp
   const wanted = endpoint.host !== 'core' && world.switch('ads_auth') === 'bearer' ? 'bearer' : endpoint.auth
   switch (wanted) {
     case 'basic':
-      return basic(world, header)
+      return byBasic(world, header)
     case 'basic-or-user':
-      return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : basic(world, header)
+      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBasic(world, header)
     case 'bearer':
-      if (scheme === 'oauth') throw wrongKind()
-      return bearer(world, endpoint, header, wanted === endpoint.auth ? undefined : FIXED_USER)
+      if (scheme === 'oauth') throw wrongTokenTypeRefusal()
+      return byBearer(world, endpoint, header, wanted === endpoint.auth ? undefined : FIXED_USER)
     case 'bearer-or-user':
-      return scheme === 'oauth' ? signed(world, nonces, endpoint, incoming, 'user') : bearer(world, endpoint, header)
+      return scheme === 'oauth' ? bySignature(world, nonces, endpoint, incoming, 'user') : byBearer(world, endpoint, header)
     default:
       if (scheme === 'bearer' && endpoint.host === 'core') {
-        bearer(world, endpoint, header)
+        byBearer(world, endpoint, header)
         throw incoming.rawPath.startsWith('/2/')
-          ? wrongKind()
+          ? wrongTokenTypeRefusal()
           : coreRefusal(403, 220, 'Your credentials do not allow access to this resource')
       }
-      return signed(world, nonces, endpoint, incoming, wanted)
+      return bySignature(world, nonces, endpoint, incoming, wanted)
   }
 }
 
-/** @throws {Refusal} unless the signature is good, fresh and of a known token */
-function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
+/** Verifies an OAuth 1.0a signature. @throws {Refusal} unless it is valid and fresh, and its token is known */
+function bySignature(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming, wanted: Caller['kind']): Caller {
   const oauth = incoming.authorization === undefined ? undefined : parseAuthorization(incoming.authorization.trim())
-  // Made only when thrown: an Error captures its stack.
-  const refuse = (): Refusal => unauthenticated(world, endpoint, incoming)
+  // A function, because creating an Error costs time: it captures the stack.
+  const refuse = (): Refusal => unauthenticatedRefusal(world, endpoint, incoming)
   if (oauth === undefined)
     throw endpoint.host === 'core' && !incoming.rawPath.startsWith('/2/') ? coreRefusal(400, 215, 'Bad Authentication data') : refuse()
   const fields = new Map(oauth)
-  // A parameter of the protocol stands once in the header (RFC 5849 3.1).
+  // The header may contain each parameter only once (RFC 5849 3.1).
   if (fields.size !== oauth.length) throw refuse()
   for (const name of ['oauth_consumer_key', 'oauth_nonce', 'oauth_signature', 'oauth_signature_method', 'oauth_timestamp'])
     if (!fields.get(name)) throw refuse()
@@ -108,6 +113,7 @@ function signed(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incomin
   return { user, oauth: fields, kind: wanted, id: user?.id ?? 'app' }
 }
 
+/** Returns the user of the token, and the secrets that may have signed the request. @throws {Refusal} */
 function tokenOf(
   world: SandboxWorld,
   endpoint: Endpoint,
@@ -123,49 +129,51 @@ function tokenOf(
       token || (incoming.query.find(([key]) => key === 'oauth_token') ?? incoming.form.find(([key]) => key === 'oauth_token'))?.[1]
     const found = auth.requestTokens.get(name ?? '')
     if (found === undefined) throw refuse()
-    // Beside the header, clients sign with the token's secret or without it.
+    // With the token outside the header, some clients sign with its secret and some without.
     return { user: undefined, secrets: token === '' ? ['', found.secret] : [found.secret] }
   }
   if (wanted === 'consumer' && token === '') return { user: undefined, secrets: [''] }
   const found = auth.accessTokens.get(token)
-  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidToken('.') : refuse()
-  if (!found.active) throw invalidToken('.')
+  if (found === undefined) throw token !== '' && endpoint.host === 'core' ? invalidTokenRefusal('.') : refuse()
+  if (!found.active) throw invalidTokenRefusal('.')
   const user = world.users.get(found.userId)
   if (found.access === 'read' && incoming.method !== 'GET') {
     if (endpoint.host !== 'core') throw adsRefusal('READONLY_CLIENT_APPLICATION', 'This access token may only read')
-    if (endpoint.path.startsWith('/2/')) throw problem(403, 'Forbidden', 'This access token may only read.', 'oauth1-permissions')
+    if (endpoint.path.startsWith('/2/')) throw v2Problem(403, 'Forbidden', 'This access token may only read.', 'oauth1-permissions')
   }
   return { user, secrets: [found.secret] }
 }
 
-/** Reuse of a nonce and a timestamp out of the window are refused; both by the machine's clock (docs/spec-notes.md#signing 'Nonce, time'). */
+/** Refuses a reused nonce and a timestamp outside the window, by the machine's clock (docs/spec-notes.md#signing). */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
-  const stamp = fields.get('oauth_timestamp') ?? ''
+  const creationFields = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
   const windowS = Number(world.switch('timestamp_window_s'))
-  if (!/^\d{1,12}$/.test(stamp) || Math.abs(Number(stamp) - nowS) > windowS) throw refuse()
-  if (!nonces.add(Number(stamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()
+  if (!/^\d{1,12}$/.test(creationFields) || Math.abs(Number(creationFields) - nowS) > windowS) throw refuse()
+  if (!nonces.add(Number(creationFields), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS))
+    throw refuse()
 }
 
-function bearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
+/** Verifies an app-only token. `asUser`: id of the user that the token acts for. @throws {Refusal} */
+function byBearer(world: SandboxWorld, endpoint: Endpoint, header: string | undefined, asUser?: string): Caller {
   const auth = authState(world)
   const token = /^\s*bearer\s+(\S+)\s*$/i.exec(header ?? '')?.[1]
   if (token === undefined || auth.bearer === null || token !== auth.bearer) {
-    if (endpoint.host !== 'core') throw unauthorizedAccess()
+    if (endpoint.host !== 'core') throw unauthorizedAccessRefusal()
     if (world.switch('v2_auth_errors') === 'problem' && endpoint.path.startsWith('/2/'))
-      throw problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
-    throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidToken('')
+      throw v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+    throw header === undefined ? coreRefusal(401, 32, 'Could not authenticate you.') : invalidTokenRefusal('')
   }
   return { user: asUser === undefined ? undefined : world.users.get(asUser), oauth: NONE, kind: 'bearer', id: 'app' }
 }
 
-/** Key and secret URL-encoded, joined by `:`, Base64 (docs/spec-notes.md#tokens). */
-function basic(world: SandboxWorld, header: string | undefined): Caller {
+/** Verifies basic authentication: Base64 of the URL-encoded key and secret, joined by `:`. @throws {Refusal} */
+function byBasic(world: SandboxWorld, header: string | undefined): Caller {
   const text = Buffer.from(/^\s*basic\s+(\S+)\s*$/i.exec(header ?? '')?.[1] ?? '', 'base64').toString()
   const colon = text.indexOf(':')
   const { consumerKey, consumerSecret } = world.credentials
   if (colon === -1 || unescape(text.slice(0, colon)) !== consumerKey || unescape(text.slice(colon + 1)) !== consumerSecret)
-    throw tokenRefused()
+    throw bearerRefusal()
   return { user: undefined, oauth: NONE, kind: 'basic', id: 'app' }
 }
 
@@ -178,32 +186,33 @@ function unescape(text: string): string {
 }
 
 export function authState(world: SandboxWorld): AuthState {
-  return world.stateOf('auth') as AuthState
+  return world.stateOf('auth')
 }
 
-/** 403 code 99: bad grant or credentials, too frequent, unknown token revoked (docs/spec-notes.md#tokens). */
-export function tokenRefused(): Refusal {
+/** 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token (docs/spec-notes.md#tokens). */
+export function bearerRefusal(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** 401 code 89; user tokens end the sentence with a full stop, bearers do not (docs/spec-notes.md#tokens). */
-export function invalidToken(end: '.' | ''): Refusal {
+/** 401 code 89. The message ends with a full stop for user tokens, and without one for bearer tokens. */
+export function invalidTokenRefusal(end: '.' | ''): Refusal {
   return coreRefusal(401, 89, `Invalid or expired token${end}`)
 }
 
-function unauthorizedAccess(): Refusal {
+function unauthorizedAccessRefusal(): Refusal {
   return adsRefusal('UNAUTHORIZED_ACCESS', 'This request is not properly authenticated')
 }
 
-function unauthenticated(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
-  if (endpoint.host !== 'core') return unauthorizedAccess()
+/** 401 in the form of the endpoint's host. */
+function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
+  if (endpoint.host !== 'core') return unauthorizedAccessRefusal()
   if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
-    return problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
+    return v2Problem(401, 'Unauthorized', 'Unauthorized', 'about:blank')
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }
 
-/** A good token of the wrong kind: the code of the core host and the fields of a v2 problem in one body (docs/spec-notes.md#tokens 'Auth'). */
-function wrongKind(): Refusal {
+/** 403 for a valid token of the wrong type: the code of the core host and the fields of a v2 problem in one body (docs/spec-notes.md#tokens). */
+function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {
     errors: [{ code: 220, message: 'Your credentials do not allow access to this resource' }],
     title: 'Unsupported Authentication',
@@ -213,7 +222,7 @@ function wrongKind(): Refusal {
   })
 }
 
-/** The caller is known after authentication only, which a fault may come before: then by the token in the header. */
+/** Returns the user id of the token in the header, without verification, or `app`. For requests that are not authenticated yet. */
 export function claimedCaller(world: SandboxWorld, authorization: string | undefined): string {
   const token = parseAuthorization(authorization ?? '')?.find(([name]) => name === 'oauth_token')?.[1] ?? ''
   return authState(world).accessTokens.get(token)?.userId ?? 'app'

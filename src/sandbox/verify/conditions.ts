@@ -1,8 +1,9 @@
-/** Conditions across parameters, as the contract names them (`Rule`). */
+/** Checks the rules of the contract across several parameters (`Rule`). */
 import type { Endpoint, Rule } from '../../service/contract/endpoint.ts'
 import { exclusiveParameters, missingParameter, type AdsError } from '../refusal.ts'
 import { textOf } from '../text.ts'
 
+/** Adds an error to `errors` for each rule that the parameters break. */
 export function checkConditions(endpoint: Endpoint, params: Record<string, unknown>, given: ReadonlySet<string>, errors: AdsError[]): void {
   if (params['with_total_count'] === true && given.has('cursor')) errors.push(exclusiveParameters(['with_total_count', 'cursor']))
   const present = (name: string) => given.has(name) && params[name] !== null
@@ -12,9 +13,9 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
   const given = rule.names.filter(present)
-  // An empty list beside a full one says nothing: a card of slides reads with `components: []`, and comes back so.
-  const full = given.filter((name) => !isEmptyList(params[name]))
-  const there = full.length > 0 ? full : given
+  // Empty lists do not count beside another parameter: a card of slides reads with `components: []`, and clients send that back.
+  const filled = given.filter((name) => !isEmptyList(params[name]))
+  const counted = filled.length > 0 ? filled : given
   const inclusive = (): void => {
     errors.push({
       code: 'INCLUSIVE_PARAMETERS',
@@ -24,36 +25,36 @@ function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: 
   }
   switch (rule.kind) {
     case 'exclusive':
-      if (there.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(there))
+      if (counted.length > 1 && !errors.some((error) => error.code === 'EXCLUSIVE_PARAMETERS')) errors.push(exclusiveParameters(counted))
       return
     case 'together':
-      if (there.length > 0 && there.length < rule.names.length) inclusive()
+      if (counted.length > 0 && counted.length < rule.names.length) inclusive()
       return
     case 'one-of':
-      if (there.length === 0)
+      if (counted.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
       return
     case 'exactly-one':
-      if (there.length === 0)
+      if (counted.length === 0)
         errors.push({
           ...missingParameter(rule.names[0] ?? ''),
           message: `exactly one of ${rule.names.map((name) => `"${name}"`).join(', ')} is required`,
         })
-      else if (there.length > 1) errors.push(exclusiveParameters(there))
+      else if (counted.length > 1) errors.push(exclusiveParameters(counted))
       return
     case 'required-if': {
       const { when } = rule
       const value = params[when.name]
-      const is =
+      const matches =
         when.is === undefined ||
         (Array.isArray(value)
           ? value.some((item) => when.is?.includes(String(item)))
           : value !== undefined && when.is.includes(textOf(value)))
-      const holds = is && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
-      if (holds)
+      const applies = matches && (when.absent !== true || !present(when.name)) && (when.present !== true || present(when.name))
+      if (applies)
         for (const name of rule.names)
           if (!present(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }

@@ -1,4 +1,4 @@
-/** One value of a parameter, text as it came → what a handler gets, or the error that says what was expected (docs/spec-notes.md#errors). */
+/** Decodes the text of a parameter to the value that handlers get, or returns the error (docs/spec-notes.md#errors). */
 import type { Parameter } from '../../service/contract/endpoint.ts'
 import { invalidParameter, type AdsError } from '../refusal.ts'
 import { codePoints } from '../text.ts'
@@ -6,7 +6,7 @@ import { isoSeconds, parseTimestamp } from '../timestamps.ts'
 
 type Decoded = { readonly value: unknown } | { readonly error: AdsError }
 
-/** `strict`: booleans only as documented; otherwise also as Python prints them (`True`). */
+/** Decodes one value. `strict`: accepts booleans only as documented, otherwise also `True` and `False`, as Python writes them. */
 export function decode(parameter: Parameter, text: string, strict = false): Decoded {
   const { name } = parameter
   const wrong = (expected: string, details?: string): Decoded => ({ error: invalidParameter(name, expected, text, details) })

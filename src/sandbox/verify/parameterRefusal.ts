@@ -1,15 +1,15 @@
-/** Wrong parameters as each host says them (docs/spec-notes.md#signing). */
+/** Refuses wrong parameters in the form of each host (docs/spec-notes.md#errors). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { adsRefusals, badParameters, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
+import { adsRefusals, v2ParameterRefusals, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
-import { tokenRefused } from './authenticate.ts'
+import { bearerRefusal } from './authenticate.ts'
 
-/** The refusal for wrong parameters, in the shape of the endpoint's host. */
+/** Returns the refusal for wrong parameters in the form of the endpoint's host. */
 export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
   if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
   if (endpoint.path.startsWith('/2/'))
-    return badParameters(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
-  if (endpoint.name.startsWith('oauth2.')) return tokenRefused()
+    return v2ParameterRefusals(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
+  if (endpoint.name.startsWith('oauth2.')) return bearerRefusal()
   if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
     return coreRefusal(
       403,

@@ -1,14 +1,15 @@
-/** Fixed windows by the machine's time, from the first request of each (docs/spec-notes.md#limits). */
+/** Counts requests against the rate limits. A window begins with its first request, by the machine's clock (docs/spec-notes.md#limits). */
 import { rateLimits, type RateLimit } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
+/** State of a rate limit after a request. */
 export interface RateState {
   readonly limit: number
   readonly remaining: number
-  /** Epoch seconds, rounded up: a client that waits for it waits long enough. */
+  /** End of the window in epoch seconds, rounded up, so that a client that waits for it waits long enough. */
   readonly resetS: number
   readonly refused: boolean
-  /** The budget is that of an ad account: its own header trio says so. */
+  /** True if the limit is that of an ad account, which has headers of its own. */
   readonly account: boolean
 }
 
@@ -21,17 +22,19 @@ export interface RateInput {
   readonly endpoint: Endpoint
   readonly userId: string
   readonly accountId: string | undefined
+  /** True if the request asks for `with_total_count`, which has a limit of its own. */
   readonly totalCount: boolean
-  /** Only limits that the specification itself names hold. */
+  /** Enforces only the limits that the specification names. */
   readonly namedOnly: boolean
+  /** Limit of reads without an account. */
   readonly globalReads: number
-  /** Scope in which uploads of users are counted together (docs/spec-notes.md#limits: one guide says an account's). */
+  /** Whose uploads of users are counted together (the switch `upload_limit_per`). */
   readonly uploadsPer: 'user' | 'account'
 }
 
 const TABLE: Readonly<Record<string, RateLimit>> = rateLimits
 
-/** Assumed: the budget of reads without an account. */
+/** Limit shown where no route was found. Assumed: that of reads without an account. */
 const UNROUTED = rateLimits.global_reads.limit
 const UNROUTED_MS = rateLimits.global_reads.windowMs
 
@@ -43,16 +46,16 @@ export class Rates {
     this.#now = now
   }
 
-  /** Counts the request against its budgets; `take: false` only looks. */
+  /** Returns the scarcest limit of the request. `take`: counts the request too. */
   check(input: RateInput, take: boolean): RateState {
     const states = classesOf(input).map((name) => this.#one(name, input, take))
-    // The scarcer budget is the one shown; a refusal by any is a refusal.
+    // One limit that refuses the request is enough; otherwise the one with the fewest remaining requests counts.
     return states.reduce((scarce, state) =>
       state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
     )
   }
 
-  /** Returns the headers of an answer without a route: every answer has the trio (docs/spec-notes.md#limits), and nothing there uses it up. */
+  /** Returns the state for a request without a route. Such a request counts against no limit, but its answer has the headers too. */
   unrouted(): RateState {
     return { limit: UNROUTED, remaining: UNROUTED, resetS: Math.ceil((this.#now() + UNROUTED_MS) / 1000), refused: false, account: false }
   }
@@ -74,8 +77,8 @@ export class Rates {
       window = { endsAt: nowMs + rule.windowMs, used: 0 }
       if (take) this.#windows.set(key, window)
     }
-    const holds = rule.named || !input.namedOnly
-    const refused = take && holds && window.used >= limit
+    const isEnforced = rule.named || !input.namedOnly
+    const refused = take && isEnforced && window.used >= limit
     if (take && !refused) window.used++
     return {
       limit,
@@ -87,8 +90,9 @@ export class Rates {
   }
 }
 
+/** Returns the names of the limits that the request counts against. */
 function classesOf(input: RateInput): string[] {
-  // A user's own budget for looking up posts is larger than the app's (docs/spec-notes.md#limits 'v2').
+  // For lookups of posts, the limit of a user is larger than that of the app.
   const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')

@@ -1,15 +1,20 @@
-/** Fields that a client sends back on an update although only the creation sets them: allowed while they say what is stored. */
+/** Checks create-only fields that a client sends back on an update: allowed only if they equal the stored values. */
 import { isDeepStrictEqual } from 'node:util'
+import { recordOf } from '../../unknownValue.ts'
 import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'
 
-/** @throws {Refusal} that names each field that differs from the record */
-export function refuseChanged(returned: ReadonlyMap<string, unknown>, read: () => unknown): void {
-  const errors = changedFields(returned, read() as Readonly<Record<string, unknown>>)
+/**
+ * Compares the returned fields with the record that `read` returns.
+ *
+ * @throws {Refusal} that names each field that differs
+ */
+export function refuseChangedFields(returned: ReadonlyMap<string, unknown>, read: () => unknown): void {
+  const errors = changedFields(returned, recordOf(read()))
   if (errors.length > 0) throw adsRefusals(errors)
 }
 
 /** Returns an error for each returned field that differs from the record. */
-export function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
+function changedFields(returned: ReadonlyMap<string, unknown>, record: Readonly<Record<string, unknown>>): AdsError[] {
   return [...returned].flatMap(([name, value]) =>
     isSameValue(value, record[name])
       ? []
@@ -17,7 +22,7 @@ export function changedFields(returned: ReadonlyMap<string, unknown>, record: Re
   )
 }
 
-/** Compares values by what they say: an unset field comes back as nothing, a list in any order, a number in any type. */
+/** Compares values as clients send them: an unset field may be empty or null, a list may have another order, a number may be text. */
 export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }

@@ -1,6 +1,6 @@
 /**
- * Verification of OAuth 1.0a signatures, by our own reading of RFC 5849 and docs/spec-notes.md#signing; shares nothing with the
- * client, so that neither hides the other's mistake. Pure: no clock, no state.
+ * Verifies OAuth 1.0a signatures (RFC 5849, docs/spec-notes.md#signing). Shares no code with the client, so that a mistake in one is found by
+ * the other (docs/decisions/independent-implementations.md). Pure: no clock, no state.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -27,9 +27,10 @@ export interface Secrets {
   readonly tokenSecret: string
 }
 
-/** `both`: also with equal `oauth_*` pairs counted once, as one widely used client signs (docs/spec-notes.md#signing 'Duplicated oauth_token'). */
+/** How equal `oauth_*` pairs are signed. `rfc`: each of them. `both`: also accepts that they are signed once, as a widely used client does. */
 export type DuplicateOauth = 'both' | 'rfc'
 
+/** Returns true if the `oauth_signature` of the request is valid. */
 export function verifySignature(request: SignedRequest, secrets: Secrets, duplicates: DuplicateOauth = 'both'): boolean {
   const given = request.oauth.find(([name]) => name === 'oauth_signature')?.[1] ?? ''
   const pairs: Pair[] = [
@@ -43,7 +44,7 @@ export function verifySignature(request: SignedRequest, secrets: Secrets, duplic
   return collapsed.length !== pairs.length && sameText(given, sign(request, collapsed, secrets))
 }
 
-/** RFC 5849 3.4.1: method, base URI, normalized parameters. */
+/** Returns the signature base string: method, base URI and normalized parameters (RFC 5849 3.4.1). */
 export function signatureBase(request: SignedRequest, pairs: readonly Pair[]): string {
   const encoded = pairs.map(([name, value]): Pair => [percentEncode(name), percentEncode(value)])
   encoded.sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]))
@@ -53,13 +54,13 @@ export function signatureBase(request: SignedRequest, pairs: readonly Pair[]): s
   return `${request.method.toUpperCase()}&${percentEncode(uri)}&${percentEncode(normalized)}`
 }
 
-/** RFC 3986 with upper-case hex; `!*'()` too are encoded (docs/spec-notes.md#signing 'Encoding'). */
+/** Encodes everything but `A-Za-z0-9-._~` with upper-case hex (RFC 5849 3.6). */
 export function percentEncode(text: string): string {
   if (/^[A-Za-z0-9\-._~]*$/.test(text)) return text
   return encodeURIComponent(text.toWellFormed()).replace(/[!*'()]/g, (char) => '%' + char.charCodeAt(0).toString(16).toUpperCase())
 }
 
-/** Pairs of a query or form: `+` and `%20` are both a space; a broken escape stays as it is. */
+/** Decodes the pairs of a query or form. `+` and `%20` both mean a space. An invalid escape stays as it is. */
 export function parseForm(text: string): Pair[] {
   if (text === '') return []
   const pairs: Pair[] = []
@@ -71,7 +72,7 @@ export function parseForm(text: string): Pair[] {
   return pairs
 }
 
-/** Pairs of `OAuth k="v", k="v"`, comma with or without space; undefined when it is no OAuth header. */
+/** Decodes the pairs of `OAuth k="v", k="v"`, with or without spaces after commas. Undefined for another header. */
 export function parseAuthorization(header: string): Pair[] | undefined {
   if (!/^oauth\s/i.test(header)) return undefined
   const pairs: Pair[] = []
@@ -85,6 +86,7 @@ function sign(request: SignedRequest, pairs: readonly Pair[], secrets: Secrets):
   return createHmac('sha1', key).update(signatureBase(request, pairs)).digest('base64')
 }
 
+/** Drops repeated equal `oauth_*` pairs. */
 function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {
@@ -96,7 +98,7 @@ function collapseOauth(pairs: readonly Pair[]): Pair[] {
   })
 }
 
-/** Host in lower case; the port only when it is not the scheme's own (RFC 5849 3.4.1.2). */
+/** Returns the host in lower case, without the default port of the scheme (RFC 5849 3.4.1.2). */
 function authority(scheme: string, host: string): string {
   const lower = host.toLowerCase()
   const standard = scheme === 'https' ? ':443' : ':80'
@@ -116,11 +118,12 @@ function percentDecode(text: string): string {
   }
 }
 
-// By bytes of ASCII: everything is percent-encoded before it is compared.
+// Percent-encoded texts are ASCII, so this is the order of their bytes.
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+/** Compares texts in constant time, after their length. */
 function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)

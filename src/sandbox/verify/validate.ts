@@ -1,5 +1,6 @@
-/** Decodes a request and checks it against its endpoint of the contract; reports every error in one answer (docs/spec-notes.md#errors). */
+/** Decodes the parameters of a request and checks them by the contract. Reports every error (docs/spec-notes.md#errors). */
 import type { Endpoint, Parameter } from '../../service/contract/endpoint.ts'
+import { listOf } from '../../unknownValue.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { acceptedBy, type Accepted } from './accepted.ts'
 import { checkConditions } from './conditions.ts'
@@ -10,7 +11,7 @@ export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
   /** Query and form pairs, decoded. */
   readonly pairs: readonly Pair[]
-  /** Parsed JSON, undefined when there was none. */
+  /** Parsed JSON; undefined without one. */
   readonly body: unknown
   /** Protocol parameters of the Authorization header. */
   readonly oauth: ReadonlyMap<string, string>
@@ -19,16 +20,19 @@ export interface RequestInput {
 }
 
 export interface Validated {
+  /** As `Call.params`. */
   readonly params: Record<string, unknown>
+  /** As `Call.given`. */
   readonly given: Set<string>
+  /** As `Call.echo`. */
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
-  /** Create-only fields that came back on an update, decoded: allowed only if they equal the stored ones. */
+  /** Decoded create-only fields that the client sent back on an update. Allowed only if they equal the stored ones. */
   readonly returned: ReadonlyMap<string, unknown>
 }
 
 /** State of one validation. */
-interface Reading {
+interface Validation {
   readonly endpoint: Endpoint
   readonly accepted: Accepted
   readonly strict: boolean
@@ -38,12 +42,13 @@ interface Reading {
   readonly returned: Map<string, unknown>
 }
 
+/** Decodes and checks a request. Errors are in the result. */
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const strict = input.strict === true
   const accepted = acceptedBy(endpoint, strict)
   const path = endpoint.alsoNamed === undefined ? input.path : renamed(input.path, endpoint.alsoNamed)
   const echo: Record<string, unknown> = {}
-  const reading: Reading = {
+  const validation: Validation = {
     endpoint,
     accepted,
     strict,
@@ -52,17 +57,17 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
     errors: [],
     returned: new Map(),
   }
-  const { params, given, errors } = reading
+  const { params, given, errors } = validation
   for (const parameter of accepted.parameters) {
-    if (parameter.in === 'path' && parameter.type !== 'string') take(reading, parameter, path[parameter.name] ?? '')
+    if (parameter.in === 'path' && parameter.type !== 'string') take(validation, parameter, path[parameter.name] ?? '')
     const value = parameter.in === 'oauth' ? input.oauth.get(parameter.name) : undefined
     if (value === undefined) continue
     given.add(parameter.name)
-    take(reading, parameter, value)
+    take(validation, parameter, value)
   }
-  takePairs(reading, path, input.pairs)
+  takePairs(validation, path, input.pairs)
   const bareArray = endpoint.bodyIs === 'array'
-  takeBody(reading, input.body)
+  takeBody(validation, input.body)
   for (const parameter of accepted.parameters) {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
@@ -72,19 +77,19 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
       errors.push(missingParameter(parameter.name))
   }
   checkConditions(endpoint, params, given, errors)
-  return { params, given, echo, errors, returned: reading.returned }
+  return { params, given, echo, errors, returned: validation.returned }
 }
 
-function takePairs(reading: Reading, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
-  const { endpoint, accepted, strict, given, errors } = reading
+function takePairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
+  const { endpoint, accepted, strict, given, errors } = validation
   const seen = new Map<string, string>()
   for (const [sent, value] of pairs) {
     const name = endpoint.alsoNamed?.[sent] ?? sent
     const parameter = accepted.byName.get(name)
-    // The signed OAuth endpoints may be sent protocol parameters in the form, and clients sign the address of the page too.
+    // Clients may send OAuth parameters in the form, and some sign the address of the authorization page.
     if (parameter === undefined && takesProtocolParameters(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
-      if (takeReturned(reading, name, value)) continue
+      if (takeReturned(validation, name, value)) continue
       errors.push({
         ...invalidParameter(sent, 'a parameter of this endpoint', value, 'unknown parameter'),
         message: `"${sent}" is not a parameter of this endpoint`,
@@ -92,12 +97,12 @@ function takePairs(reading: Reading, path: Readonly<Record<string, string>>, pai
       continue
     }
     if (parameter.in === 'path') {
-      // The same id again in the query: taken when it agrees (one SDK sends both).
+      // One official SDK sends the id of the path in the query too.
       if (path[name] !== value) errors.push(invalidParameter(sent, 'the id of the path', value))
       continue
     }
     if (given.has(name) && parameter.in === 'oauth') continue
-    // The same in query and form is one parameter; two values for one would be a guess.
+    // A parameter may be in the query and the form with the same value. With two values, it is unclear which one counts.
     const before = seen.get(name)
     if (before === value) continue
     const isList = parameter.type === 'csv' || parameter.type === 'csv-enum'
@@ -109,13 +114,13 @@ function takePairs(reading: Reading, path: Readonly<Record<string, string>>, pai
     const text = before === undefined ? value : `${before},${value}`
     seen.set(name, text)
     given.add(name)
-    take(reading, parameter, text)
+    take(validation, parameter, text)
   }
 }
 
-/** Takes a field of the record that this call does not write; false: it is no such field. */
-function takeReturned(reading: Reading, name: string, value: unknown): boolean {
-  const { accepted, errors, returned, strict } = reading
+/** Takes a field that the client sent back although the endpoint does not write it. Returns false for any other name. */
+function takeReturned(validation: Validation, name: string, value: unknown): boolean {
+  const { accepted, errors, returned, strict } = validation
   if (accepted.ignored.has(name)) return true
   const creation = accepted.createOnly.get(name)
   if (creation === undefined) return false
@@ -130,26 +135,28 @@ function takeReturned(reading: Reading, name: string, value: unknown): boolean {
   return true
 }
 
+/** Returns the path parameters under the names of the contract. */
 function renamed(path: Readonly<Record<string, string>>, names: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(path).map(([name, value]) => [names[name] ?? name, value]))
 }
 
-/** Path parameters are echoed by the name that their path has (docs/spec-notes.md#echoes-and-cursors 'Echo'). */
+/** Returns the name of a parameter in the echo: path parameters have the name of the path that was called. */
 function echoName({ alsoNamed }: Endpoint, path: Readonly<Record<string, string>>, name: string): string {
   if (alsoNamed === undefined || name in path) return name
   return Object.keys(path).find((own) => alsoNamed[own] === name) ?? name
 }
 
-/** Parameters of the signature, without callback and verifier, which are checked on their own. */
+/** OAuth parameters of a signature, without callback and verifier. */
 const SIGNATURE = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
+/** Returns true if the OAuth parameter may be outside the Authorization header. */
 function takesProtocolParameters({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
   return auth === 'browser' ? !strict && SIGNATURE.test(name) : name.startsWith('oauth_')
 }
 
-function takeBody(reading: Reading, sent: unknown): void {
-  const { endpoint, accepted, strict, params, given, errors } = reading
+function takeBody(validation: Validation, sent: unknown): void {
+  const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
   if (endpoint.body !== 'json' || body === undefined) return
   if (endpoint.bodyIs === 'array') {
@@ -160,7 +167,7 @@ function takeBody(reading: Reading, sent: unknown): void {
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
       given.add(only.name)
-      takeJson(reading, only, body)
+      takeJson(validation, only, body)
     }
     return
   }
@@ -168,7 +175,7 @@ function takeBody(reading: Reading, sent: unknown): void {
   for (const [name, value] of Object.entries(body)) {
     const parameter = accepted.byName.get(name)
     if (parameter === undefined || parameter.in !== 'body') {
-      if (takeReturned(reading, name, value ?? '')) continue
+      if (takeReturned(validation, name, value ?? '')) continue
       errors.push({
         ...invalidParameter(name, 'a field of this body', '', 'unknown field'),
         message: `"${name}" is not a field of this body`,
@@ -177,40 +184,40 @@ function takeBody(reading: Reading, sent: unknown): void {
     }
     given.add(name)
     if (value === null) params[name] = null
-    else takeJson(reading, parameter, value)
+    else takeJson(validation, parameter, value)
   }
 }
 
-/** One official SDK puts the fields into `params`. */
+/** Returns the fields of a body that has them under `params`, as one official SDK sends it. */
 function unwrapped(endpoint: Endpoint, body: unknown): unknown {
   if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const [only, ...others] = Object.entries(body)
   return only?.[0] === 'params' && others.length === 0 ? only[1] : body
 }
 
-function takeJson(reading: Reading, parameter: Parameter, value: unknown): void {
-  const { params, errors } = reading
+function takeJson(validation: Validation, parameter: Parameter, value: unknown): void {
+  const { params, errors } = validation
   const { name, type } = parameter
   if (type === 'array' || type === 'object') {
     const fits = type === 'array' ? Array.isArray(value) : typeof value === 'object' && !Array.isArray(value)
     if (!fits) errors.push(invalidParameter(name, type, value))
-    else if (type === 'array' && parameter.maxItems !== undefined && (value as readonly unknown[]).length > parameter.maxItems)
-      errors.push(invalidParameter(name, `at most ${parameter.maxItems} items`, `${(value as readonly unknown[]).length} items`))
+    else if (type === 'array' && parameter.maxItems !== undefined && listOf(value).length > parameter.maxItems)
+      errors.push(invalidParameter(name, `at most ${parameter.maxItems} items`, `${listOf(value).length} items`))
     else params[name] = value
     return
   }
   if (type === 'csv' || type === 'csv-enum') {
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return take(reading, parameter, value.join(','))
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return take(validation, parameter, value.join(','))
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
   const wanted = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
   const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (text === undefined || (wanted === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, wanted, value))
-  else take(reading, parameter, text)
+  else take(validation, parameter, text)
 }
 
 /** Decodes one value; on an error the parameter stays absent. */
-function take({ params, errors, strict }: Reading, parameter: Parameter, text: string): void {
+function take({ params, errors, strict }: Validation, parameter: Parameter, text: string): void {
   const { name } = parameter
   if (text === '' && parameter.unsettable === true) {
     params[name] = null
@@ -222,7 +229,7 @@ function take({ params, errors, strict }: Reading, parameter: Parameter, text: s
 }
 
 function echoed(parameter: Parameter, value: unknown): unknown {
-  // Ids are strings in the echo, all but these two (docs/spec-notes.md#echoes-and-cursors 'Echo').
+  // Ids are strings in the echo, except for these two (docs/spec-notes.md#echoes-and-cursors).
   if (parameter.type !== 'long' || typeof value !== 'bigint') return value
   return parameter.name.endsWith('_id') && parameter.name !== 'tweet_id' && parameter.name !== 'as_user_id' ? String(value) : value
 }

@@ -1,7 +1,7 @@
 /** Activity subscriptions and the stream (spec 6.2; docs/spec-notes.md#webhooks). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
-import { badParameter } from '../refusal.ts'
+import { v2ParameterRefusal } from '../refusal.ts'
 import { findWebhook } from './handlers.ts'
 import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 import { checkStreamLimit, openStream } from './stream.ts'
@@ -15,7 +15,7 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
   'activity.subscribe': (call) => {
     const type = String(call.params['event_type'])
     if (!activityEventTypes.some((name) => name === type) && !(type in deprecatedEventTypes))
-      throw badParameter('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
+      throw v2ParameterRefusal('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
     const filter = filterOf(type, call.params['filter'])
     const webhookId = call.params['webhook_id'] === undefined ? null : findWebhook(call, call.params['webhook_id']).id
     const at = new Date(call.now).toISOString()
@@ -45,17 +45,17 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   // The contract's parameter is an object, checked before.
   const filter = recordOf(value)
   for (const [name, given] of Object.entries(filter)) {
-    if (!FIELDS.includes(name)) throw badParameter(`filter.${name}`, '', `"${name}" is not a field of filter`)
-    if (typeof given !== 'string' || given === '') throw badParameter(`filter.${name}`, String(given), `filter.${name} is a text`)
+    if (!FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
+    if (typeof given !== 'string' || given === '') throw v2ParameterRefusal(`filter.${name}`, String(given), `filter.${name} is a text`)
   }
   const { user_id: user, keyword, direction } = filter as SubscriptionFilter
-  if (user !== undefined && !/^\d{1,19}$/.test(user)) throw badParameter('filter.user_id', user, 'filter.user_id is a user id')
+  if (user !== undefined && !/^\d{1,19}$/.test(user)) throw v2ParameterRefusal('filter.user_id', user, 'filter.user_id is a user id')
   if (user === undefined && (keyword === undefined || type === 'post.create' || type === 'post.delete'))
-    throw badParameter('filter.user_id', '', `filter.user_id is required for ${type}`)
+    throw v2ParameterRefusal('filter.user_id', '', `filter.user_id is required for ${type}`)
   if (direction !== undefined && !/^(dm|chat)\./.test(type))
-    throw badParameter('filter.direction', direction, 'filter.direction is for dm and chat events only')
+    throw v2ParameterRefusal('filter.direction', direction, 'filter.direction is for dm and chat events only')
   if (direction !== undefined && !DIRECTIONS.includes(direction))
-    throw badParameter('filter.direction', direction, `filter.direction is one of [${DIRECTIONS.join(', ')}]`)
+    throw v2ParameterRefusal('filter.direction', direction, `filter.direction is one of [${DIRECTIONS.join(', ')}]`)
   return {
     ...(user === undefined ? {} : { user_id: user }),
     ...(keyword === undefined ? {} : { keyword }),

@@ -1,6 +1,6 @@
 /** Validity of webhooks by the sandbox's clock (spec 3.1, 6.1 rule 3). */
 import type { World } from '../area.ts'
-import { checkWebhook, type SignatureForm } from './outbound.ts'
+import { checkWebhook } from './outbound.ts'
 import { once } from './runtime.ts'
 import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 
@@ -11,7 +11,7 @@ const GRACE_MS = 28 * HOUR
 
 /** Sends the challenge now. */
 export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
-  return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form') as SignatureForm, token)
+  return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form'), token)
 }
 
 /** Returns true if a check is due: every 30 minutes once a day passed without success, or every hour (switch `crc_period`). */

@@ -5,7 +5,7 @@ import { deprecatedEventTypes } from '../../service/contract/webhookResources.ts
 import type { World } from '../area.ts'
 import { sendToStreams } from './stream.ts'
 import type { Post } from '../posts/state.ts'
-import { sendEvent, type SignatureForm } from './outbound.ts'
+import { sendEvent } from './outbound.ts'
 import { once } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
@@ -118,7 +118,7 @@ export function post(world: World, url: string, delivery: Pick<Delivery, 'body' 
     url,
     body: delivery.body,
     secret: world.credentials.consumerSecret,
-    form: world.switch('signature_form') as SignatureForm,
+    form: world.switch('signature_form'),
     signature: delivery.signature,
     header: world.names.own('x-service-webhooks-signature'),
     ...(delivery.bytesPerS === undefined ? {} : { bytesPerS: delivery.bytesPerS }),
@@ -190,5 +190,5 @@ function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
 }
 
 function stateOf(world: World): WebhooksState {
-  return world.stateOf('webhooks') as WebhooksState
+  return world.stateOf('webhooks')
 }

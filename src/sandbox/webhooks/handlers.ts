@@ -1,7 +1,7 @@
 /** The webhook endpoints (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
 import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
-import { badParameter, type Refusal } from '../refusal.ts'
+import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
 import { challenge, settleCheck } from './checks.ts'
 import { parseMinute, runJobs } from './replay.ts'
 import type { Webhook, WebhooksState } from './state.ts'
@@ -66,8 +66,8 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const from = minuteOf(call, 'from_date')
     const to = minuteOf(call, 'to_date')
     if (from < call.now - REPLAY_BACK_MS - MINUTE || from > call.now)
-      throw badParameter('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
-    if (to <= from) throw badParameter('to_date', String(call.params['to_date']), 'to_date is later than from_date')
+      throw v2ParameterRefusal('from_date', String(call.params['from_date']), 'from_date is a time of the last 5 days')
+    if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date is later than from_date')
     const id = call.world.newId()
     const created = new Date(call.now).toISOString()
     // The minute named by `to_date` belongs to the range.
@@ -89,7 +89,7 @@ export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
 
 /** 400 whose message begins with the reason (docs/spec-notes.md#webhooks Failure body). */
 export function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
-  return badParameter(parameter, value, `${reason}: ${message}`)
+  return v2ParameterRefusal(parameter, value, `${reason}: ${message}`)
 }
 
 function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | 'url' | 'valid' | 'created_at'> {
@@ -99,7 +99,7 @@ function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | '
 function minuteOf(call: Call<WebhooksState>, name: string): number {
   const text = String(call.params[name])
   const at = parseMinute(text)
-  if (at === undefined) throw badParameter(name, text, `${name} is a minute in UTC as yyyymmddhhmm`)
+  if (at === undefined) throw v2ParameterRefusal(name, text, `${name} is a minute in UTC as yyyymmddhhmm`)
   return at
 }
 

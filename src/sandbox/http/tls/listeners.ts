@@ -1,20 +1,19 @@
-/**
- * The sandbox over TLS, well or badly (docs/sandbox.md): each door is a port of its own in front of the same service.
- * `POST /_sandbox/tls`. RFC 9525 for what a client has to check.
- */
+/** Opens TLS listeners in front of the sandbox, correct or faulty (`POST /_sandbox/tls`, docs/sandbox.md#the-control-api; RFC 9525). */
 import { randomUUID } from 'node:crypto'
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
+import { recordOf } from '../../../unknownValue.ts'
 import { ControlError } from '../../area.ts'
+import { listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
 export const TLS_KINDS = ['good', 'expired', 'self_signed', 'wrong_host', 'old_version', 'stall', 'drop'] as const
 type Kind = (typeof TLS_KINDS)[number]
 
-export interface Door {
+export interface TlsListener {
   readonly url: string
   readonly kind: Kind
-  /** PEM of the authority that signed the certificates: a client that trusts it accepts the good ones. */
+  /** PEM of the authority that signed the certificates. A client that trusts it accepts the correct ones. */
   readonly ca: string
 }
 
@@ -27,22 +26,24 @@ export class TlsListeners {
   readonly #sockets = new Set<Socket>()
   #authority: Certificate | undefined
 
-  /** `connected` takes every connection whose handshake went well. */
+  /** `connected` is called with every connection whose handshake succeeded. */
   constructor(connected: (socket: TLSSocket) => void) {
     this.#connected = connected
   }
 
   /**
-   * `{ "kind": …, "times": n }`: the first n connections meet the fault, the later ones a good certificate; without
-   * `times` all do. `old_version` offers TLS 1.1 only, `stall` never ends the handshake, `drop` closes during it.
+   * Opens a listener from `{ "kind": …, "times": n }`. The first n connections get the fault, later ones a correct certificate; without
+   * `times` all get the fault. `old_version` offers TLS 1.1 only, `stall` never ends the handshake, `drop` closes during it.
+   *
+   * @throws {ControlError} for an unknown kind or an invalid `times`
    */
-  async open(input: unknown): Promise<Door> {
-    const { kind = 'good', times } = (typeof input === 'object' && input !== null ? input : {}) as { kind?: unknown; times?: unknown }
+  async open(input: unknown): Promise<TlsListener> {
+    const { kind = 'good', times } = recordOf(input)
     const known = TLS_KINDS.find((one) => one === kind)
     if (known === undefined) throw new ControlError(400, `kind is one of: ${TLS_KINDS.join(', ')}`)
     if (times !== undefined && (typeof times !== 'number' || !Number.isInteger(times) || times < 1))
       throw new ControlError(400, 'times is a whole number from 1')
-    // A name of its own: who trusts several sandboxes finds the right one by it.
+    // A unique name: a client that trusts several sandboxes finds the right authority by its name.
     const authority = (this.#authority ??= makeCertificate({
       commonName: `Sandbox authority ${randomUUID()}`,
       authority: true,
@@ -56,17 +57,15 @@ export class TlsListeners {
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy())
       const server = left-- > 0 ? bad : good
       if (server !== undefined) server.emit('connection', socket)
-      // A stalled handshake reads and says nothing; a dropped one ends at the client's first word.
+      // `drop` closes at the first bytes of the client. `stall` reads them and never answers.
       else if (known === 'drop') socket.once('data', () => socket.destroy())
       else socket.resume()
     })
     this.#servers.add(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A TCP server that listens has an address of this kind.
-    return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, kind: known, ca: authority.certificate }
+    return { url: `https://127.0.0.1:${await listenOnLoopback(server, 0)}`, kind: known, ca: authority.certificate }
   }
 
-  /** Closes every door. */
+  /** Closes every listener and connection. */
   close(): void {
     for (const server of this.#servers) server.close()
     for (const socket of this.#sockets) socket.destroy()
@@ -83,7 +82,7 @@ export class TlsListeners {
     const server = createServer({
       cert: made.certificate,
       key: made.key,
-      // TLS 1.1 needs what OpenSSL counts as insecure.
+      // OpenSSL allows TLS 1.1 only at this security level.
       ...(kind === 'old_version' ? { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
     })
     server.on('secureConnection', this.#connected)

@@ -1,4 +1,4 @@
-/** From an authenticated request to the area's handler and back; the one place that changes state, so also the journal's. */
+/** Calls the handler of an authenticated request and writes the journal. Every change of the state by a request happens here. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
@@ -7,7 +7,7 @@ import type { Apply } from '../faults/faultKinds.ts'
 import { Journal, type JournalEntry } from './journal.ts'
 import { adsRefusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
-import { refuseChanged } from '../verify/returnedFields.ts'
+import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import type { SandboxWorld } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
@@ -30,8 +30,8 @@ export interface Dispatched {
   readonly echo: Readonly<Record<string, unknown>>
 }
 
-/** In what a live call and its replay differ. */
-interface Around {
+/** Values in which a call and its replay from the journal differ. */
+interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
   readonly apply: Apply
@@ -41,7 +41,7 @@ interface Around {
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const ALL = () => true
 
-export class Engine {
+export class Dispatcher {
   readonly #world: SandboxWorld
   readonly #handlers = new Map<string, { area: Area<unknown>; handler: Handler<unknown> }>()
   #journal: Journal | undefined
@@ -55,6 +55,7 @@ export class Engine {
       }
   }
 
+  /** Restores the state from the journal at `path`, then writes every change to it. */
   async openJournal(path: string, compactAfter?: number): Promise<void> {
     const journal = new Journal(path, () => this.#world.save(), compactAfter)
     await journal.open(
@@ -63,7 +64,7 @@ export class Engine {
     )
     this.#world.replayAt(undefined)
     this.#journal = journal
-    // Also into a file that was there: the id of its last start is the one that counts.
+    // The last id in the file is the valid one, so an existing file gets the id of this start too.
     this.noteInstance()
   }
 
@@ -75,11 +76,12 @@ export class Engine {
     this.#journal?.write(entry)
   }
 
-  /** The state changed by something that is no entry: it is written down whole. */
+  /** Replaces the journal by the whole state, after a change that no entry describes (a restored snapshot). */
   compactJournal(): void {
     this.#journal?.compact()
   }
 
+  /** Empties the journal, after a reset. */
   restartJournal(): void {
     this.#journal?.restart()
   }
@@ -88,15 +90,19 @@ export class Engine {
     this.#journal?.close()
   }
 
-  /** Checks the parameters. @throws {Refusal}; `echo` of the answer is on the result. */
+  /** Decodes and checks the parameters. Errors are in the result. */
   check(input: DispatchInput): Validated {
-    // What a person fills in on the page is no parameter of the interface; everything else unknown is refused.
+    // The fields of the authorization page are not parameters of the API.
     const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
     const strict = this.#world.switch('unknown_parameters') === 'strict'
     return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth, strict })
   }
 
-  /** Runs the handler and journals what it did. @throws {Refusal} */
+  /**
+   * Runs the handler, and writes the call to the journal if it succeeded. Returns a promise only if the handler does.
+   *
+   * @throws {Refusal}
+   */
   apply(input: DispatchInput, checked: Validated, apply: Apply): Dispatched | Promise<Dispatched> {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
@@ -112,7 +118,7 @@ export class Engine {
         return value
       },
     })
-    const noted = (reply: Reply): Dispatched => {
+    const journalled = (reply: Reply): Dispatched => {
       if (this.#journal !== undefined && changes(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
         this.#journal.write({
           kind: 'call',
@@ -129,25 +135,26 @@ export class Engine {
         })
       return { reply, echo: call.echo }
     }
-    if (checked.returned.size > 0) refuseChanged(checked.returned, () => this.#recordOf(input, checked))
+    if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(input, checked))
     const reply = found.handler(call)
-    return reply instanceof Promise ? reply.then(noted) : noted(reply)
+    return reply instanceof Promise ? reply.then(journalled) : journalled(reply)
   }
 
-  /** The record that the call updates, as its reader shows it. */
+  /** Returns the record that the call updates, as its read endpoint shows it. */
   #recordOf(input: DispatchInput, checked: Validated): unknown {
     const endpoint = readerOf(input.endpoint)
     const found = endpoint === undefined ? undefined : this.#handlers.get(endpoint.name)
-    if (endpoint === undefined || found === undefined) throw new Error(`no reader beside ${input.endpoint.name}`)
+    if (endpoint === undefined || found === undefined) throw new Error(`no endpoint reads the record of ${input.endpoint.name}`)
     const params = Object.fromEntries(Object.keys(input.path).map((name) => [name, checked.params[name]]))
     const reading = { ...checked, params, given: new Set(Object.keys(params)), echo: {} }
     const reply = found.handler(
       this.#callOf(found.area, { ...input, endpoint }, reading, { now: this.#world.now(), apply: 'all', effect: (run) => run() }),
     )
-    if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not answer a record`)
+    if (reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${endpoint.name} does not return a record`)
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
   }
 
+  /** Returns the account of the path; undefined without one. @throws {Refusal} if the user has no access */
   #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
     const id = input.path['account_id']
     if (id === undefined) return undefined
@@ -160,7 +167,7 @@ export class Engine {
       READING_ROLES.includes(account.roles[input.user?.id ?? ''] ?? '')
     )
       throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${input.user?.id ?? ''} on account ${id} may only read`)
-    // A deleted record is a 404 (docs/spec-notes.md#errors); what lies below a deleted account is out of reach.
+    // A deleted account answers 404 (docs/spec-notes.md#errors), an endpoint below it 403.
     if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
@@ -215,18 +222,18 @@ export class Engine {
       this.#callOf(found.area, input, this.check(input), {
         now: entry.now,
         apply: entry.apply,
-        // The recorded value stands for what the outside world said then.
+        // The journal has the value that this effect returned in the original call.
         effect: <T>() => Promise.resolve(effects.shift() as T),
       }),
     )
   }
 
-  #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, around: Around): Call<unknown> {
+  #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, conditions: CallConditions): Call<unknown> {
     return {
       endpoint: input.endpoint,
       world: this.#world,
       state: this.#world.stateOf(area.name),
-      now: around.now,
+      now: conditions.now,
       params: checked.params,
       given: checked.given,
       body: input.body,
@@ -236,17 +243,18 @@ export class Engine {
       user: input.user,
       account: this.#account(input, checked),
       oauth: input.oauth,
-      applies: appliesOf(around.apply),
-      effect: around.effect,
+      applies: appliesOf(conditions.apply),
+      effect: conditions.effect,
     }
   }
 }
 
-/** Reads change nothing, but for the page on which a person decides. */
+/** Returns true if the endpoint can change the state. The authorization page can, although it is read with GET. */
 function changes(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
+/** Returns which entries of a batch are applied (`Call.applies`). */
 function appliesOf(apply: Apply): (index: number, key: string) => boolean {
   if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
   if (apply.startsWith('first:')) {

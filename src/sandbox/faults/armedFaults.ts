@@ -1,26 +1,31 @@
-/** Faults that a test armed (docs/sandbox.md): which request each of them hits. */
-import { lagOf, planOf, type Fault } from './faultKinds.ts'
+/** Stores the armed faults and finds the one that hits a request (docs/sandbox.md#faults). */
+import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import { readRule, type FaultMatch, type RuleInput } from './faultRule.ts'
 
+/** An armed rule with its counters. */
 export interface FaultRule extends RuleInput {
   readonly id: string
+  /** Machine time, milliseconds since 1970. */
   readonly armedAt: number
+  /** Number of requests that `match` accepted, whether they were hit or not. */
   matched: number
+  /** Number of requests that were hit. */
   fired: number
 }
 
+/** Properties of a request that rules match. */
 export interface FaultProbe {
   readonly method: string
   readonly path: string
   readonly query: string
   readonly worker: string | undefined
   readonly firstOfConnection: boolean
-  /** Undefined before the body was read. */
+  /** Undefined until the body is read. */
   readonly body?: Buffer
   readonly bodyHash?: string
 }
 
-export class Faults {
+export class ArmedFaults {
   #rules: FaultRule[] = []
   readonly #attempts = new Map<string, number>()
   readonly #now: () => number
@@ -38,17 +43,21 @@ export class Faults {
 
   /** Age of the oldest state that a read may need, in milliseconds; 0 if no rule needs one. */
   get longestLagMs(): number {
-    return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagOf(fault) : 0)))
+    return Math.max(0, ...this.#rules.map(({ fault }) => (fault.kind === 'stale' ? lagMsOf(fault) : 0)))
   }
 
   list(): readonly FaultRule[] {
     return this.#rules
   }
 
-  /** @throws {FaultError} */
+  /**
+   * Arms a rule from the body of `POST /_sandbox/faults`.
+   *
+   * @throws {FaultError} if the rule is invalid
+   */
   add(input: unknown): FaultRule {
-    const asked = readRule(input)
-    const rule: FaultRule = { id: `f${this.#nextId++}`, ...asked, armedAt: this.#now(), matched: 0, fired: 0 }
+    const checked = readRule(input)
+    const rule: FaultRule = { id: `f${this.#nextId++}`, ...checked, armedAt: this.#now(), matched: 0, fired: 0 }
     this.#rules.push(rule)
     return rule
   }
@@ -64,12 +73,12 @@ export class Faults {
     this.#attempts.clear()
   }
 
-  /** First rule that acts before the body is read and hits this request. */
+  /** Returns the first rule that hits this request before its body is read. */
   beforeBody(probe: FaultProbe): FaultRule | undefined {
     return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && !needsBody(rule.match))
   }
 
-  /** First rule of the others. Counts the sending of this body. */
+  /** Returns the first of the other rules that hits this request, and counts the request for `attempt_of_same_body`. */
   withBody(probe: FaultProbe): FaultRule | undefined {
     if (probe.bodyHash !== undefined && (probe.body?.length ?? 0) > 0) {
       const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
@@ -114,7 +123,7 @@ export class Faults {
 }
 
 function actsBeforeBody(fault: Fault): boolean {
-  return ['before_read', 'after_headers', 'mid_upload'].includes(planOf(fault).stage)
+  return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 
 function needsBody(match: FaultMatch): boolean {

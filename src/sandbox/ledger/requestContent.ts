@@ -1,29 +1,36 @@
-/** Content of a request for the ledger and the checks on overlapping keys: products, product keys, users. */
+/** Reads which products and users a request contains, for the ledger and the rules on their keys. */
 import { hash } from 'node:crypto'
-import { isRecord, recordOf } from '../../unknownValue.ts'
+import { listOf, recordOf } from '../../unknownValue.ts'
 
-export interface Carried {
+export interface RequestContent {
+  /** Number of products, product keys or users. */
   readonly items: number
-  /** One text per key, the same for two requests exactly when they touch the same thing. */
+  /** One text for each product or identifier: equal in two requests if and only if they change the same record. */
   readonly keys: readonly string[]
 }
 
-/** A key with the SHA-256 of the entry that carries it: a harness maps them to generations (docs/sandbox.md). */
+/** Key with the SHA-256 of its entry in the request (the switch `ledger_keys`, docs/sandbox.md#switches). */
 export interface KeyValue {
   readonly key: string
   readonly value: string
-  /** The entry takes the key away. */
+  /** True if the entry deletes the key. */
   readonly removes: boolean
-  /** The entry's own `expires_at`, as written. */
+  /** `expires_at` of the entry, as sent. */
   readonly expiresAt: string | undefined
 }
 
-const NOTHING: Carried = { items: 0, keys: [] }
+const NOTHING: RequestContent = { items: 0, keys: [] }
 
-/** The product that a key stands for: a PUT names it by its id, a DELETE by its key. Undefined for a key never heard of. */
+/** Returns the id of the product with a product key; undefined for an unknown key. A PUT names products by id, a DELETE by key. */
 export type ProductIdOf = (catalogId: string, productKey: string) => string | undefined
 
-export function carriedBy(endpoint: string, path: Readonly<Record<string, string>>, body: unknown, productIdOf: ProductIdOf): Carried {
+/** Returns the content of a request. Empty for endpoints without products or users. */
+export function contentOf(
+  endpoint: string,
+  path: Readonly<Record<string, string>>,
+  body: unknown,
+  productIdOf: ProductIdOf,
+): RequestContent {
   if (endpoint === 'products.put') return products(path, field(body, 'products'))
   if (endpoint === 'products.delete') return productKeys(path, field(body, 'product_keys'), productIdOf)
   if (endpoint === 'audiences.users') return users(`a ${path['custom_audience_id'] ?? ''}`, body)
@@ -32,26 +39,26 @@ export function carriedBy(endpoint: string, path: Readonly<Record<string, string
 }
 
 /**
- * Every key with its value: the hash of the entry as the caller wrote it, an operation's times and type included, its other
- * users not. Costs a hash an entry, so only on demand (the switch ledger_keys) or for the keys that `wanted` names.
+ * Returns every key with the hash of its entry as sent. The entry of a user includes the type and times of its operation, but not the other
+ * users. Hashes each entry, so `isNeeded` can limit the entries by their keys.
  */
 export function keyValues(
   endpoint: string,
   path: Readonly<Record<string, string>>,
   body: unknown,
   productIdOf: ProductIdOf,
-  wanted: (keys: readonly string[]) => boolean = () => true,
+  isNeeded: (keys: readonly string[]) => boolean = () => true,
 ): KeyValue[] {
   return entriesOf(endpoint, body).flatMap(({ single, text, removes, expiresAt }) => {
-    const { keys } = carriedBy(endpoint, path, single, productIdOf)
-    if (!wanted(keys)) return []
+    const { keys } = contentOf(endpoint, path, single, productIdOf)
+    if (!isNeeded(keys)) return []
     const value = hash('sha256', text())
     return keys.map((key) => ({ key, value, removes, expiresAt }))
   })
 }
 
 interface Entry {
-  /** A body that holds this entry alone. */
+  /** Body that contains only this entry. */
   readonly single: unknown
   readonly text: () => string
   readonly removes: boolean
@@ -59,7 +66,7 @@ interface Entry {
 }
 
 function entriesOf(endpoint: string, body: unknown): Entry[] {
-  const products = arrayOf(field(body, 'products'))
+  const products = listOf(field(body, 'products'))
   if (endpoint === 'products.put')
     return products.map((one) => ({
       single: { products: [one] },
@@ -68,30 +75,26 @@ function entriesOf(endpoint: string, body: unknown): Entry[] {
       expiresAt: undefined,
     }))
   if (endpoint === 'products.delete')
-    return arrayOf(field(body, 'product_keys')).map((one) => ({
+    return listOf(field(body, 'product_keys')).map((one) => ({
       single: { product_keys: [one] },
       text: () => JSON.stringify(one),
       removes: true,
       expiresAt: undefined,
     }))
-  return arrayOf(body).flatMap((operation) => {
+  return listOf(body).flatMap((operation) => {
     const params = field(operation, 'params')
     const type = field(operation, 'operation_type')
     const expiresAt = field(params, 'expires_at')
-    return arrayOf(field(params, 'users')).map((user) => ({
+    return listOf(field(params, 'users')).map((user) => ({
       single: [{ params: { users: [user] } }],
-      text: () => JSON.stringify({ type, params: { ...(params as object), users: [user] } }),
+      text: () => JSON.stringify({ type, params: { ...recordOf(params), users: [user] } }),
       removes: type === 'Delete',
       expiresAt: typeof expiresAt === 'string' ? expiresAt : undefined,
     }))
   })
 }
 
-function arrayOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : []
-}
-
-function products(path: Readonly<Record<string, string>>, list: unknown): Carried {
+function products(path: Readonly<Record<string, string>>, list: unknown): RequestContent {
   if (!Array.isArray(list)) return NOTHING
   const keys: string[] = []
   for (const product of list) {
@@ -101,7 +104,7 @@ function products(path: Readonly<Record<string, string>>, list: unknown): Carrie
   return { items: list.length, keys }
 }
 
-function productKeys(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): Carried {
+function productKeys(path: Readonly<Record<string, string>>, list: unknown, productIdOf: ProductIdOf): RequestContent {
   if (!Array.isArray(list)) return NOTHING
   const catalog = path['product_catalog_id'] ?? ''
   const keys = list.map((key) => {
@@ -111,25 +114,19 @@ function productKeys(path: Readonly<Record<string, string>>, list: unknown, prod
   return { items: list.length, keys }
 }
 
-function users(scope: string, body: unknown): Carried {
+function users(scope: string, body: unknown): RequestContent {
   if (!Array.isArray(body)) return NOTHING
   let items = 0
   const keys: string[] = []
   for (const operation of body) {
-    const list = field(field(operation, 'params'), 'users')
-    if (!Array.isArray(list)) continue
+    const list = listOf(field(field(operation, 'params'), 'users'))
     items += list.length
-    for (const user of list as unknown[]) {
-      if (typeof user !== 'object' || user === null) continue
-      for (const type in user) {
-        const values = recordOf(user)[type]
-        if (Array.isArray(values)) for (const value of values as unknown[]) keys.push(`${scope} ${type} ${String(value)}`)
-      }
-    }
+    for (const user of list.map(recordOf))
+      for (const type in user) for (const value of listOf(user[type])) keys.push(`${scope} ${type} ${String(value)}`)
   }
   return { items, keys }
 }
 
 function field(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined
+  return recordOf(value)[name]
 }

@@ -1,0 +1,142 @@
+/**
+ * Checks the rules on the timing of requests (docs/sandbox.md#violations): no two in flight for one key or with one body, and none before a
+ * requested wait is over. Violations change no answer.
+ */
+import type { RequestContent } from './requestContent.ts'
+import type { LedgerEntry } from './ledger.ts'
+
+/** Request with products or users. */
+interface Seen {
+  readonly entry: LedgerEntry
+  readonly startedAt: number
+  readonly content: RequestContent
+  /** `content.keys`, when first needed. */
+  keySet: Set<string> | undefined
+  /** Infinity while in flight. */
+  finishedAt: number
+}
+
+/** Wait that an answer asked a caller for. Machine time, milliseconds. */
+interface Wait {
+  readonly until: number
+  readonly askedAt: number
+}
+
+export class TrafficRules {
+  /** Requests that a later one can overlap with. Emptied when none is in flight. */
+  #seen: Seen[] = []
+  /** Requests in flight, by `seq`. */
+  #open = new Set<number>()
+  /** By endpoint and caller. */
+  readonly #waits = new Map<string, Wait>()
+  /** Requests in flight by method, path and body: `seq` of the first, and their number. */
+  readonly #openBodies = new Map<string, { readonly first: number; count: number }>()
+  readonly #now: () => number
+  readonly #recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void
+
+  readonly #graceMs: () => number
+
+  /**
+   * `graceMs`: a request may have been sent before its caller read the answer with the wait, so one that begins within this time is allowed.
+   * That both used one connection proves nothing: a pool reuses a connection before its user has read the answer.
+   */
+  constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
+    this.#now = now
+    this.#recordViolation = recordViolation
+    this.#graceMs = graceMs
+  }
+
+  /** True if a caller was asked to wait. */
+  get hasWaits(): boolean {
+    return this.#waits.size > 0
+  }
+
+  /** Records the first byte of a request. */
+  begin(entry: LedgerEntry): void {
+    this.#open.add(entry.seq)
+  }
+
+  /** Checks a request whose body arrived. */
+  arrive(entry: LedgerEntry, startedAt: number, content: RequestContent): void {
+    this.#openBody(entry)
+    if (content.keys.length === 0) return
+    const mine: Seen = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
+    for (const other of this.#seen) if (other.finishedAt > startedAt) this.#compare(mine, other)
+    this.#seen.push(mine)
+    checkDuplicates(entry, content, this.#recordViolation)
+  }
+
+  /** Records that the answer was sent, or that the connection ended. */
+  finish(entry: LedgerEntry): void {
+    this.#open.delete(entry.seq)
+    this.#closeBody(entry)
+    const mine = this.#seen.find((one) => one.entry === entry)
+    if (mine !== undefined) mine.finishedAt = this.#now()
+    if (this.#open.size === 0) this.#seen = []
+    else if (this.#seen.length > 64) {
+      const oldest = Math.min(...this.#open)
+      this.#seen = this.#seen.filter((one) => this.#open.has(one.entry.seq) || one.entry.seq > oldest - 32)
+    }
+  }
+
+  /** Records that a 429 or 503 asked this caller to wait. */
+  noteWait(entry: LedgerEntry, caller: string, until: number): void {
+    const key = `${entry.endpoint ?? ''} ${caller}`
+    if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
+  }
+
+  /** Reports a request that began at `startedAt`, before its caller's wait was over. */
+  checkWait(entry: LedgerEntry, caller: string, startedAt: number): void {
+    const key = `${entry.endpoint ?? ''} ${caller}`
+    const wait = this.#waits.get(key)
+    if (wait === undefined) return
+    if (startedAt >= wait.until) return void this.#waits.delete(key)
+    if (startedAt > wait.askedAt + this.#graceMs())
+      this.#recordViolation(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too runBeforeBody`)
+  }
+
+  clear(): void {
+    this.#seen = []
+    this.#open.clear()
+    this.#waits.clear()
+    this.#openBodies.clear()
+  }
+
+  #compare(mine: Seen, other: Seen): void {
+    const [small, large] = mine.content.keys.length < other.content.keys.length ? [mine, other] : [other, mine]
+    large.keySet ??= new Set(large.content.keys)
+    const set = large.keySet
+    if (small.content.keys.some((key) => set.has(key)))
+      this.#recordViolation(mine.entry, 'two_in_flight_for_one_key', `overlaps request ${other.entry.seq}`)
+  }
+
+  #openBody(entry: LedgerEntry): void {
+    if (entry.bytes === 0 || entry.method === 'GET') return
+    const key = bodyOf(entry)
+    const open = this.#openBodies.get(key)
+    if (open === undefined) return void this.#openBodies.set(key, { first: entry.seq, count: 1 })
+    open.count++
+    this.#recordViolation(entry, 'same_body_at_once', `the same bytes as request ${open.first}, which is still in flight`)
+  }
+
+  #closeBody(entry: LedgerEntry): void {
+    if (entry.bytes === 0 || entry.method === 'GET') return
+    const key = bodyOf(entry)
+    const open = this.#openBodies.get(key)
+    if (open !== undefined && --open.count === 0) this.#openBodies.delete(key)
+  }
+}
+
+function bodyOf(entry: LedgerEntry): string {
+  return `${entry.method} ${entry.path} ${entry.body_sha256}`
+}
+
+function checkDuplicates(
+  entry: LedgerEntry,
+  content: RequestContent,
+  recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void,
+): void {
+  const set = new Set(content.keys)
+  if (set.size === content.keys.length) return
+  recordViolation(entry, 'duplicate_in_request', `${content.keys.length - set.size} keys occur more than once in one request`)
+}

@@ -1,0 +1,139 @@
+/**
+ * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). If the
+ * outcome of a value is unknown, the caller must send it again unchanged before a newer value, and never after one.
+ *
+ * Reports only certain violations. A value whose outcome is known may return (10, 12, 10 EUR). So may the data of a user after the answer to
+ * the erasure. With the switch `values_recur: never` neither happens in the test's data, so every older value after a newer one is a violation.
+ */
+import type { KeyValue } from './requestContent.ts'
+import type { LedgerEntry } from './ledger.ts'
+
+type RecordViolation = (entry: LedgerEntry, rule: string, detail: string) => void
+
+/** Newest value that was sent for a key, and whose outcome is unknown. */
+interface Unresolved {
+  readonly value: string
+  readonly removes: boolean
+  readonly expiresAt: string | undefined
+  /** All keys of the request that sent it. */
+  readonly beside: ReadonlySet<string>
+}
+
+/** All values of a key, for `values_recur: never`. */
+interface History {
+  current: string
+  readonly older: Set<string>
+}
+
+/** More keys than concurrent requests have. Above it the oldest are dropped, so that memory stays flat. */
+const MOST_KEYS = 200_000
+
+export class ValueOrder {
+  readonly #unresolved = new Map<string, Unresolved>()
+  readonly #superseded = new Map<string, Set<string>>()
+  readonly #histories = new Map<string, History>()
+  readonly #recordViolation: RecordViolation
+
+  constructor(recordViolation: RecordViolation) {
+    this.#recordViolation = recordViolation
+  }
+
+  /** Returns true if a rule can apply to one of the keys. Otherwise the caller need not hash the values. */
+  concerns(keys: readonly string[]): boolean {
+    return (
+      (this.#unresolved.size > 0 || this.#superseded.size > 0) && keys.some((key) => this.#unresolved.has(key) || this.#superseded.has(key))
+    )
+  }
+
+  /** Checks the values of a request whose body arrived. `content`: all its keys. `now`: the sandbox's time. `strict`: `values_recur` is `never`. */
+  arrive(entry: LedgerEntry, values: readonly KeyValue[], content: readonly string[], now: number, strict: boolean): void {
+    const broken = new Set<string>()
+    for (const value of values) {
+      const rule = this.#classify(value, content, now) ?? (strict && !value.removes ? this.#classifyHistory(value) : undefined)
+      if (rule !== undefined) broken.add(rule)
+    }
+    for (const rule of broken) this.#recordViolation(entry, rule, DETAIL[rule] ?? '')
+  }
+
+  /** Records the outcome of a request, as its caller sees it. `strict`: as for `arrive`. */
+  end(entry: LedgerEntry, values: () => readonly KeyValue[], content: readonly string[], strict: boolean): void {
+    const outcome = outcomeOf(entry)
+    if (outcome === 'unknown') this.#keepUnresolved(values(), content)
+    else if (outcome === 'known' && this.concerns(content))
+      for (const { key, value, removes } of values()) {
+        const open = this.#unresolved.get(key)
+        if (open?.value === value || (removes && open?.removes === true)) this.#unresolved.delete(key)
+        if (!strict && removes && isUser(key)) this.#superseded.delete(key)
+      }
+  }
+
+  clear(): void {
+    this.#unresolved.clear()
+    this.#superseded.clear()
+    this.#histories.clear()
+  }
+
+  #classify({ key, value, removes }: KeyValue, content: readonly string[], now: number): string | undefined {
+    const open = this.#unresolved.get(key)
+    if (open !== undefined && open.value !== value) {
+      // Two deletes of a key are equal, whatever else their requests contain.
+      if (removes && open.removes) return undefined
+      this.#unresolved.delete(key)
+      const superseded = this.#superseded.get(key) ?? new Set()
+      this.#superseded.set(key, superseded.add(open.value))
+      trim(this.#superseded)
+      // Allowed: the erasure of a user (docs/guarantees.md#suppression-wins), and a new value for an expired one (docs/guarantees.md#freshness).
+      if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
+      return content.every((other) => open.beside.has(other)) && removes === open.removes
+        ? 'entry_differs_between_attempts'
+        : 'newer_before_older_settled'
+    }
+    return !removes && this.#superseded.get(key)?.has(value) === true ? 'older_after_newer' : undefined
+  }
+
+  #classifyHistory({ key, value }: KeyValue): string | undefined {
+    const history = this.#histories.get(key)
+    if (history === undefined) {
+      this.#histories.set(key, { current: value, older: new Set() })
+      return undefined
+    }
+    if (history.current === value) return undefined
+    if (history.older.has(value)) return 'older_after_newer'
+    history.older.add(history.current)
+    history.current = value
+    return undefined
+  }
+
+  #keepUnresolved(values: readonly KeyValue[], content: readonly string[]): void {
+    const beside = new Set(content)
+    for (const { key, value, expiresAt, removes } of values) {
+      this.#unresolved.set(key, { value, removes, expiresAt, beside })
+    }
+    trim(this.#unresolved)
+  }
+}
+
+const DETAIL: Readonly<Record<string, string>> = {
+  entry_differs_between_attempts: 'an entry differs from the attempt whose outcome is unknown',
+  newer_before_older_settled: 'a newer value while the outcome of the older one is unknown',
+  older_after_newer: 'an older value after a newer one',
+}
+
+/** Returns true if the key is an identifier of a user, not a product. Only users are erased. */
+function isUser(key: string): boolean {
+  return !key.startsWith('p ')
+}
+
+/** Returns the outcome of a request. `neither`: it was refused, and the outcome of earlier attempts is as unknown as before. */
+function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'neither' {
+  if (status === null || closed || status >= 500 || status === 408) return 'unknown'
+  return [401, 403, 404, 423, 429].includes(status) ? 'neither' : 'known'
+}
+
+/** Drops the oldest keys above {@link MOST_KEYS}. */
+function trim(map: Map<string, unknown>): void {
+  for (const key of map.keys()) {
+    if (map.size <= MOST_KEYS) return
+    map.delete(key)
+  }
+}
