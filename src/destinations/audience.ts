@@ -6,7 +6,8 @@ import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
 import { count, id, oneOf, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
-import { bodyLimitsOf, endpointOf, requestOf } from './endpoints.ts'
+import { endpointOf } from '../service/contract/index.ts'
+import { bodyLimitsOf, requestOf } from './endpoints.ts'
 import { classifyUsers } from './userList.ts'
 
 const upload = endpointOf('audiences.users')

@@ -1,12 +1,7 @@
 /** Endpoints and limits of a destination's requests, read from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
-import { findEndpoint, type EndpointName } from '../service/contract/index.ts'
-import type { BatchLimits, DestinationRequest } from './destination.ts'
 
-export function endpointOf(name: EndpointName): Endpoint {
-  // The type contains names of the contract only.
-  return findEndpoint(name)!
-}
+import type { BatchLimits, DestinationRequest } from './destination.ts'
 
 /** Returns the request of an endpoint. `ids` by the names of the path's parameters. */
 export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {

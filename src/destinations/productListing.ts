@@ -2,7 +2,8 @@
 import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
-import { endpointOf, requestOf } from './endpoints.ts'
+import { endpointOf } from '../service/contract/index.ts'
+import { requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject, isList } from './json.ts'
 
 const list = endpointOf('products.list')

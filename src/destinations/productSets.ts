@@ -4,7 +4,8 @@ import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { LimitClass } from '../service/contract/endpoint.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
-import { endpointOf, mostItems, requestOf } from './endpoints.ts'
+import { endpointOf } from '../service/contract/index.ts'
+import { mostItems, requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject, isList } from './json.ts'
 
 const endpoints = {

@@ -25,7 +25,6 @@ import type { WebhooksState } from './webhooks/state.ts'
  */
 export type Params = Readonly<Record<string, unknown>>
 
-/** Call of a handler: one authenticated, validated request. */
 export interface Call<S> {
   readonly endpoint: Endpoint
   readonly world: World

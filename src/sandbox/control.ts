@@ -1,4 +1,4 @@
-/** The control API `/_sandbox/…` (docs/sandbox.md): outside the service's own paths, never in the ledger. */
+/** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). Its calls are not in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './answer.ts'
@@ -15,7 +15,7 @@ import type { RequestHandler } from './http/requestHandler.ts'
 import type { TlsListeners } from './http/tls/listeners.ts'
 import type { Observer } from './ledger/observer.ts'
 import type { SandboxWorld, Snapshot } from './state/world.ts'
-import { recordOf } from '../unknownValue.ts'
+import { isPlainRecord, recordOf } from '../unknownValue.ts'
 
 export interface ControlParts {
   readonly world: SandboxWorld
@@ -73,7 +73,7 @@ export class Control {
     })
   }
 
-  /** Back to the first state: also faults, holds, ledger, violations, rates, clock and switches. */
+  /** Restores the first state. Clears faults, holds, ledger, violations, rates, clock and switches too. */
   async reset(seed?: number): Promise<{ ok: true }> {
     const { world, dispatcher, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
@@ -101,7 +101,7 @@ export class Control {
         body,
         query: url.searchParams,
       })
-      if (result === undefined) return { status: 404, body: exactJson({ error: `nothing at ${url.pathname}` }), type: json }
+      if (result === undefined) return { status: 404, body: exactJson({ error: `no call or record at ${url.pathname}` }), type: json }
       if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
@@ -110,7 +110,7 @@ export class Control {
       if (!known)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
-          'the control API failed',
+          'a call of the control API failed',
         )
       return {
         status: error instanceof ControlError ? error.status : known ? 400 : 500,
@@ -132,10 +132,10 @@ export class Control {
     return undefined
   }
 
-  /** `{ now: ISO }` or `{ advance_s: n }`; work that falls due is done before the answer. */
+  /** Sets the clock from `{ now: ISO }` or `{ advance_s: n }`, and does the work that becomes due before it answers. */
   async #setClock(body: unknown): Promise<unknown> {
     const { world, dispatcher } = this.#parts
-    const { now, advance_s: advanceS } = (typeof body === 'object' && body !== null ? body : {}) as { now?: unknown; advance_s?: unknown }
+    const { now, advance_s: advanceS } = recordOf(body)
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
       const at = parseTimestamp(now)
@@ -151,16 +151,16 @@ export class Control {
 
   #setSwitches(body: unknown): unknown {
     const { world, dispatcher } = this.#parts
-    if (typeof body !== 'object' || body === null || Array.isArray(body))
+    if (!isPlainRecord(body))
       throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
-    world.switches.set(recordOf(body))
+    world.switches.set(body)
     dispatcher.note({ kind: 'switches', values: world.switches.all() })
     return world.switches.all()
   }
 
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
-    const problem = runner.unsupportedReason(typeof body === 'object' && body !== null ? recordOf(body)['fault'] : undefined)
+    const problem = runner.unsupportedReason(recordOf(body)['fault'])
     if (problem !== undefined) throw new FaultError(problem)
     return faults.add(body)
   }
@@ -181,7 +181,7 @@ export class Control {
     return { id }
   }
 
-  /** The state only: ledger, faults and violations go on. The newest snapshot when no id is given. */
+  /** Restores the state from a snapshot, by default the newest. Keeps ledger, faults and violations. */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
@@ -193,11 +193,11 @@ export class Control {
 }
 
 function seedOf(body: unknown): number | undefined {
-  const seed = typeof body === 'object' && body !== null ? recordOf(body)['seed'] : undefined
+  const { seed } = recordOf(body)
   return typeof seed === 'number' ? seed : undefined
 }
 
 function idOf(body: unknown): string {
-  const id = typeof body === 'object' && body !== null ? recordOf(body)['id'] : undefined
+  const { id } = recordOf(body)
   return typeof id === 'string' ? id : ''
 }

@@ -1,10 +1,11 @@
-/** The control API of a running sandbox, typed: faults, clock, ledger, violations, state. Over HTTP, so that it serves a sandbox elsewhere too. */
+/** Typed client of the control API: faults, clock, ledger, violations, state. Uses HTTP, so the sandbox may run in another process. */
 import type { ACCOUNT_ROLES } from './auth/people.ts'
 import type { Stage, Apply } from './faults/faultKinds.ts'
+import type { FaultMatch } from './faults/faultRule.ts'
 import type { EndpointStats, LedgerEntry, Violation } from './ledger/ledger.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Kinds of faults; docs/sandbox.md describes each, and lists more. */
+/** The most common kinds of faults. docs/sandbox.md#faults describes all kinds. */
 export const commonFaultKinds = [
   'status',
   'delay',
@@ -27,24 +28,10 @@ export const commonFaultKinds = [
 ] as const
 
 export interface FaultInput {
-  /** Requests that it hits; all without it. */
-  readonly match?: {
-    readonly method?: string
-    /** Prefix or regular expression. */
-    readonly path?: string
-    /** From the nth matching request on. */
-    readonly nth?: number
-    readonly every?: number
-    readonly probability?: number
-    readonly contains_key?: string
-    readonly worker?: string
-    readonly after_ms?: number
-    readonly attempt_of_same_body?: number
-    readonly first_of_connection?: boolean
-  }
-  /** Number of requests that it hits; default 1. */
+  /** Requests that the fault can hit. Default: all. */
+  readonly match?: FaultMatch
   readonly times?: number | 'always'
-  /** The fault and its values, such as `{ kind: 'status', status: 503 }`. */
+  /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {
     readonly kind: (typeof commonFaultKinds)[number] | (string & {})
     readonly stage?: Stage
@@ -53,7 +40,7 @@ export interface FaultInput {
   }
 }
 
-/** A fault that is armed. */
+/** Armed fault. `matched`: requests that `match` accepted. `fired`: requests that it hit. */
 export interface ArmedFault extends FaultInput {
   readonly id: string
   readonly matched: number
@@ -78,11 +65,11 @@ export interface PersonInput {
   /** Handle without `@`: 1 to 15 letters, digits and `_`. */
   readonly screen_name: string
   readonly name?: string
-  /** A whole number as text; the next free one without it. */
+  /** Whole number as text. Default: the next free one. */
   readonly id?: string
   /** Has a premium subscription. */
   readonly premium?: boolean
-  /** Accounts that the user reaches: ids, or ids with a role. */
+  /** Accounts that the user can access: ids, or ids with a role. Default role: ACCOUNT_ADMIN. */
   readonly accounts?: readonly (string | { readonly id: string; readonly role?: (typeof ACCOUNT_ROLES)[number] })[]
 }
 
@@ -110,39 +97,39 @@ export interface SandboxControl {
   readonly clock: {
     readonly now: () => Promise<Date>
     readonly set: (now: Date | string) => Promise<void>
-    /** Moves memberships, webhooks and token lives; signatures and rate limits follow the machine. */
+    /** Advances the clock of memberships, webhooks and scheduled posts. Signatures and rate limits use the machine's clock. */
     readonly advance: (seconds: number) => Promise<void>
   }
-  /** Every request in order; `after` is exclusive. */
+  /** Returns the requests in order, after the one with `seq` `after`. */
   readonly ledger: (after?: number) => Promise<readonly LedgerEntry[]>
-  /** Counts by endpoint name. */
+  /** Returns counts by endpoint name. */
   readonly stats: () => Promise<Readonly<Record<string, EndpointStats>>>
-  /** Rules that callers broke. */
+  /** Returns the rules that callers broke. */
   readonly violations: () => Promise<readonly Violation[]>
-  /** State of a custom audience or do-not-reach list. */
+  /** Returns the state of a custom audience or do-not-reach list. */
   readonly audience: (id: string) => Promise<AudienceState>
   readonly catalog: (id: string) => Promise<CatalogState>
-  /** Products of a catalog as they are stored, variants included, sorted by id. */
+  /** Returns the stored products of a catalog, variants included, sorted by id. */
   readonly products: (catalogId: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Sets the named choices where the specification is silent, and returns all of them. */
+  /** Sets switches (docs/sandbox.md#switches), and returns all of them. */
   readonly switches: (values?: Readonly<Record<string, string | number | boolean>>) => Promise<Readonly<Record<string, unknown>>>
-  /** Makes activity events happen: delivered to registered webhooks with a real signature. */
+  /** Emits an activity event. It is delivered to the registered webhooks with a valid signature. */
   readonly event: (event: Readonly<Record<string, unknown>>) => Promise<unknown>
   readonly users: {
-    /** Adds a user who can sign in, and returns a token of the user. */
+    /** Adds a user who can sign in. Returns an access token of the user. */
     readonly add: (user: PersonInput) => Promise<AddedPerson>
     readonly list: () => Promise<readonly Person[]>
   }
-  /** Adds and removes features of an account, and returns those that it has. */
+  /** Adds and removes features of an account. Returns its features. */
   readonly features: (
     accountId: string,
     change?: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ) => Promise<readonly string[]>
-  /** Puts everything back to the first state: data, faults, ledger, violations, clock and switches. */
+  /** Restores the first state of data, faults, ledger, violations, clock and switches. */
   readonly reset: (options?: { readonly seed?: number }) => Promise<void>
 }
 
-/** The control API refused a call: an unknown fault, switch or id. */
+/** Refusal of the control API, such as an unknown fault, switch or id. */
 export class SandboxControlError extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -151,7 +138,7 @@ export class SandboxControlError extends Error {
   }
 }
 
-/** Connects to the control API of the sandbox at `url`. Sends nothing yet. Each call throws {@link SandboxControlError} when it is refused. */
+/** Creates a client of the control API at `url`. Sends nothing. Each call throws {@link SandboxControlError} if it is refused. */
 export function sandboxControl(url: string): SandboxControl {
   const text = async (method: string, path: string, body?: unknown): Promise<string> => {
     const response = await fetch(`${url}/_sandbox/${path}`, {
@@ -163,19 +150,19 @@ export function sandboxControl(url: string): SandboxControl {
       throw new SandboxControlError(response.status, `${method} /_sandbox/${path}: ${response.status} ${content.slice(0, 500)}`)
     return content
   }
-  // The sandbox answers in the shapes declared above; its conformance tests hold it to them.
+  // The conformance tests check that answers have the types declared above.
   const call = async <Result>(method: string, path: string, body?: unknown) => JSON.parse(await text(method, path, body)) as Result
-  const silent = async (method: string, path: string, body?: unknown) => void (await text(method, path, body))
+  const send = async (method: string, path: string, body?: unknown) => void (await text(method, path, body))
   return {
     faults: {
       arm: (fault) => call('POST', 'faults', fault),
       list: () => call('GET', 'faults'),
-      clear: (id) => silent('DELETE', id === undefined ? 'faults' : `faults/${encodeURIComponent(id)}`),
+      clear: (id) => send('DELETE', id === undefined ? 'faults' : `faults/${encodeURIComponent(id)}`),
     },
     clock: {
       now: async () => new Date((await call<{ now: string }>('GET', 'clock')).now),
-      set: (now) => silent('PUT', 'clock', { now: typeof now === 'string' ? now : now.toISOString() }),
-      advance: (seconds) => silent('PUT', 'clock', { advance_s: seconds }),
+      set: (now) => send('PUT', 'clock', { now: typeof now === 'string' ? now : now.toISOString() }),
+      advance: (seconds) => send('PUT', 'clock', { advance_s: seconds }),
     },
     ledger: (after = 0) => call('GET', `ledger?after=${after}`),
     stats: () => call('GET', 'stats'),
@@ -194,12 +181,12 @@ export function sandboxControl(url: string): SandboxControl {
       change === undefined
         ? call('GET', `features/${encodeURIComponent(accountId)}`)
         : call('PUT', 'features', { account_id: accountId, ...change }),
-    reset: (options = {}) => silent('POST', 'reset', options),
+    reset: (options = {}) => send('POST', 'reset', options),
   }
 }
 
 /**
- * Throws when a caller of the sandbox broke a rule, and names each violation. For the end of a test:
+ * Throws if a caller of the sandbox broke a rule. The message names the violations. For the end of a test:
  * `afterEach(() => expectNoViolations(sandbox))`.
  */
 export async function expectNoViolations(sandbox: Pick<SandboxControl, 'violations'>): Promise<void> {

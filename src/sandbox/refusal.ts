@@ -22,7 +22,6 @@ export type RefusalBody =
   /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
 
-/** Refusal of a request, as the service would answer it. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
@@ -88,6 +87,13 @@ export function coreRefusal(status: number, code: number, message: string, label
   return new Refusal(status, { kind: 'core', errors: [label === undefined ? { code, message } : { code, label, message }] })
 }
 
+/** 403 code 415 for a callback URL that the app has not approved. */
+export function callbackRefusal(): Refusal {
+  const message =
+    'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings'
+  return coreRefusal(403, 415, message)
+}
+
 export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
@@ -122,5 +128,4 @@ export function rateLimitRefusal(host: string | undefined, headers: Readonly<Rec
   return new Refusal(429, { kind: 'core', errors: [{ code: 88, message: 'Rate limit exceeded' }] }, headers)
 }
 
-/** Success of the advertising host with `data` alone. */
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })

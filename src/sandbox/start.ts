@@ -1,4 +1,4 @@
-/** Starts the whole service on one loopback port, in this process. */
+/** Starts a sandbox in this process, on one loopback port. */
 import { systemClock, type Clock } from '../clock.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import { endpoints } from '../service/contract/index.ts'
@@ -30,33 +30,34 @@ export const fixedCredentials: SandboxCredentials = {
 }
 
 export interface SandboxOptions {
-  /** 0, the default: any free port. */
+  /** Default: 0, any free port. */
   readonly port?: number
   readonly credentials?: Partial<SandboxCredentials>
-  /** Journal that keeps the state across restarts and kills; absent: memory only. */
+  /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Fewest bytes of entries before the file begins again with the state itself. Default 64 MiB. */
+  /** Bytes of journal entries from which the state replaces them. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   readonly clock?: Clock
-  /** Ids, tokens and chance follow from it. */
+  /** Seed of tokens and random numbers. Default: 1. */
   readonly seed?: number
   readonly logger?: Logger
-  /** The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`): taken and sent beside them. */
+  /** The service's own spelling of the neutral words (`SLUICE_SERVICE_NAMES`). Requests may use either spelling. */
   readonly names?: Readonly<Record<string, string>>
-  /** Ends this process as a kill would (the fault `crash`); absent where others share the process: the fault is refused then. */
+  /** Ends this process like a kill, for the fault `crash`. Without it the fault is rejected, because other code shares the process. */
   readonly crash?: () => void
 }
 
 export interface Sandbox extends SandboxControl {
-  /** `http://127.0.0.1:PORT`, for all three hosts. */
+  /** `http://127.0.0.1:PORT`, the address of all three hosts. */
   readonly url: string
   readonly port: number
   readonly credentials: SandboxCredentials
   readonly close: () => Promise<void>
-  /** `await using sandbox = await startSandbox()` closes it. */
+  /** Closes the sandbox: `await using sandbox = await startSandbox()`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
+/** Starts a sandbox. Resolves when it listens and the journal is replayed. @throws {UsageError} if the state file is locked or damaged */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? systemClock
   const credentials = { ...fixedCredentials, ...options.credentials }
@@ -106,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const ticker = setInterval(() => {
     for (const area of world.areas)
       Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) =>
-        world.log.error({ area: area.name, error: String(error) }, 'timed work failed'),
+        world.log.error({ area: area.name, error: String(error) }, 'work of an area that was due failed'),
       )
   }, 1000)
   ticker.unref()

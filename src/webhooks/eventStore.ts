@@ -1,4 +1,4 @@
-/** Stores received events: once each, by the event's own id or the hash of its body (docs/guarantees.md#webhook-delivery). */
+/** Stores received events once each, by id (docs/guarantees.md#webhook-delivery). */
 import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
 import type { Gap } from './gap.ts'
@@ -13,15 +13,15 @@ export interface ReceivedEvent {
 }
 
 export interface EventStore {
-  /** Keeps the event. Returns false when its id is known already. Rejects when it could not be kept: the service then delivers again. */
+  /** Stores the event. Resolves to false if its id is already stored. Rejects if it could not be stored; the service then delivers it again. */
   readonly add: (event: ReceivedEvent) => Promise<boolean>
-  /** Resolves when events can be kept. Asked while they are refused. */
+  /** Resolves if events can be stored. Called while events are refused. */
   readonly probe: () => Promise<void>
-  /** Records the time in which events were refused, for an operator to request a replay. */
+  /** Records the time in which events were refused, so that they can be replayed. */
   readonly recordGap?: (gap: Gap) => Promise<void>
 }
 
-/** Keeps the newest `limit` events in memory. A restart forgets them, and so takes a repeated delivery for a new one. */
+/** Stores the newest `limit` events in memory. After a restart, a repeated delivery counts as a new event. */
 export function memoryEventStore({ limit = 100_000 }: { readonly limit?: number } = {}): EventStore & {
   readonly events: () => readonly ReceivedEvent[]
 } {
@@ -41,14 +41,14 @@ export function memoryEventStore({ limit = 100_000 }: { readonly limit?: number 
   }
 }
 
-/** As much of `pg.Pool` as a store needs. */
+/** Part of `pg.Pool` that the store uses. */
 export interface PostgresPool {
   readonly query: (text: string, values?: unknown[]) => Promise<{ readonly rowCount: number | null }>
 }
 
 /**
- * Keeps events in a table of your own Postgres: `id text`, `type text`, `body jsonb`, `received_at timestamptz`. Makes the table when the first
- * event arrives and it is missing.
+ * Stores events in a table of your own Postgres: `id text`, `type text`, `body jsonb`, `received_at timestamptz`. Creates a missing table
+ * before the first event.
  */
 export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook_event' }: { readonly table?: string } = {}): EventStore {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(table)) throw new TypeError(`"${table}" is not a table name of lower-case letters, digits and _`)
@@ -73,7 +73,7 @@ export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook
   }
 }
 
-/** Keeps events in the `webhook_event` table of Sluice's own database, and gaps in its audit log. */
+/** Stores events in the table `webhook_event` of Sluice's database, and gaps in its audit log. */
 export function databaseEventStore(db: Queryable): EventStore {
   return {
     add: (event) => insertEvent((text, values) => db.execute(text, values), 'webhook_event', event),
@@ -87,7 +87,7 @@ export function databaseEventStore(db: Queryable): EventStore {
   }
 }
 
-/** Postgres refuses these in jsonb: U+0000 and lone surrogates. */
+/** Error codes of Postgres for text that jsonb cannot contain: U+0000 and lone surrogates. */
 const unstorable = new Set(['22P02', '22P05', '22021'])
 
 async function insertEvent(
@@ -101,7 +101,7 @@ async function insertEvent(
     return (await insert(event.json)) === 1
   } catch (error) {
     if (!unstorable.has(String(errorCode(error)))) throw error
-    // Kept whole, though not as JSON that can be searched.
+    // Stores the bytes as Base64. Such a body cannot be searched.
     return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
   }
 }

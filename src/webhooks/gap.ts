@@ -1,6 +1,7 @@
-/** The time in which events had to be refused because the database was down (guarantees H4). In memory: there was no database. */
+/** Tracks the time in which events are refused because the database is down (docs/guarantees.md#webhook-delivery). In memory until it is back. */
 import type { Logger } from '../log.ts'
 
+/** Length of a gap after which an error is logged once. */
 const ALARM_AFTER_MS = 3_600_000
 
 export interface Gap {
@@ -9,7 +10,7 @@ export interface Gap {
   readonly refused: number
 }
 
-export class GapKeeper {
+export class GapTracker {
   readonly #log: Logger
   readonly #now: () => number
   #from: number | undefined
@@ -21,12 +22,13 @@ export class GapKeeper {
     this.#now = now
   }
 
-  /** Since when events are refused; undefined when all is well. */
+  /** Start of the current gap; undefined without one. */
   get since(): Date | undefined {
     return this.#from === undefined ? undefined : new Date(this.#from)
   }
 
-  refused(): void {
+  /** Counts a refused event, and begins a gap if there is none. */
+  noteRefusal(): void {
     const now = this.#now()
     if (this.#from === undefined) {
       this.#from = now
@@ -42,8 +44,8 @@ export class GapKeeper {
     }
   }
 
-  /** Ends the gap at the first event stored again; undefined when there was none. */
-  stored(): Gap | undefined {
+  /** Ends the gap, because events can be stored again. Returns it; undefined without one. */
+  end(): Gap | undefined {
     if (this.#from === undefined) return undefined
     const gap = { from: new Date(this.#from), to: new Date(this.#now()), refused: this.#refused }
     this.#from = undefined
@@ -53,7 +55,7 @@ export class GapKeeper {
     return gap
   }
 
-  /** Reopens a gap that could not be stored, from where it began. */
+  /** Continues a gap that could not be recorded, from its start. */
   reopen(gap: Gap): void {
     this.#from = Math.min(gap.from.getTime(), this.#from ?? gap.from.getTime())
     this.#refused += gap.refused

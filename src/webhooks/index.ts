@@ -1,4 +1,4 @@
-/** The receiver of the service's webhooks: its public API. */
+/** Public API of the receiver of webhooks. */
 export {
   databaseEventStore,
   memoryEventStore,

@@ -1,20 +1,16 @@
-/**
- * The receiver of the service's webhooks as a node:http handler: answers challenges from memory, stores verified events
- * once, and answers 200 only after the insert (spec 6.1; docs/spec-notes.md#webhooks; docs/guarantees.md#webhook-delivery).
- */
+/** Receives webhooks of the service: answers challenges, and verifies and stores events (spec 6.1; docs/spec-notes.md#webhooks). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemClock, type Clock } from '../clock.ts'
 import { silentLogger, type Logger } from '../log.ts'
-import { answer } from './answer.ts'
 import { memoryEventStore, type EventStore, type ReceivedEvent } from './eventStore.ts'
-import { parseEvent } from './events.ts'
-import { GapKeeper, type Gap } from './gap.ts'
-import { readBody, refuseBody } from './requestBody.ts'
+import { parseEvent } from './parseEvent.ts'
+import { GapTracker, type Gap } from './gap.ts'
+import { answer, readBody, refuseBody } from './httpBodies.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
 import { errorCode } from '../unknownValue.ts'
 
 export interface WebhookReceiverOptions {
-  /** Store of the events, once each. Default: in memory, for as long as the process lives. */
+  /** Store of the events. Default: memory of this process. */
   readonly store?: EventStore
   /** Called with each new event after it was stored and answered. Not called for a repeated delivery. */
   readonly onEvent?: (event: ReceivedEvent) => void
@@ -25,40 +21,40 @@ export interface WebhookReceiverOptions {
   /** Default: nothing is logged. */
   readonly log?: Logger
   readonly clock?: Clock
-  /** The service's own spelling of the header. Default `x-service-webhooks-signature`. */
+  /** Name of the header with the signature, in the service's own spelling. Default `x-service-webhooks-signature`. */
   readonly signatureHeader?: string
-  /** Called once events are stored again after a database outage and the gap is in the audit log, so that a replay can be requested. */
+  /** Called when the database is back and the gap is recorded, so that a replay can be requested. */
   readonly onGap?: (gap: Gap) => void
-  /** Default 1 MiB, checked before anything is hashed. */
+  /** Maximum size of a body, checked before it is hashed. Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Maximum time from the first byte of the request to the end of its body. Default 5 s: the service waits 10 s. */
+  /** Maximum time from the headers of the request to the end of its body. Default 5 s: the service waits 10 s. */
   readonly bodyTimeoutMs?: number
-  /** Longest wait for the insert. Default 4 s. */
+  /** Maximum time of the insert. Default 4 s. */
   readonly storeTimeoutMs?: number
 }
 
 export interface WebhookReceiver {
   readonly path: string
-  /** Answers the request and resolves true; false, untouched, when it is for another path. Never rejects. */
+  /** Answers the request and resolves to true. Resolves to false for another path, without reading it. Never rejects. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
-  /** Since when events are refused because the database is down. */
+  /** Returns the time since which events are refused because the database is down; undefined if it is not. */
   readonly refusingSince: () => Date | undefined
-  /** While events are refused: asks the database whether it is back, and ends the gap without waiting for an event. Never rejects. */
+  /** Checks whether the database is back while events are refused, and then ends the gap. Never rejects. */
   readonly probe: () => Promise<void>
 }
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
 
 /**
- * Creates a receiver of the service's webhooks as a `node:http` handler. It verifies the signature over the raw bytes, stores each event
- * once and answers 200 only after that (spec 6.1, docs/webhooks.md).
+ * Creates a receiver as a `node:http` handler. It verifies the signature over the raw bytes, stores each event once, and answers 200 only
+ * after that (docs/guarantees.md#webhook-delivery, docs/webhooks.md).
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const path = options.path ?? '/webhooks'
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLogger
   const store = options.store ?? memoryEventStore()
-  const gap = new GapKeeper(log, clock.now)
+  const gap = new GapTracker(log, clock.now)
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
 
@@ -70,10 +66,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       try {
         await within(store.probe(), options.storeTimeoutMs ?? 4000)
       } catch {
-        // Still down: the next probe asks again, and an event that is stored ends the gap as well.
+        // Still down. The next probe or the next stored event ends the gap.
         return
       }
-      const ended = gap.stored()
+      const ended = gap.end()
       if (ended !== undefined) await reportGap(ended)
     },
     async handle(request, response) {
@@ -106,22 +102,22 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       isNew = await within(store.add(event), options.storeTimeoutMs ?? 4000)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
-      gap.refused()
+      gap.noteRefusal()
       log.debug({ code: errorCode(error) ?? 'timeout' }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
     }
     answer(response, 200, {})
     if (isNew) options.onEvent?.(event)
-    const ended = gap.stored()
+    const ended = gap.end()
     if (ended !== undefined) await reportGap(ended)
   }
 
-  /** Stored, so that an operator sees it without the log. */
+  /** Records the gap, then calls `onGap`. */
   async function reportGap(ended: Gap): Promise<void> {
     try {
       await store.recordGap?.(ended)
     } catch (error) {
-      // Down again immediately: the gap continues and is recorded when it ends.
+      // The database is down again, so the gap continues.
       gap.reopen(ended)
       log.error(
         { error: error instanceof Error ? error.name : 'unknown', refused: ended.refused },
@@ -133,7 +129,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 }
 
-/** Needs no database, and signs only what cannot be an event. */
+/** Answers a challenge, without the database. Signs only tokens that cannot be an event (docs/spec-notes.md#webhooks). */
 function answerChallenge(url: URL, response: ServerResponse, secret: string | undefined): void {
   const [token, ...more] = url.searchParams.getAll('crc_token')
   if (token === undefined || more.length > 0 || !isChallengeToken(token))
@@ -142,12 +138,13 @@ function answerChallenge(url: URL, response: ServerResponse, secret: string | un
   answer(response, 200, { response_token: sign(token, secret) })
 }
 
+/** Resolves or rejects as `work` does; rejects after `timeoutMs`. */
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('the database did not answer in time')), timeoutMs)
   })
-  // Whichever ends second must not become an unhandled rejection.
+  // After the timeout, a rejection of `work` must not be unhandled.
   work.catch(() => undefined)
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

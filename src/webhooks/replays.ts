@@ -1,71 +1,71 @@
 /**
- * Requests events again that were refused while the database was down (docs/guarantees.md#webhook-delivery): redelivery alone is
- * not promised. Follows from the audit log alone, so a restart continues where the last process stopped, and two processes
- * in parallel ask twice at worst: a replayed event has one effect.
+ * Requests replays of events that were refused while the database was down, because the service does not promise to deliver them again. The
+ * state is in the audit log, so a restart continues. Two processes may request the same replay, but a replayed event has one effect
+ * (docs/guarantees.md#webhook-delivery).
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
 
-/** Service calls that a replay needs; times are minutes in UTC, `yyyymmddhhmm`. */
+/** Calls of the service that a replay needs. Times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
   readonly webhooks: () => Promise<readonly { readonly id: string; readonly url: string }[]>
-  /** Answers the id of the job. */
+  /** Requests a replay. Resolves to the id of its job. */
   readonly replay: (range: { readonly webhook_id: string; readonly from_date: string; readonly to_date: string }) => Promise<string>
 }
 
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
-  /** Path of our receiver, which distinguishes our webhooks from others of the app. */
+  /** Path of the receiver, which distinguishes its webhooks from others of the app. */
   readonly path: string
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
 }
 
 const MINUTE = 60_000
-/** The service reaches 5 days back (docs/spec-notes.md#webhooks). */
-const REACH_MS = 5 * 24 * 60 * MINUTE
-/** A job that has said nothing for so long is asked for again: its last event may itself have been refused. */
+/** Age up to which the service replays events. */
+const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
+/** Time without a result after which a replay is requested again: the event with the result may have been refused too. */
 const RETRY_AFTER_MS = 15 * MINUTE
-/** Then a person has to look. */
+/** Requests for one gap, after which an operator is needed. */
 const MOST_ATTEMPTS = 10
 
 export interface ReplayKeeper {
-  /** Checks immediately, because a gap was just recorded. */
+  /** Checks immediately. Called when a gap was recorded. */
   readonly wake: () => void
-  /** Resolves when the look on its way has ended. */
+  /** Stops the checks. Resolves when a running check has ended. */
   readonly stop: () => Promise<void>
 }
 
 /**
- * Looks now and then whether the database is back and whether a gap wants its events again: at the start, when woken, and
- * every `everyMs` while something is open. One look at a time; none keeps a process alive.
+ * Checks whether the database is back, and whether a gap needs a replay: at the start, on `wake`, and every `everyMs` while gaps are open.
+ * Checks never overlap, and do not keep the process alive.
  */
 export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void>; readonly everyMs?: number }): ReplayKeeper {
   let open = true
   let running: Promise<void> | undefined
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     await deps.probe()
     if (!open) return
     try {
       open = (await requestReplays(deps)) > 0
     } catch (error) {
-      // The database again: what is recorded there waits for the next look.
-      deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be looked up')
+      // The database is down again. Its gaps wait for the next check.
+      deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be read')
     }
   }
-  const lookOnce = (): void => {
-    running ??= look().finally(() => (running = undefined))
+  const checkOnce = (): void => {
+    running ??= check().finally(() => (running = undefined))
   }
-  const timer = setInterval(lookOnce, deps.everyMs ?? 15_000)
+  const timer = setInterval(checkOnce, deps.everyMs ?? 15_000)
   timer.unref()
-  lookOnce()
+  checkOnce()
   return {
     wake: () => {
       open = true
-      lookOnce()
+      checkOnce()
     },
     stop: async () => {
       clearInterval(timer)
@@ -81,6 +81,7 @@ interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
+/** Gap without a complete replay, with the requests for it. */
 interface OpenGap {
   readonly id: string
   readonly fromMs: number
@@ -88,16 +89,16 @@ interface OpenGap {
   readonly attempts: readonly AuditEntry[]
 }
 
-/** Asks for every gap that still wants it. Resolves to the number of gaps not yet known to be filled; never rejects for want of the service. */
+/** Requests the replays that are due. Resolves to the number of gaps without a complete replay. Does not reject if the service fails. */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
   const gaps = await openGaps(deps.db)
   let open = 0
-  for (const gap of gaps) if (!(await settle(deps, gap))) open++
+  for (const gap of gaps) if (!(await resolveGap(deps, gap))) open++
   return open
 }
 
-/** True when nothing is left to do for this gap. */
-async function settle(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
+/** Records the result of a replay, or requests one. Resolves to true if nothing is left to do for the gap. */
+async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   const last = gap.attempts.at(-1)
   const jobs = jobsOf(last)
   const ended = await jobStates(deps.db, jobs)
@@ -108,11 +109,11 @@ async function settle(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   }
   const failed = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
   if (last !== undefined && !failed && deps.clock.now() - last.at.getTime() < RETRY_AFTER_MS) return false
-  if (gap.attempts.length >= MOST_ATTEMPTS || deps.clock.now() - gap.toMs > REACH_MS) {
+  if (gap.attempts.length >= MOST_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
       { from: minuteOf(gap.fromMs), to: minuteOf(gap.toMs), attempts: gap.attempts.length },
-      'webhook events of a gap could not be had again; by hand: sluice webhooks replay ID --from … --to …',
+      'webhook events of a gap could not be replayed. hint: sluice webhooks replay ID --from … --to …',
     )
     return true
   }
@@ -121,32 +122,33 @@ async function settle(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
 }
 
 async function request(deps: ReplayDeps, gap: OpenGap): Promise<void> {
-  // A minute more on either side: an event is made before it is refused, and the service counts in whole minutes.
+  // One minute more on either side: events are created before they are refused, and the service replays whole minutes.
   const range = {
-    from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REACH_MS + MINUTE)),
+    from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
     to_date: minuteOf(gap.toMs + MINUTE),
   }
   const jobs: string[] = []
   try {
-    for (const { id } of ours(await deps.service.webhooks(), deps.path)) jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
+    for (const { id } of webhooksOf(await deps.service.webhooks(), deps.path))
+      jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
   } catch (error) {
-    // Tried again at the next check; a second request for the same events has no effect.
-    deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be asked for yet')
+    // The next check tries again.
+    deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be requested yet')
     return
   }
   await note(deps.db, 'webhook.replay', { gap: gap.id, jobs, ...range })
-  if (jobs.length === 0) deps.log.warn(range, 'the app has no webhook that leads here, so nothing can be replayed')
-  else deps.log.info({ jobs, ...range }, 'the replay of a gap was asked for')
+  if (jobs.length === 0) deps.log.warn(range, 'the app has no webhook with the address of this receiver, so nothing can be replayed')
+  else deps.log.info({ jobs, ...range }, 'the replay of a gap was requested')
 }
 
-/** Those whose path is the receiver's; behind a proxy that changes paths, all of the app. */
-function ours(webhooks: readonly { readonly id: string; readonly url: string }[], path: string): readonly { readonly id: string }[] {
+/** Returns the webhooks with the path of the receiver. If none has it, a proxy may change paths, so returns all of them. */
+function webhooksOf(webhooks: readonly { readonly id: string; readonly url: string }[], path: string): readonly { readonly id: string }[] {
   const same = webhooks.filter(({ url }) => URL.canParse(url) && new URL(url).pathname.replace(/\/$/, '') === path.replace(/\/$/, ''))
   return same.length > 0 ? same : webhooks
 }
 
 async function openGaps(db: Queryable): Promise<OpenGap[]> {
-  // Rows without a run are few and indexed; six days, because an older gap is out of the service's reach.
+  // Rows without a run are few and indexed. Gaps of more than six days cannot be replayed.
   const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
     `select id, at, what, detail from audit
      where run_id is null and what like 'webhook.%' and at > now() - interval '6 days'

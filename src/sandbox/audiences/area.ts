@@ -1,4 +1,4 @@
-/** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the control API's endpoint of members. */
+/** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the calls of the control API for members. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -48,8 +48,8 @@ export const audiencesArea = defineArea<AudienceState>({
   },
 })
 
-/** Returns the SHA-256 of the lines `type TAB value LF` of all identifiers in force, sorted bytewise. */
-export function membersDigest(audience: Audience, nowS: number): string {
+/** Returns the SHA-256 of the lines `type TAB value LF` of all identifiers in force, sorted bytewise, in hex. */
+function membersDigest(audience: Audience, nowS: number): string {
   const digest = createHash('sha256')
   eachLine(
     audience.memberships,

@@ -1,22 +1,21 @@
-/** Handles the endpoints of custom audiences (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
-import type { Call, Handler, Reply } from '../area.ts'
+/** Handles the endpoints of custom audiences (spec 2.3, 4.3). */
+import type { Call, Handler, Reply, World } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
-import { targetingOf } from './targeted.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
 
 export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> = {
   'audiences.list': listAudiences,
-  'audiences.get': (call) => ok(audienceShape(call, audienceOf(call, true))),
+  'audiences.get': (call) => ok(audienceWire(call, audienceOf(call, true))),
   'audiences.create': createAudience,
   'audiences.update': updateAudience,
   'audiences.delete': deleteAudience,
-  'audiences.targeted': targeted,
+  'audiences.targeted': listTargeting,
   'audiences.users': (call) => {
     const audience = audienceOf(call)
     const suppressed = [...call.state.lists.values()]
@@ -38,7 +37,7 @@ function listAudiences(call: AudienceCall): Reply {
   const found = [...call.state.audiences.values()].filter(
     (one) => isInScope(one) && passesFilter(ids, one.id) && matchesPrefix(one.name, call.params['q']),
   )
-  return listReply(call, found, { render: (one) => audienceShape(call, one) })
+  return listReply(call, found, { render: (one) => audienceWire(call, one) })
 }
 
 /** Returns a filter for audiences of other accounts that are shared with the caller's account. */
@@ -57,7 +56,7 @@ function createAudience(call: AudienceCall): Reply {
   const audience = newAudience(call, name)
   audience.description = textParam(call, 'description')
   call.state.audiences.set(audience.id, audience)
-  return ok(audienceShape(call, audience))
+  return ok(audienceWire(call, audience))
 }
 
 function updateAudience(call: AudienceCall): Reply {
@@ -68,23 +67,48 @@ function updateAudience(call: AudienceCall): Reply {
   }
   if (call.given.has('description')) audience.description = textParam(call, 'description')
   audience.updated_at = isoSeconds(call.now)
-  return ok(audienceShape(call, audience))
+  return ok(audienceWire(call, audience))
 }
 
 function deleteAudience(call: AudienceCall): Reply {
   const audience = audienceOf(call)
   audience.deleted = true
   audience.updated_at = isoSeconds(call.now)
-  return ok(audienceShape(call, audience))
+  return ok(audienceWire(call, audience))
 }
 
-function targeted(call: AudienceCall): Reply {
+function listTargeting(call: AudienceCall): Reply {
   const audience = audienceOf(call)
   const entries = targetingOf(call.world, audience, call.params['with_active'] !== false)
   return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
 
-function audienceShape(call: AudienceCall, audience: Audience): Record<string, unknown> {
+interface TargetingEntry {
+  readonly campaign_id: string
+  readonly campaign_name: string
+  readonly line_items: { readonly id: string; readonly name: string | null; readonly servable: boolean }[]
+}
+
+/** Returns the campaigns that target an audience, with their line items (spec 2.3). `activeOnly`: only line items that can serve. */
+function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
+  const campaigns = world.stateOf('campaigns')
+  const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
+  const entries = new Map<string, TargetingEntry>()
+  for (const criterion of criteria) {
+    if (criterion.deleted || criterion.targeting_type !== 'CUSTOM_AUDIENCE' || criterion.targeting_value !== audience.id) continue
+    const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
+    const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
+    if (item === undefined || item.deleted || campaign === undefined) continue
+    const servable = item.entity_status === 'ACTIVE' && campaign.entity_status === 'ACTIVE'
+    if (activeOnly && !servable) continue
+    const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
+    entry.line_items.push({ id: item.id, name: item.name, servable })
+    entries.set(campaign.id, entry)
+  }
+  return [...entries.values()]
+}
+
+function audienceWire(call: AudienceCall, audience: Audience): Record<string, unknown> {
   const { id, name, description, accountId, created_at, updated_at, deleted } = audience
   const { size, reasons } = sizeOf(call, audience)
   return {
@@ -103,7 +127,7 @@ function audienceShape(call: AudienceCall, audience: Audience): Record<string, u
   }
 }
 
-/** Returns the audience of the call. A deleted one is found only by a read (`reads`) with `with_deleted`. */
+/** Returns the audience of the call. Finds a deleted one only for a read (`reads`) with `with_deleted`. @throws {Refusal} 404 */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)

@@ -1,4 +1,4 @@
-/** Handles the endpoints of an account's do-not-reach list (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads). */
+/** Handles the endpoints of do-not-reach lists (spec 2.3, 4.3). An account has at most one. */
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
@@ -27,7 +27,7 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
 
 function listLists(call: AudienceCall): Reply {
   const own = [...call.state.lists.values()].filter((one) => one.accountId === call.account?.id)
-  return listReply(call, own, { render: (one) => listShape(call, one) })
+  return listReply(call, own, { render: (one) => listWire(call, one) })
 }
 
 function createList(call: AudienceCall): Reply {
@@ -36,17 +36,17 @@ function createList(call: AudienceCall): Reply {
   const list = newAudience(call, 'Do Not Reach List')
   list.description = textParam(call, 'description')
   call.state.lists.set(list.id, list)
-  return ok(listShape(call, list))
+  return ok(listWire(call, list))
 }
 
 function deleteList(call: AudienceCall): Reply {
   const list = listOf(call)
   list.deleted = true
   list.updated_at = isoSeconds(call.now)
-  return ok(listShape(call, list))
+  return ok(listWire(call, list))
 }
 
-function listShape(call: AudienceCall, list: Audience): Record<string, unknown> {
+function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   const { id, name, description, created_at, updated_at, deleted } = list
   const { size, reasons } = sizeOf(call, list)
   return {

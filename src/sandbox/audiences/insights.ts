@@ -1,12 +1,12 @@
-/** Keyword insights and audience estimates: made-up numbers that follow from the request alone (spec 4.3; docs/spec-notes.md#endpoints). */
+/** Handles keyword insights and audience estimates (spec 4.3). The numbers are invented, and derived from the request alone. */
 import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
-import { countries } from '../campaigns/targetingLists.ts'
-import { isTargetingType, wrongTargetingType } from '../campaigns/targetingTypes.ts'
+import { countries, isTargetingType, wrongTargetingType } from '../campaigns/targetingLists.ts'
 import type { AudienceState } from './state.ts'
 import { textOf } from '../text.ts'
-import { recordOf } from '../../unknownValue.ts'
+import { listOf, recordOf } from '../../unknownValue.ts'
+import { listParam } from '../params.ts'
 
 type InsightsCall = Call<AudienceState>
 
@@ -15,8 +15,8 @@ const MAX_KEYWORDS = 10
 const MAX_RANGE_MS = 7 * 86_400_000
 
 export function searchKeywords(call: InsightsCall): Reply {
-  const keywords = call.params['keywords'] as readonly string[]
-  const negative = (call.params['negative_keywords'] ?? []) as readonly string[]
+  const keywords = listParam(call, 'keywords') ?? []
+  const negative = listParam(call, 'negative_keywords') ?? []
   if (keywords.length + negative.length > MAX_KEYWORDS)
     throw adsRefusals([
       invalidParameter('keywords', `at most ${MAX_KEYWORDS} keywords in total`, `${keywords.length + negative.length} keywords`),
@@ -32,15 +32,15 @@ export function searchKeywords(call: InsightsCall): Reply {
   const stepMs = call.params['granularity'] === 'DAY' ? 86_400_000 : 3_600_000
   const volume: number[] = []
   for (let at = start; at < end; at += stepMs)
-    volume.push(keywords.reduce((sum, keyword) => sum + (number(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
+    volume.push(keywords.reduce((sum, keyword) => sum + (numberFrom(`${keyword.toLowerCase()} ${at}`) % 5000), 0))
   const stem = keywords[0] ?? ''
-  const related = Array.from({ length: RELATED }, (_, index) => `${stem} ${WORDS[(number(stem) + index) % WORDS.length] ?? ''}`)
+  const related = Array.from({ length: RELATED }, (_, index) => `${stem} ${WORDS[(numberFrom(stem) + index) % WORDS.length] ?? ''}`)
   return ok({ related_keywords: related, tweet_volume: volume })
 }
 
-/** The body is `{ targeting_criteria: [...] }` or the bare array (docs/spec-notes.md#endpoints). */
+/** Estimates an audience from a body `{ targeting_criteria: [...] }` or the bare array. */
 export function estimateAudience(call: InsightsCall): Reply {
-  const criteria = call.params['targeting_criteria'] as readonly unknown[]
+  const criteria = listOf(call.params['targeting_criteria'])
   const errors: AdsError[] = []
   if (criteria.length === 0) errors.push(invalidParameter('targeting_criteria', 'at least one criterion', ''))
   for (const one of criteria) {
@@ -55,7 +55,7 @@ export function estimateAudience(call: InsightsCall): Reply {
   }
   if (errors.length > 0) throw adsRefusals(errors)
   delete call.echo['targeting_criteria']
-  const middle = 10_000 + (number(JSON.stringify(criteria)) % 1_000_000)
+  const middle = 10_000 + (numberFrom(JSON.stringify(criteria)) % 1_000_000)
   return ok({ audience_size: { min: Math.floor(middle * 0.9), max: Math.ceil(middle * 1.1) } })
 }
 
@@ -64,6 +64,7 @@ const WORDS =
     ' ',
   )
 
-function number(text: string): number {
+/** Derives a 32-bit number from a text. */
+function numberFrom(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 8), 16)
 }

@@ -1,9 +1,9 @@
 /**
  * Stores the identifiers of one audience or list with their times, and which of them belong to one user.
  *
- * Compact, because ten million identifiers must fit in memory (docs/benchmarks.md): each is a record of 48 bytes, not an object.
- * A chunk has 65,536 records. A hash table with open addressing finds a record by the first bytes of its digest. The records of one
- * user form a circular list. Times are seconds since 1970.
+ * Each identifier is a record of 48 bytes, not an object, because ten million must fit in memory (docs/benchmarks.md). A chunk has 65,536
+ * records. A hash table with open addressing finds a record by the first bytes of its digest. The records of one user form a circular list.
+ * Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
 import { userIdentifiers } from '../../service/contract/resources.ts'
@@ -12,15 +12,15 @@ export const IDENTIFIER_TYPES = userIdentifiers
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]
 
 // Bytes of a record, and offsets of its fields after the 32 bytes of the digest.
-const RECORD = 48
+const RECORD_BYTES = 48
 const CHUNK_BITS = 16
-const CHUNK = 1 << CHUNK_BITS
+const CHUNK_RECORDS = 1 << CHUNK_BITS
 const TYPE = 32
 const EFFECTIVE = 36
 const EXPIRES = 40
 const NEXT = 44
-/** Bit of the type byte: the identifier was removed. Its record is used again if the identifier is added again. */
-const GONE = 0x80
+/** Bit of the type byte: the identifier was removed. Its record is reused if the identifier is added again. */
+const REMOVED = 0x80
 /** Ten million identifiers need 16.7 million slots at this load. */
 const MAX_LOAD = 0.7
 
@@ -46,7 +46,7 @@ export class Memberships {
   /** Record → plain value of a `partner_user_id`, of which the record contains only the SHA-256. */
   #plain = new Map<number, string>()
 
-  /** Number of identifiers, in force or not. */
+  /** Number of identifiers that were not removed, in force or not. */
   get size(): number {
     return this.#live
   }
@@ -55,7 +55,7 @@ export class Memberships {
   find(type: number, key: Buffer): number {
     const slot = this.#slot(type, key)
     const record = (this.#index[slot] ?? 0) - 1
-    return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < GONE ? record : -1
+    return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
   /** Adds an identifier, or changes its times. Returns its record number. `plain`: value of a `partner_user_id`. */
@@ -113,7 +113,7 @@ export class Memberships {
     this.#drop(record)
   }
 
-  /** Counts the identifiers in force at `now` by type, and the users who have one. */
+  /** Counts the identifiers in force at `now` by type, and the users with at least one of them. */
   count(now: number): { members: number; identifiers: Record<IdentifierType, number> } {
     const identifiers: Record<IdentifierType, number> = {
       email: 0,
@@ -140,19 +140,12 @@ export class Memberships {
     return { members, identifiers }
   }
 
-  /**
-   * Returns the records in force at `now`, sorted bytewise by type and value. Needs four bytes per record: digests are compared as
-   * bytes, which have the same order as their hex texts.
-   */
+  /** Returns the records in force at `now`, sorted bytewise by type and value. Uses four bytes a record: digests sort like their hex texts. */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
     let length = 0
     for (let record = 0; record < this.#records; record++) if (this.#inForce(record, now)) found[length++] = record
     return found.subarray(0, length).sort((a, b) => this.#compare(a, b))
-  }
-
-  member(record: number): Member {
-    return this.#member(record)
   }
 
   clone(): Memberships {
@@ -167,14 +160,16 @@ export class Memberships {
 
   /** Returns the content for a file, without the index. `fromSaved` restores it. */
   save(): { readonly plain: SavedMemberships; readonly bytes: readonly Uint8Array[] } {
-    const bytes = this.#chunks.map((chunk, at) => chunk.subarray(0, Math.min(CHUNK, this.#records - at * CHUNK) * RECORD))
+    const bytes = this.#chunks.map((chunk, at) =>
+      chunk.subarray(0, Math.min(CHUNK_RECORDS, this.#records - at * CHUNK_RECORDS) * RECORD_BYTES),
+    )
     return { plain: { records: this.#records, live: this.#live, plain: this.#plain }, bytes }
   }
 
   static fromSaved({ records, live, plain }: SavedMemberships, bytes: readonly Uint8Array[]): Memberships {
     const made = new Memberships()
     made.#chunks = bytes.map((one) => {
-      const chunk = Buffer.alloc(CHUNK * RECORD)
+      const chunk = Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES)
       chunk.set(one)
       return chunk
     })
@@ -187,7 +182,7 @@ export class Memberships {
     return made
   }
 
-  #member(record: number): Member {
+  member(record: number): Member {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     return {
@@ -213,18 +208,18 @@ export class Memberships {
   #inForce(record: number, now: number): boolean {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
-    return (chunk[at + TYPE] ?? GONE) < GONE && chunk.readUInt32LE(at + EFFECTIVE) <= now && chunk.readUInt32LE(at + EXPIRES) > now
+    return (chunk[at + TYPE] ?? REMOVED) < REMOVED && chunk.readUInt32LE(at + EFFECTIVE) <= now && chunk.readUInt32LE(at + EXPIRES) > now
   }
 
   #drop(record: number): void {
     const at = this.#at(record)
     const chunk = this.#chunk(record)
-    chunk[at + TYPE] = (chunk[at + TYPE] ?? 0) | GONE
+    chunk[at + TYPE] = (chunk[at + TYPE] ?? 0) | REMOVED
     chunk.writeUInt32LE(record, at + NEXT)
     this.#live--
   }
 
-  /** Returns the slot of the identifier, or the free slot for it. Digests are random, so their first bytes are the hash. */
+  /** Returns the slot of the identifier, or the free slot for it. The hash is the first bytes of the digest, which are random. */
   #slot(type: number, key: Buffer): number {
     const mask = this.#index.length - 1
     let slot = ((key.readUInt32LE(0) ^ Math.imul(type + 1, 0x9e3779b1)) >>> 0) & mask
@@ -241,12 +236,12 @@ export class Memberships {
 
   #append(key: Buffer): number {
     const record = this.#records++
-    if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK * RECORD))
+    if (record >> CHUNK_BITS === this.#chunks.length) this.#chunks.push(Buffer.alloc(CHUNK_RECORDS * RECORD_BYTES))
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     key.copy(chunk, at, 0, 32)
     // No type yet: `put` writes it.
-    chunk[at + TYPE] = GONE | 0x7f
+    chunk[at + TYPE] = REMOVED | 0x7f
     return record
   }
 
@@ -278,7 +273,7 @@ export class Memberships {
   }
 
   #at(record: number): number {
-    return (record & (CHUNK - 1)) * RECORD
+    return (record & (CHUNK_RECORDS - 1)) * RECORD_BYTES
   }
 }
 

@@ -1,9 +1,10 @@
-/** Checks an upload of users operation by operation (spec 4.3 rules 1 to 3; docs/spec-notes.md#audience-uploads). */
+/** Reads and checks the operations of an upload of users (spec 4.3 rules 1 to 3; docs/spec-notes.md#audience-uploads). */
 import { hash } from 'node:crypto'
 import { doNotReachIdentifiers } from '../../service/contract/resources.ts'
 import type { Call } from '../area.ts'
 import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
+import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, type Memberships } from './memberships.ts'
 import type { AudienceState } from './state.ts'
@@ -21,6 +22,7 @@ export interface Operation {
   readonly firstUser: number
 }
 
+/** Audience or do-not-reach list that an upload changes. */
 export interface UserList {
   readonly memberships: Memberships
   readonly kind: 'audience' | 'do-not-reach'
@@ -30,7 +32,7 @@ export interface UserList {
   readonly echo: Readonly<Record<string, string>>
 }
 
-/** Months that a membership lasts by default; the maximum for a do-not-reach list (docs/spec-notes.md#audience-uploads). */
+/** Months that a membership lasts by default (spec 8); for a do-not-reach list also the maximum. */
 export const DEFAULT_MONTHS = 13
 /** Number of each identifier type in the records of memberships. */
 export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
@@ -48,8 +50,7 @@ const JUNK: ReadonlySet<string> = new Set(
 export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
   const nowS = Math.floor(call.now / 1000)
   let firstUser = 0
-  // The contract checked that the body is an array (verify/validate.ts).
-  return (call.body as readonly unknown[]).map((one) => {
+  return listOf(call.body).map((one) => {
     const found: AdsError[] = []
     errors.push(found)
     const operation = readOperation(call, list, one, nowS, firstUser, found)
@@ -66,14 +67,14 @@ function readOperation(
   firstUser: number,
   errors: AdsError[],
 ): Operation | undefined {
-  if (!isObject(input)) return void errors.push(invalidParameter('operation', 'object', ''))
+  if (!isPlainRecord(input)) return void errors.push(invalidParameter('operation', 'object', ''))
   for (const name in input) if (name !== 'operation_type' && name !== 'params') errors.push(unknownField(name))
   const type = input['operation_type']
   if (type === undefined) errors.push(missingParameter('operation_type'))
   else if (type !== 'Update' && type !== 'Delete') errors.push(invalidParameter('operation_type', 'one of Update, Delete', type))
   const params = input['params']
   if (params === undefined) return void errors.push(missingParameter('params'))
-  if (!isObject(params)) return void errors.push(invalidParameter('params', 'object', ''))
+  if (!isPlainRecord(params)) return void errors.push(invalidParameter('params', 'object', ''))
   for (const name in params)
     if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
       errors.push(unknownField(name))
@@ -83,9 +84,9 @@ function readOperation(
   const users = params['users']
   if (users === undefined) return void errors.push(missingParameter('users'))
   if (!Array.isArray(users) || users.length === 0) return void errors.push(invalidParameter('users', 'array of at least one user', ''))
-  for (const user of users as unknown[]) checkUser(call, list, user, errors)
+  for (const user of listOf(users)) checkUser(call, list, user, errors)
   if (type !== 'Update' && type !== 'Delete') return undefined
-  // checkUser checked each of them.
+  // checkUser has checked each user. A copy would cost time for every upload.
   return { type, users: users as User[], effectiveAt, expiresAt, firstUser }
 }
 
@@ -115,7 +116,7 @@ function checkTimes(
 
 /** Checks one user. Runs for 2,500 users and more per request, so a valid value takes the shortest path. */
 function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
-  if (!isObject(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
+  if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
   let count = 0
   for (const type in user) {
     const number = TYPE_NUMBER.get(type)
@@ -130,7 +131,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
       errors.push(invalidParameter(type, 'array of strings', ''))
       continue
     }
-    for (const value of values as unknown[]) {
+    for (const value of listOf(values)) {
       count++
       if (typeof value === 'string' && (type === 'partner_user_id' ? value !== '' && value.length <= 1000 : HEX.test(value))) {
         if (type === 'partner_user_id' && (looksLikeEmail(value) || looksLikePhone(value)))
@@ -138,17 +139,17 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
         if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue
       }
-      checkOddValue(call, type, value, errors)
+      checkOtherValue(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
 }
 
 /**
- * Reports a value that is not a lower-case digest. Accepts it in upper case (docs/spec-notes.md#audience-uploads 'Hash case'); anything
- * else is an error. No message contains the value.
+ * Reports a value that is not a lower-case digest. A digest in upper case is accepted; anything else is an error. No message contains the
+ * value.
  */
-function checkOddValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
+function checkOtherValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
   if (typeof value === 'string' && ANY_HEX.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
@@ -158,11 +159,12 @@ function checkOddValue(call: UsersCall, type: string, value: unknown, errors: Ad
 
 /** Reports a raw email or phone number in a field that is not accepted or not a list. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
-  const texts = Array.isArray(value) ? (value as unknown[]) : [value]
+  const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
     call.world.reportViolation('raw_identifier', 'a field that is not accepted or not a list looks like an email or phone')
 }
 
+/** Reads a time in seconds since 1970; undefined if it is absent or wrong. */
 function time(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined
@@ -180,8 +182,4 @@ function unknownField(name: string): AdsError {
     message: `${shown} is not a field of this operation`,
     parameter: looksLikeEmail(name) ? 'users' : name.slice(0, 40),
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

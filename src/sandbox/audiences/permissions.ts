@@ -1,4 +1,4 @@
-/** Sharing a custom audience with other accounts (spec 2.3, 4.3; spec 5 rule 7). */
+/** Handles the endpoints that share a custom audience with other accounts (spec 2.3, 4.3). */
 import type { Call, Handler, Reply } from '../area.ts'
 import { hasFeature } from '../campaigns/state.ts'
 import { listReply } from '../lists.ts'
@@ -22,15 +22,15 @@ function listPermissions(call: AudienceCall): Reply {
   const found = [...call.state.permissions.values()].filter(
     (one) => one.tailored_audience_id === audience.id && passesFilter(accounts, one.granted_account_id) && passesFilter(ids, one.id),
   )
-  return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => shown(call, one) })
+  return listReply(call, found, { sortable: ['created_at', 'updated_at'], render: (one) => permissionWire(call, one) })
 }
 
-/** Sharing outside a business needs the feature (spec 5 rule 7). */
+/** Shares an audience, or changes the level of an existing permission. Accounts of another business need a feature (spec 5 rule 7). */
 function createPermission(call: AudienceCall): Reply {
   const audience = permittedAudience(call)
   const granted = String(call.params['granted_account_id'])
-  const inside = call.world.accounts.get(granted)?.business_name === call.account?.business_name
-  if (!inside && !mayShareOutside(call))
+  const isSameBusiness = call.world.accounts.get(granted)?.business_name === call.account?.business_name
+  if (!isSameBusiness && !mayShareOutside(call))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'The account needs the feature SHARE_AUDIENCE_OUTSIDE_BUSINESS', {
       parameter: 'granted_account_id',
     })
@@ -41,7 +41,7 @@ function createPermission(call: AudienceCall): Reply {
   if (known !== undefined) {
     known.permission_level = String(call.params['permission_level'])
     known.updated_at = now
-    return ok(shown(call, known))
+    return ok(permissionWire(call, known))
   }
   const permission: Permission = {
     id: call.world.newShortId(),
@@ -53,7 +53,7 @@ function createPermission(call: AudienceCall): Reply {
     deleted: false,
   }
   call.state.permissions.set(permission.id, permission)
-  return ok(shown(call, permission))
+  return ok(permissionWire(call, permission))
 }
 
 function deletePermission(call: AudienceCall): Reply {
@@ -64,7 +64,7 @@ function deletePermission(call: AudienceCall): Reply {
     throw adsRefusal('NOT_FOUND', `Tailored audience permission ${id} was not found`, { parameter: 'tailored_audience_permission_id' })
   permission.deleted = true
   permission.updated_at = isoSeconds(call.now)
-  return ok(shown(call, permission))
+  return ok(permissionWire(call, permission))
 }
 
 function mayShareOutside(call: AudienceCall): boolean {
@@ -72,8 +72,8 @@ function mayShareOutside(call: AudienceCall): boolean {
   return choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))
 }
 
-/** On the path of custom audiences the record names its audience so too (docs/spec-notes.md#echoes-and-cursors 'Versions'). */
-function shown(call: AudienceCall, permission: Permission): object {
+/** Returns the permission in wire form. On the path of custom audiences it has `custom_audience_id` too. */
+function permissionWire(call: AudienceCall, permission: Permission): object {
   return 'custom_audience_id' in call.echo ? { ...permission, custom_audience_id: permission.tailored_audience_id } : permission
 }
 

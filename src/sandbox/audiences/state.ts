@@ -1,4 +1,4 @@
-/** Custom audiences, do-not-reach lists and sharing permissions. */
+/** State of the audiences area: custom audiences, do-not-reach lists and permissions. */
 import type { Call, World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../fixed.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -14,7 +14,7 @@ export interface Audience {
   updated_at: string
   deleted: boolean
   memberships: Memberships
-  /** An upload that is being worked on: when it began, and how many members were there before. */
+  /** Upload that is being processed: its start, and the number of members before it. */
   processing: { readonly since: number; readonly members: number } | null
 }
 
@@ -34,7 +34,7 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Members from which on an audience or list can be targeted (docs/spec-notes.md#audience-uploads 'Processing'). */
+/** Fewest members of an audience that can be targeted. */
 export const TARGETABLE_FROM = 100
 
 export function createAudienceState(_world: World): AudienceState {
@@ -59,7 +59,7 @@ export function createAudienceState(_world: World): AudienceState {
   }
 }
 
-/** Size and targetability as the service shows them: what was there before, while an upload is worked on. */
+/** Returns the size that the service shows, and the reasons why the audience cannot be targeted. While an upload is processed, the size before it. */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience
   const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
@@ -67,16 +67,16 @@ export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonl
   return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
 }
 
-/** Notes an upload: one round at a time is worked on (docs/spec-notes.md#audience-uploads 'Processing'). */
+/** Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). */
 export function noteUpload(call: Call<AudienceState>, audience: Audience): void {
-  // Counting all members costs time, so it is done only if the clock matters.
+  // Counting members takes time, and the count is needed only with processing times.
   if (call.world.switch('processing_times') !== 'clock') return
   const { processing } = audience
   if (processing !== null && !isProcessed(call.world, 'audience', processing.since)) return
   audience.processing = { since: call.now, members: audience.memberships.count(call.now / 1000).members }
 }
 
-/** An audience or list of the call's account, without members yet; not stored. */
+/** Returns a new, empty audience or list of the call's account. Does not store it. */
 export function newAudience(call: Call<AudienceState>, name: string): Audience {
   return emptyAudience({ id: call.world.newShortId(), accountId: call.account?.id ?? '', name, at: isoSeconds(call.now) })
 }
@@ -85,7 +85,7 @@ function emptyAudience({ at, ...given }: { id: string; accountId: string; name: 
   return { ...given, description: null, created_at: at, updated_at: at, deleted: false, memberships: new Memberships(), processing: null }
 }
 
-/** structuredClone knows nothing of Memberships. */
+/** Copies the state. structuredClone cannot copy `Memberships`. */
 export function cloneAudienceState(state: AudienceState): AudienceState {
   const cloneAll = (map: Map<string, Audience>): Map<string, Audience> =>
     new Map([...map].map(([id, one]) => [id, { ...one, memberships: one.memberships.clone() }]))
@@ -94,7 +94,7 @@ export function cloneAudienceState(state: AudienceState): AudienceState {
 
 interface SavedAudience extends Omit<Audience, 'memberships'> {
   readonly saved: SavedMemberships
-  /** Number of the bytes that are its own. */
+  /** Number of buffers of this audience in `bytes`. */
   readonly chunks: number
 }
 
@@ -117,7 +117,7 @@ export function saveAudienceState(state: AudienceState): { readonly plain: Saved
 }
 
 export function loadAudienceState(plain: unknown, bytes: readonly Uint8Array[]): AudienceState {
-  // What saveAudienceState made.
+  // saveAudienceState wrote it, in this version of the journal.
   const { audiences, lists, permissions } = plain as SavedState
   let at = 0
   const loadAll = (saved: readonly SavedAudience[]): Map<string, Audience> =>

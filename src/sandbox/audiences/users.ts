@@ -1,50 +1,48 @@
-/** Applies and answers uploads of users to custom audiences and do-not-reach lists (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
+/** Applies and answers uploads of users (spec 4.3 rules 4 and 5; docs/spec-notes.md#audience-uploads). */
 import type { Reply } from '../area.ts'
+import { listOf, recordOf } from '../../unknownValue.ts'
 import { jsonRefusal, type AdsError } from '../refusal.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
-import {
-  DEFAULT_MONTHS,
-  isObject,
-  readOperations,
-  TYPE_NUMBER,
-  type Operation,
-  type User,
-  type UserList,
-  type UsersCall,
-} from './operations.ts'
+import { DEFAULT_MONTHS, readOperations, TYPE_NUMBER, type Operation, type User, type UserList, type UsersCall } from './operations.ts'
 
+/**
+ * Applies an upload and returns the counts. Applies nothing if an operation is wrong, except with the switch `partial_apply`.
+ *
+ * @throws {Refusal} 400 with `operation_errors`
+ */
 export function uploadUsers(call: UsersCall, list: UserList): Reply {
   const errors: AdsError[][] = []
   const operations = readOperations(call, list, errors)
-  const wrong = errors.some((one) => one.length > 0)
-  if (!wrong || call.world.switch('partial_apply') === 'on') applyAll(call, list, operations)
+  const correct = operations.filter((operation) => operation !== undefined)
+  const isWrong = correct.length < operations.length
+  if (!isWrong || call.world.switch('partial_apply') === 'on') applyAll(call, list, correct)
   const request = operations.map((operation, index) => echoOf(call, list, operation, index))
-  if (wrong)
+  if (isWrong)
     throw jsonRefusal(400, { operation_errors: call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors), request })
-  return answer(call, list, operations as readonly Operation[], request)
+  return answer(call, list, correct, request)
 }
 
-function applyAll(call: UsersCall, list: UserList, operations: readonly (Operation | undefined)[]): void {
-  const ready = operations.filter((operation) => operation !== undefined)
+function applyAll(call: UsersCall, list: UserList, operations: readonly Operation[]): void {
+  const ordered = [...operations]
   const order = call.world.switch('operation_order')
-  if (order === 'deletes_first') ready.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
-  else if (order === 'random') ready.sort(() => call.world.random() - 0.5)
+  if (order === 'deletes_first') ordered.sort((a, b) => Number(a.type === 'Update') - Number(b.type === 'Update'))
+  else if (order === 'random') ordered.sort(() => call.world.random() - 0.5)
   const defaults = { effectiveAt: Math.floor(call.now / 1000), expiresAt: Math.floor(addMonths(call.now, DEFAULT_MONTHS) / 1000) }
   const replaces = call.world.switch('audience_update') === 'replace'
-  const reachesUser = call.world.switch('delete_reach') === 'user'
-  for (const operation of ready) {
+  const wholeUser = call.world.switch('delete_reach') === 'user'
+  for (const operation of ordered) {
     const times = { effectiveAt: operation.effectiveAt ?? defaults.effectiveAt, expiresAt: operation.expiresAt ?? defaults.expiresAt }
     operation.users.forEach((user, index) => {
       const values = Object.values(user)
       if (!call.applies(operation.firstUser + index, values[0]?.[0] ?? '')) return
-      if (operation.type === 'Delete') deleteUser(list.memberships, user, reachesUser)
+      if (operation.type === 'Delete') deleteUser(list.memberships, user, wholeUser)
       else updateUser(call, list, user, times, replaces)
     })
   }
 }
 
-/** Adds the identifiers of a user object and joins them to one user. `replaces`: removes every user who had one of them first. */
+/** Adds the identifiers of a user object and joins them to one user. `replaces`: first removes every user with one of them. */
 function updateUser(
   call: UsersCall,
   list: UserList,
@@ -68,22 +66,20 @@ function updateUser(
   }
 }
 
-/**
- * Removes the identifiers of a user object. `reachesUser`: one identifier removes its whole user (docs/spec-notes.md#audience-uploads
- * 'Delete'). Ignores unknown identifiers.
- */
-function deleteUser(memberships: Memberships, user: User, reachesUser: boolean): void {
+/** Removes the identifiers of a user object. `wholeUser`: each identifier removes all identifiers of its user. Ignores unknown identifiers. */
+function deleteUser(memberships: Memberships, user: User, wholeUser: boolean): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
     for (const value of user[type] ?? []) {
       const record = memberships.find(number, keyOf(number, value))
       if (record === -1) continue
-      if (reachesUser) memberships.removeUser(record)
+      if (wholeUser) memberships.removeUser(record)
       else memberships.removeOne(record)
     }
   }
 }
 
+/** Reports an identifier that is on the do-not-reach list now. */
 function reportSuppressed(call: UsersCall, list: UserList, number: number, key: Buffer): void {
   for (const memberships of list.suppressed) {
     const record = memberships.find(number, key)
@@ -98,7 +94,7 @@ function reportSuppressed(call: UsersCall, list: UserList, number: number, key: 
   }
 }
 
-/** Returns the counts of accepted users (docs/spec-notes.md#audience-uploads 'Counts'). The switches set what is counted, and whether operations are summed up. */
+/** Returns the counts of accepted users. Switches set what is counted (`count_basis`), and the form of the answer (`audience_users_response`). */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {
@@ -117,10 +113,9 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
   return { kind: 'ads', data: form === 'object' ? sums : [sums] }
 }
 
-/** Returns the echo of an operation: without its users, and with only the dates that were sent. */
+/** Returns the echo of an operation: the dates that were sent, and no users. */
 function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
-  const given = (call.body as readonly unknown[])[index]
-  const type = operation?.type ?? (isObject(given) ? given['operation_type'] : undefined)
+  const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']
   return {
     params: {
       ...list.echo,

@@ -1,6 +1,6 @@
-/** Authentication: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
+/** Handles the token endpoints: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
 import { defineArea, type Call, type Reply } from '../area.ts'
-import { coreRefusal } from '../refusal.ts'
+import { callbackRefusal, coreRefusal } from '../refusal.ts'
 import { percentEncode } from '../verify/signature.ts'
 import { addPerson, applyPerson, listPeople, type PersonAdded } from './people.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
@@ -22,19 +22,14 @@ export const authArea = defineArea<AuthState>({
     'oauth2.invalidateToken': invalidateBearer,
   },
   control: { 'POST /_sandbox/users': addPerson, 'GET /_sandbox/users': listPeople },
-  // Only this area records events under its name.
+  // `addPerson` recorded it: no other code records events of this area.
   applyEvent: (world, state, event) => applyPerson(world, state, event as PersonAdded),
 })
 
 function requestToken(call: AuthCall): Reply {
   if (/[^\x20-\x7e]/.test(call.oauth.get('oauth_nonce') ?? '')) throw coreRefusal(401, 32, 'Could not authenticate you.')
   const callback = String(call.params['oauth_callback'])
-  if (callback !== 'oob' && !isLoopbackUrl(callback))
-    throw coreRefusal(
-      403,
-      415,
-      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
-    )
+  if (callback !== 'oob' && !isLoopbackUrl(callback)) throw callbackRefusal()
   const token: RequestToken = {
     token: randomText(call.world, 27),
     secret: randomText(call.world, 32),
@@ -49,10 +44,10 @@ function requestToken(call: AuthCall): Reply {
 }
 
 /**
- * `oauth/authorize` always asks; `oauth/authenticate` does not ask again a user who granted access before, unless
- * `force_login`. The page's own buttons come back as `decision`.
+ * Shows the authorization page, or acts on its button (`decision`). `skipsGranted`: a user who granted access before is not asked again, unless
+ * `force_login` is set.
  */
-function authorize(call: AuthCall, remembers: boolean): Reply {
+function authorize(call: AuthCall, skipsGranted: boolean): Reply {
   const token = call.state.requestTokens.get(String(call.params['oauth_token']))
   if (token === undefined || token.state !== 'new') return html(wrongTokenPage(), 403)
   const screenName = typeof call.params['screen_name'] === 'string' ? call.params['screen_name'] : ''
@@ -60,7 +55,8 @@ function authorize(call: AuthCall, remembers: boolean): Reply {
   const handle = (screenName || 'sandbox').replace(/^@/, '').toLowerCase()
   const user = [...call.world.users.values()].find((one) => one.screenName.toLowerCase() === handle)
   const decision =
-    call.query.get('decision') ?? (remembers && !forceLogin && user !== undefined && call.state.granted.has(user.id) ? 'allow' : undefined)
+    call.query.get('decision') ??
+    (skipsGranted && !forceLogin && user !== undefined && call.state.granted.has(user.id) ? 'allow' : undefined)
   if (decision === 'deny') {
     token.state = 'denied'
     return token.callback === 'oob' ? html(deniedPage()) : redirect(token.callback, { denied: token.token })
@@ -102,7 +98,7 @@ function invalidateToken(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: token.token } }
 }
 
-/** The same token as long as it lives (spec 3.2). It holds escapes that are part of it: never decode it (docs/spec-notes.md#tokens). */
+/** Returns the app-only token, the same one until it is invalidated (spec 3.2). It contains percent-escapes, which clients must not decode. */
 function bearerToken(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }
@@ -111,7 +107,7 @@ function bearerToken(call: AuthCall): Reply {
 function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
   const given = String(call.params['access_token'])
-  // A form or query decodes the escapes of the token; both spellings name it.
+  // Clients send the token in a form or query with its escapes decoded or not.
   if (bearer === null || (given !== bearer && given !== decodeURIComponent(bearer)))
     throw coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
   call.state.bearer = null

@@ -1,7 +1,7 @@
-/** The page on which a person allows or denies an application (spec 4.1). Everything shown is escaped. */
+/** Renders the pages on which a person allows or denies an application (spec 4.1). Escapes every value. */
 import type { RequestToken } from './tokens.ts'
 
-/** Names of the page's own fields, which come back in the query. */
+/** Fields of the page's form that are not parameters of the API. They arrive in the query. */
 export const PAGE_FIELDS: readonly string[] = ['decision', 'password']
 
 export interface AuthorizationPage {
@@ -9,7 +9,7 @@ export interface AuthorizationPage {
   readonly path: string
   readonly screenName: string
   readonly forceLogin: boolean
-  /** No user has the handle. */
+  /** True if no user has the handle. */
   readonly unknown: boolean
 }
 
@@ -27,7 +27,7 @@ ${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><
   )
 }
 
-/** Out-of-band mode: the person types the PIN into the application. */
+/** Renders the PIN, which the person types into the application (out-of-band mode). */
 export function pinPage(pin: string): string {
   return page(
     'Access granted',

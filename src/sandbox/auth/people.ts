@@ -1,20 +1,13 @@
-/** People beside the first user: `POST /_sandbox/users` adds them, with the accounts they reach, and a token of their own. */
+/** Adds and lists users (`POST` and `GET /_sandbox/users`). Each added user gets accounts and an access token. */
 import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
+import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState } from './tokens.ts'
 
-/** Roles on an account; the last two only read. */
+/** Roles on an account. Those of {@link READING_ROLES} may only read. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
 export const READING_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
-interface UserInput {
-  readonly id?: unknown
-  readonly screen_name?: unknown
-  readonly name?: unknown
-  readonly premium?: unknown
-  readonly accounts?: unknown
-}
-
-/** Added user as the journal stores it. */
+/** Event of the journal: an added user. */
 export interface PersonAdded {
   readonly kind: 'person'
   readonly user: SandboxUser
@@ -26,14 +19,14 @@ export interface PersonAdded {
 const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
 
 export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
-  const input = (typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {}) as UserInput
+  const input = isPlainRecord(body) ? body : {}
   const unknown = Object.keys(input).find((name) => !FIELDS.includes(name))
   if (unknown !== undefined) throw new ControlError(400, `no field "${unknown}"; there are: ${FIELDS.join(', ')}`)
-  const { screen_name: handle, name = handle, premium = false, accounts = [] } = input
+  const { id: givenId, screen_name: handle, name = handle, premium = false, accounts = [] } = input
   if (typeof handle !== 'string' || !/^\w{1,15}$/.test(handle))
     throw new ControlError(400, 'give { "screen_name": 1 to 15 letters, digits and _ }')
   if (typeof name !== 'string' || typeof premium !== 'boolean') throw new ControlError(400, 'name is a text, premium true or false')
-  const id = input.id === undefined ? nextUserId(world) : String(input.id)
+  const id = givenId === undefined ? nextUserId(world) : String(givenId)
   if (!/^\d{1,19}$/.test(id)) throw new ControlError(400, 'id is a whole number as text')
   if (isTaken(world, id, handle)) throw new ControlError(400, `the id ${id} or the handle ${handle} is in use`)
   const event: PersonAdded = {
@@ -44,10 +37,10 @@ export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
     secret: randomText(world, 45),
   }
   world.record('auth', event)
-  return { ...shown(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
+  return { ...personView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 
-export const listPeople: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => shown(world, user))
+export const listPeople: ControlHandler<AuthState> = ({ world }) => [...world.users.values()].map((user) => personView(world, user))
 
 export function applyPerson(world: World, state: AuthState, { user, accounts, token, secret }: PersonAdded): void {
   world.users.set(user.id, user)
@@ -60,7 +53,8 @@ export function applyPerson(world: World, state: AuthState, { user, accounts, to
   state.accessTokens.set(token, { token, secret, userId: user.id, access: 'write', active: true })
 }
 
-function shown(world: World, user: SandboxUser): Record<string, unknown> {
+/** Returns the user as the control API shows it. */
+function personView(world: World, user: SandboxUser): Record<string, unknown> {
   const accounts = [...world.accounts.values()].filter((account) => account.userIds.includes(user.id))
   return {
     user_id: user.id,
@@ -71,11 +65,11 @@ function shown(world: World, user: SandboxUser): Record<string, unknown> {
   }
 }
 
-/** Ids of accounts, or objects with a role. */
+/** Reads the accounts of a new user: ids, or `{ id, role }`. @throws {ControlError} */
 function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
   if (!Array.isArray(accounts)) throw new ControlError(400, 'accounts is an array of ids or of { "id", "role" }')
   return accounts.map((one: unknown) => {
-    const { id, role = 'ACCOUNT_ADMIN' } = (typeof one === 'object' && one !== null ? one : { id: one }) as { id?: unknown; role?: unknown }
+    const { id, role = 'ACCOUNT_ADMIN' } = isRecord(one) ? one : { id: one }
     if (typeof id !== 'string' || !world.accounts.has(id)) throw new ControlError(400, `no account ${String(id)}`)
     if (!ACCOUNT_ROLES.some((known) => known === role)) throw new ControlError(400, `role is one of: ${ACCOUNT_ROLES.join(', ')}`)
     return { id, role: String(role) }

@@ -1,4 +1,4 @@
-/** Tokens of all kinds and their lives (spec 3.2). Plain data: snapshots copy it. */
+/** State of the auth area: request, access and app-only tokens (spec 3.2). */
 import type { World } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 
@@ -15,7 +15,7 @@ export interface RequestToken {
   readonly secret: string
   readonly callback: string
   readonly access: 'read' | 'write'
-  /** Set when a person allowed it. */
+  /** PIN or text that the person's consent creates; null before. */
   verifier: string | null
   userId: string | null
   /** `denied` and `used` tokens are refused. */
@@ -25,9 +25,9 @@ export interface RequestToken {
 export interface AuthState {
   readonly accessTokens: Map<string, AccessToken>
   readonly requestTokens: Map<string, RequestToken>
-  /** At most one outstanding (spec 3.2); as sent on the wire, percent-escapes included. */
+  /** App-only token as it is sent, with its percent-escapes; null if none is valid (spec 3.2). */
   bearer: string | null
-  /** Users who already granted access: `authenticate` asks them no more. */
+  /** Ids of users who granted access. `oauth/authenticate` does not ask them again. */
   readonly granted: Set<string>
 }
 
@@ -43,9 +43,9 @@ export function createAuthState(world: World): AuthState {
   }
 }
 
-/** Credentials of the command line may be others than those of the process that wrote the file. */
+/** Restores the state, and adds the access token of this process, which may differ from that of the process that wrote the journal. */
 export function loadAuthState(world: World, plain: unknown): AuthState {
-  // What createAuthState made, and requests changed.
+  // The journal contains the state that an earlier process wrote in the same version.
   const state = plain as AuthState
   for (const [token, access] of createAuthState(world).accessTokens)
     if (!state.accessTokens.has(token)) state.accessTokens.set(token, access)
@@ -54,7 +54,7 @@ export function loadAuthState(world: World, plain: unknown): AuthState {
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Random text from the sandbox's seed, so that a replayed journal issues the same tokens. */
+/** Returns a random text, derived from the seed, so that a replayed journal issues the same tokens. */
 export function randomText(world: World, length: number): string {
   let text = ''
   while (text.length < length) text += LETTERS[Math.floor(world.random() * LETTERS.length)] ?? 'A'

@@ -1,12 +1,11 @@
-/** Accounts, their apps, history and features (spec 4.5). */
+/** Handles the endpoints of accounts, their apps and their history (spec 4.5). */
 import { recordsOf, creationFields } from '../accountRecords.ts'
-import type { Call, Handler, SandboxAccount } from '../area.ts'
+import { accountOf, type Call, type Handler, type SandboxAccount } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
-import { accountOf } from '../area.ts'
 
 export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'accounts.list': (call) => {
@@ -68,27 +67,18 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
         entry.change_time < end &&
         (user === undefined || entry.change_by.user_id === String(user)),
     )
-    const places = new Map(entries.map((entry, index) => [entry, String(index)]))
-    return listReply(call, entries, { idOf: (entry) => places.get(entry) ?? '' })
-  },
-  'features.list': (call) => ok(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
-  'features.add': (call) => {
-    const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
-    call.state.features.set(accountOf(call).id, features)
-    return ok(features)
-  },
-  'features.remove': (call) => {
-    const features = featuresOf(call).filter((feature) => !(listParam(call, 'feature_keys') ?? []).includes(feature))
-    call.state.features.set(accountOf(call).id, features)
-    return ok(features)
+    // Entries have no id, so the cursor contains their position.
+    const positions = new Map(entries.map((entry, index) => [entry, String(index)]))
+    return listReply(call, entries, { idOf: (entry) => positions.get(entry) ?? '' })
   },
 }
 
-/** Without what only the sandbox knows. */
+/** Returns the wire form, without the fields of the sandbox. */
 function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }: SandboxAccount): object {
   return wire
 }
 
+/** Returns the account of the call, which is not deleted unless the caller asks for deleted ones. @throws {Refusal} 404 */
 function liveAccount(call: Call<CampaignsState>): SandboxAccount {
   const account = call.account
   if (account === undefined || (account.deleted && call.params['with_deleted'] !== true)) {
@@ -96,8 +86,4 @@ function liveAccount(call: Call<CampaignsState>): SandboxAccount {
     throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`, { parameter: 'account_id', status: 404 })
   }
   return account
-}
-
-function featuresOf(call: Call<CampaignsState>): readonly string[] {
-  return call.state.features.get(accountOf(call).id) ?? []
 }

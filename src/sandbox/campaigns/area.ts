@@ -1,11 +1,11 @@
-/** The campaign management area (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
+/** Defines the campaigns area: accounts, campaigns, line items and what belongs to them (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
 import { defineArea } from '../area.ts'
 import { hasPost } from '../posts/state.ts'
 import { accountHandlers } from './accounts.ts'
 import { batchHandlers } from './batch.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { categoryHandlers } from './categories.ts'
-import { applyFeatures, featureControls, type FeaturesSet } from './features.ts'
+import { applyFeatures, featureControls, featureHandlers, type FeaturesSet } from './features.ts'
 import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
 import { lookupHandlers } from './lookups.ts'
@@ -18,10 +18,11 @@ export const campaignsArea = defineArea({
   name: 'campaigns',
   createState: createCampaigns,
   control: featureControls,
-  // Only this area records events under its name.
+  // `featureControls` recorded it: no other code records events of this area.
   applyEvent: (_world, state, event) => applyFeatures(state, event as FeaturesSet),
   handlers: {
     ...accountHandlers,
+    ...featureHandlers,
     ...categoryHandlers,
     ...campaignHandlers,
     ...lineItemHandlers,

@@ -1,8 +1,8 @@
-/** Batches of campaigns, line items and targeting criteria: all or nothing (docs/spec-notes.md#endpoints batch). */
+/** Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#endpoints). */
 import { operationMarks } from '../../service/contract/batches.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { findEndpoint } from '../../service/contract/index.ts'
-import type { Call, Handler, Reply } from '../area.ts'
+import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
+import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { adsRefusal, invalidParameter, jsonRefusal, missingParameter, Refusal, type AdsError } from '../refusal.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import type { Pair } from '../verify/signature.ts'
@@ -11,18 +11,23 @@ import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaig
 import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
 import { createCriterion, deleteCriterion } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
-import { accountOf } from '../area.ts'
-import { recordOf } from '../../unknownValue.ts'
+import { isPlainRecord, recordOf } from '../../unknownValue.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown
 
-interface Kind {
+/** Type of batch. */
+interface BatchType {
   readonly limit: number
-  /** By `operation_type`: the single endpoint with the same parameters, and what it does. */
-  readonly steps: Readonly<Record<string, { readonly endpoint: string; readonly run: Step }>>
+  /** By `operation_type`: the endpoint with the same parameters, and its effect. */
+  readonly steps: Readonly<Record<string, BatchStep>>
 }
 
-const CAMPAIGNS: Kind = {
+interface BatchStep {
+  readonly endpoint: EndpointName
+  readonly run: Step
+}
+
+const CAMPAIGNS: BatchType = {
   limit: 40,
   steps: {
     Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
@@ -30,7 +35,7 @@ const CAMPAIGNS: Kind = {
     Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
   },
 }
-const LINE_ITEMS: Kind = {
+const LINE_ITEMS: BatchType = {
   limit: 40,
   steps: {
     Create: { endpoint: 'lineItems.create', run: createLineItem },
@@ -38,7 +43,7 @@ const LINE_ITEMS: Kind = {
     Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
   },
 }
-const TARGETING: Kind = {
+const TARGETING: BatchType = {
   limit: 500,
   steps: {
     Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
@@ -46,7 +51,7 @@ const TARGETING: Kind = {
   },
 }
 
-/** Records as stored, by the step that updates them. */
+/** Functions that read the stored record, by the endpoint that updates it. */
 const READ: Readonly<Record<string, Step>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -55,12 +60,7 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
   'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
 }
 
-interface Operation {
-  readonly operation_type: string
-  readonly params: Readonly<Record<string, unknown>>
-}
-
-function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
+function runBatch(call: Call<CampaignsState>, kind: BatchType): Reply {
   if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
   const items: readonly unknown[] = call.body
   if (items.length > kind.limit)
@@ -77,8 +77,8 @@ function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
     }
   }
   const request = items.map((item) => {
-    const { operation_type, params } = (typeof item === 'object' && item !== null ? item : {}) as Partial<Operation>
-    return { params: { ...params, account_id: accountOf(call).id }, operation_type }
+    const { operation_type, params } = recordOf(item)
+    return { params: { ...recordOf(params), account_id: accountOf(call).id }, operation_type }
   })
   if (errors.some((one) => one.length > 0)) {
     restore(call.state, before)
@@ -90,12 +90,11 @@ function runBatch(call: Call<CampaignsState>, kind: Kind): Reply {
 
 function runOne(
   call: Call<CampaignsState>,
-  kind: Kind,
+  kind: BatchType,
   item: unknown,
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
-  if (typeof item !== 'object' || item === null || Array.isArray(item))
-    return { errors: [invalidParameter('operation', 'an object', item)] }
-  const { operation_type: type, params, ...rest } = recordOf(item)
+  if (!isPlainRecord(item)) return { errors: [invalidParameter('operation', 'an object', item)] }
+  const { operation_type: type, params, ...rest } = item
   const extra = Object.keys(rest)
   if (extra.length > 0)
     return {
@@ -107,18 +106,17 @@ function runOne(
   if (type === undefined) return { errors: [missingParameter('operation_type')] }
   const step = typeof type === 'string' && Object.hasOwn(kind.steps, type) ? kind.steps[type] : undefined
   if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(kind.steps).join(', '), type)] }
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
+  if (!isPlainRecord(params))
     return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
-  return runStep(call, step, recordOf(params))
+  return runStep(call, step, params)
 }
 
 function runStep(
   call: Call<CampaignsState>,
-  step: { readonly endpoint: string; readonly run: Step },
-  params: Record<string, unknown>,
+  step: BatchStep,
+  params: Readonly<Record<string, unknown>>,
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
-  // Named by this file, so the contract holds it.
-  const endpoint = findEndpoint(step.endpoint)!
+  const endpoint = endpointOf(step.endpoint)
   const strict = call.world.switch('unknown_parameters') === 'strict'
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
@@ -135,11 +133,11 @@ function runStep(
   }
 }
 
-/** Parameters of an operation as those of the single call: the record's id becomes a part of the path. */
+/** Converts the parameters of an operation to those of the single endpoint. The record's id becomes part of the path. */
 function readParams(
   endpoint: Endpoint,
   accountId: string,
-  params: Record<string, unknown>,
+  params: Readonly<Record<string, unknown>>,
   strict: boolean,
 ): { readonly path: Record<string, string>; readonly pairs: readonly Pair[] } {
   const path: Record<string, string> = { account_id: accountId }
@@ -149,7 +147,7 @@ function readParams(
     if (parameter?.in === 'path' && name !== 'account_id') path[name] = String(value)
     else if (strict || !operationMarks.includes(name)) pairs.push([name, textOfValue(value)])
   }
-  // Official SDKs send the record with its own id.
+  // Official SDKs send all fields of the record, so its id is in `id`.
   const record = endpoint.parameters.findLast((one) => one.in === 'path')
   if (!strict && record !== undefined && path[record.name] === undefined && typeof params['id'] === 'string')
     path[record.name] = params['id']
@@ -160,11 +158,10 @@ function textOfValue(value: unknown): string {
   return value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)
 }
 
-/** Puts every table back as it was. */
 function restore(state: CampaignsState, before: CampaignsState): void {
-  for (const name of Object.keys(before) as (keyof CampaignsState)[]) {
-    const table = state[name] as Map<string, unknown>
-    table.clear()
-    for (const [key, value] of before[name]) table.set(key, value)
+  const tables: Readonly<Record<string, Map<string, unknown>>> = { ...state }
+  for (const [name, rows] of Object.entries<ReadonlyMap<string, unknown>>({ ...before })) {
+    tables[name]?.clear()
+    for (const [key, value] of rows) tables[name]?.set(key, value)
   }
 }

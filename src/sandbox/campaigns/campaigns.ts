@@ -1,14 +1,13 @@
-/** Handles the endpoints of campaigns and of the funding instruments that pay for them (docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#endpoints). */
 import { deleteRecord, findRecord, recordsOf, creationFields } from '../accountRecords.ts'
-import type { Call, Handler } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, longParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { remember } from './history.ts'
+import { addToHistory } from './history.ts'
 import { limitRefusal } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
-import { accountOf } from '../area.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'campaigns.list': (call) => {
@@ -44,7 +43,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 }
 
-/** Returns the campaign as the API shows it, with the fields derived from its status and funding (docs/spec-notes.md#endpoints campaigns). */
+/** Returns the campaign in wire form, with the fields derived from its status and funding. */
 export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = campaignReasons(call.state, accountOf(call).id, campaign)
   return {
@@ -55,6 +54,7 @@ export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Re
   }
 }
 
+/** Creates a campaign from the parameters of the call. @throws {Refusal} */
 export function createCampaign(call: Call<CampaignsState>): Campaign {
   const fundingId = String(call.params['funding_instrument_id'])
   const funding = recordsOf(call, call.state.funding).get(fundingId)
@@ -79,7 +79,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
   const made = { ...campaign, id: call.world.newShortId() }
   recordsOf(call, call.state.campaigns).set(made.id, made)
-  remember(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
   return made
 }
 
@@ -93,16 +93,17 @@ export function updateCampaign(call: Call<CampaignsState>): Campaign {
   const before = { ...campaign }
   changeCampaign(call, campaign)
   campaign.updated_at = isoSeconds(call.now)
-  remember(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before })
   return campaign
 }
 
 export function deleteCampaign(call: Call<CampaignsState>): Campaign {
   const campaign = deleteRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
-  remember(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
+  addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign, before: { ...campaign, deleted: false } })
   return campaign
 }
 
+/** Writes the given parameters into the campaign. @throws {Refusal} before it changes anything */
 function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
   const next: Campaign & Record<string, unknown> = { ...campaign }
   for (const name of [

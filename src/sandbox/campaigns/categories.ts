@@ -1,4 +1,4 @@
-/** Business and curated categories, those of line items, and placements (spec 4.5; docs/spec-notes.md#endpoints placements). */
+/** Handles the endpoints of business and curated categories, of the categories of line items, and of placements (spec 4.5). */
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
@@ -7,7 +7,7 @@ import { listParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
-import { findChild, isReachable, liveLineItem } from './parents.ts'
+import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -33,7 +33,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'lineItemCuratedCategories.list': (call) =>
     listReply(
       call,
-      [...recordsOf(call, call.state.lineItemCategories).values()].filter((one) => isReachable(call, one)),
+      [...recordsOf(call, call.state.lineItemCategories).values()].filter((one) => isVisible(call, one)),
     ),
   'lineItemCuratedCategories.get': (call) =>
     ok(findChild(call, call.state.lineItemCategories, 'line_item_curated_category_id', 'NOT_FOUND')),
@@ -56,6 +56,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   },
 }
 
+/** Writes the given line item and category into the record. @throws {Refusal} if one does not exist */
 function setCategory(call: Call<CampaignsState>, record: LineItemCategory): void {
   const { line_item_id: itemId = record.line_item_id, curated_category_id: categoryId = record.curated_category_id } = call.params
   liveLineItem(call, String(itemId))

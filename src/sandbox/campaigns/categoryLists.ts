@@ -1,4 +1,4 @@
-/** Constant lists: business categories, curated categories, placements. Invented, in the shapes of spec 2.5 and docs/spec-notes.md#endpoints. */
+/** Invented business categories, curated categories and placements, in the shapes of spec 2.5. */
 import { FIRST_DAY } from '../fixed.ts'
 
 export interface BusinessCategory {
@@ -7,7 +7,7 @@ export interface BusinessCategory {
   readonly iab_categories: readonly string[]
 }
 
-/** Each code belongs to one category, so that codes give the number of categories of a line item. */
+/** Each code belongs to one category, so the codes of a line item determine the number of its categories. */
 export const businessCategories: readonly BusinessCategory[] = [
   { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
   { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },

@@ -1,13 +1,29 @@
-/** Features of accounts by the control API: also those that no endpoint of the service grants (spec 5 rule 7). */
-import { ControlError, type ControlHandler } from '../area.ts'
+/** Reads and changes the features of accounts: by the API, and by the control API, which grants every feature (spec 4.5, spec 5 rule 7). */
+import { accountOf, type Call, ControlError, type ControlHandler, type Handler } from '../area.ts'
+import { listParam, passesFilter } from '../params.ts'
+import { ok } from '../refusal.ts'
 import type { CampaignsState } from './state.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** The features of an account from now on, as the journal keeps it. */
+/** Event of the journal: the new features of an account. */
 export interface FeaturesSet {
   readonly kind: 'features'
   readonly account: string
   readonly features: readonly string[]
+}
+
+export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'features.list': (call) => ok(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
+  'features.add': (call) => {
+    const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
+    call.state.features.set(accountOf(call).id, features)
+    return ok(features)
+  },
+  'features.remove': (call) => {
+    const features = featuresOf(call).filter((feature) => !(listParam(call, 'feature_keys') ?? []).includes(feature))
+    call.state.features.set(accountOf(call).id, features)
+    return ok(features)
+  },
 }
 
 export const featureControls: Readonly<Record<string, ControlHandler<CampaignsState>>> = {
@@ -28,4 +44,8 @@ export function applyFeatures(state: CampaignsState, { account, features }: Feat
 
 function areKeys(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[A-Z][A-Z0-9_]*$/.test(one))
+}
+
+function featuresOf(call: Call<CampaignsState>): readonly string[] {
+  return call.state.features.get(accountOf(call).id) ?? []
 }

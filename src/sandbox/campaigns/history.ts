@@ -1,12 +1,11 @@
-/** The account history: what was created, changed and deleted, with a snapshot of the entity (spec 2.5). */
-import type { Call } from '../area.ts'
+/** Writes the account history: each creation, change and deletion, with a copy of the entity (spec 2.5). */
+import { accountOf, type Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'
-import { accountOf } from '../area.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Adds an entry; `before` is the entity as it was, for a change. */
-export function remember(
+/** Adds an entry to the history of the call's account. `before`: the entity before a change or deletion. */
+export function addToHistory(
   call: Call<CampaignsState>,
   change: {
     readonly entity: string
@@ -15,7 +14,6 @@ export function remember(
     readonly before?: object
   },
 ): void {
-  // Endpoints that change records have `:account_id` in their path.
   const account = accountOf(call).id
   const entries = call.state.history.get(account) ?? []
   call.state.history.set(account, entries)
@@ -34,8 +32,8 @@ function differences(before: object | undefined, after: object): Record<string, 
   if (before === undefined) return {}
   const old = recordOf(before)
   return Object.fromEntries(
-    Object.entries(after).flatMap(([name, value]) =>
-      old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value as unknown }]],
+    Object.entries(recordOf(after)).flatMap(([name, value]) =>
+      old[name] === value || name === 'updated_at' ? [] : [[name, { before: old[name] ?? null, after: value }]],
     ),
   )
 }

@@ -1,4 +1,4 @@
-/** The rules of spec 4.6 that look at a line item as it would become. Pure. */
+/** Checks the rules of spec 4.6 on a line item as it would be after the change. Pure. */
 import { adsRefusal, invalidParameter, missingParameter, type AdsError, type Refusal } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { Campaign, LineItem } from './state.ts'
@@ -20,15 +20,15 @@ export function defaultGoal(objective: string): string {
   return DEFAULT_GOAL[objective] ?? 'ENGAGEMENT'
 }
 
-/** Follows objective, goal and bid strategy (spec 4.6 pay_by). */
+/** Returns the default of `pay_by` for the objective, goal and bid strategy (spec 4.6). */
 export function defaultPayBy(item: { readonly objective: string; readonly goal: string; readonly bid_strategy: string }): string {
   if (item.objective === 'APP_INSTALLS' || item.objective === 'APP_ENGAGEMENTS') return 'APP_CLICK'
   return item.goal === 'LINK_CLICKS' && item.bid_strategy === 'TARGET' ? 'LINK_CLICK' : 'IMPRESSION'
 }
 
 /**
- * Returns every rule that `next` breaks. `changes` names what the caller sets to another value: a rule about a parameter that
- * may not be changed, like `pay_by`, counts only then.
+ * Returns an error for each rule that `next` breaks. `changes`: names of the fields that the caller sets to another value. Rules about changing
+ * a field, such as `pay_by`, apply only to those.
  */
 export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []
@@ -88,7 +88,7 @@ function checkBudget(next: LineItem, campaign: Campaign | undefined, changes: Re
     errors.push(invalidParameter('daily_budget_amount_local_micro', 'a campaign with budget_optimization LINE_ITEM', daily))
 }
 
-/** One or two business categories for PREROLL_VIEWS (spec 2.5); codes must be known. */
+/** Checks that the codes are known, and that PREROLL_VIEWS has one or two business categories (spec 2.5). */
 function checkCategories(next: LineItem, errors: AdsError[]): void {
   const owners = new Set<string>()
   for (const code of next.categories) {
@@ -102,7 +102,7 @@ function checkCategories(next: LineItem, errors: AdsError[]): void {
   else if (owners.size > 2) errors.push(invalidParameter('categories', 'one or two business categories', next.categories.join(',')))
 }
 
-/** The refusal for more than `limit` records. */
+/** Returns the refusal for more records than allowed. `what`: the limit, such as `200 active campaigns in an account`. */
 export function limitRefusal(code: 'TOO_MANY_CAMPAIGNS' | 'TOO_MANY_LINE_ITEMS', what: string): Refusal {
   return adsRefusal(code, `${what} is the limit`)
 }

@@ -1,4 +1,4 @@
-/** Line items (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of line items (spec 4.5, 4.6). */
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
@@ -6,9 +6,9 @@ import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
-import { remember } from './history.ts'
+import { addToHistory } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
-import { findChild, isReachable } from './parents.ts'
+import { findChild, isVisible } from './parents.ts'
 import type { Campaign, CampaignsState, LineItem } from './state.ts'
 
 const WRITABLE = [
@@ -50,7 +50,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
         (item) =>
           passesFilter(campaigns, item.campaign_id) &&
           passesFilter(ids, item.id) &&
-          isReachable(call, item) &&
+          isVisible(call, item) &&
           matchesPrefix(item.name, call.params['q']) &&
           passesFilter(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
       ),
@@ -74,6 +74,7 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
   'lineItems.delete': (call) => ok(deleteLineItem(call)),
 }
 
+/** Creates a line item from the parameters of the call. @throws {Refusal} */
 export function createLineItem(call: Call<CampaignsState>): LineItem {
   const campaignId = String(call.params['campaign_id'])
   const campaign = recordsOf(call, call.state.campaigns).get(campaignId)
@@ -112,15 +113,15 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     creative_source: 'MANUAL',
     ...creationFields(call),
   }
-  const ready = changed(call, drafted, campaign)
-  checkRoom(call, ready)
-  const item = { ...ready, id: call.world.newShortId() }
+  const checked = withGivenFields(call, drafted, campaign)
+  checkLimits(call, checked)
+  const item = { ...checked, id: call.world.newShortId() }
   recordsOf(call, call.state.lineItems).set(item.id, item)
-  remember(call, { entity: 'LINE_ITEM', type: 'CREATE', after: item })
+  addToHistory(call, { entity: 'LINE_ITEM', type: 'CREATE', after: item })
   return item
 }
 
-/** The line item of the call's path. */
+/** Returns the line item that the path names. @throws {Refusal} 404 */
 export function lineItemOf(call: Call<CampaignsState>): LineItem {
   return findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
 }
@@ -128,32 +129,32 @@ export function lineItemOf(call: Call<CampaignsState>): LineItem {
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
   const item = lineItemOf(call)
   const before = { ...item }
-  Object.assign(item, changed(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), {
+  Object.assign(item, withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), {
     updated_at: isoSeconds(call.now),
   })
-  remember(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
+  addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
   return item
 }
 
-/** Not reversible; promoted tweets stay as they are (spec 3.3). */
+/** Deletes the line item for good. Its promoted tweets stay unchanged (spec 3.3). */
 export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   const before = { ...lineItemOf(call) }
   const item = deleteRecord(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
-  remember(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item, before })
+  addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item, before })
   return item
 }
 
-/** The item with what the caller gave, checked; `item` itself stays untouched. */
-function changed(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
+/** Returns a copy of the item with the given parameters. @throws {Refusal} if it breaks a rule */
+function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
   const given = WRITABLE.filter((name) => call.given.has(name) && call.params[name] !== undefined)
-  // Each value has its field's type: the contract's parameter was decoded to it.
+  // Each value has the type of its field, because the contract has decoded it.
   const next: LineItem = {
     ...item,
     ...Object.fromEntries(given.map((name) => [name, name === 'categories' ? (call.params[name] ?? []) : call.params[name]])),
   }
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
-  // What says the stored value again changes nothing, so no rule about changing it counts.
+  // Clients may send a stored value again. That is no change, so rules about changing the field do not apply.
   const stored: LineItem = { ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by }
   const changes = new Set<string>(given.filter((name) => !isSameValue(next[name], stored[name])))
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? stored.pay_by : defaultPayBy(next)
@@ -167,8 +168,8 @@ function defaultStrategy(objective: string, bid: unknown): string {
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** 100 line items a campaign, 256 active an account (docs/spec-notes.md#endpoints line_items). */
-function checkRoom(call: Call<CampaignsState>, item: LineItem): void {
+/** Refuses more than 100 line items in a campaign, or 256 active ones in an account. @throws {Refusal} */
+function checkLimits(call: Call<CampaignsState>, item: LineItem): void {
   const live = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted)
   if (live.filter((one) => one.campaign_id === item.campaign_id).length >= 100)
     throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')

@@ -1,15 +1,14 @@
-/** Look-ups of official SDKs: what can be targeted, content categories, promotable users; outside the specification. */
-import type { Call, Handler } from '../area.ts'
+/** Handles lookups of official SDKs: targeting values, content categories, promotable users. Outside the specification. */
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { notFound, ok } from '../refusal.ts'
 import { businessCategories } from './categoryLists.ts'
 import type { CampaignsState } from './state.ts'
 import { targetingLists, type TargetingOption } from './targetingLists.ts'
-import { accountOf } from '../area.ts'
 
-/** Parameters that choose options by a field of the same meaning. */
-const CHOOSES: Readonly<Record<string, string>> = {
+/** Parameters that filter options, with the field that each compares. */
+const FILTERS: Readonly<Record<string, string>> = {
   country_code: 'country_code',
   conversation_type: 'conversation_type',
   location_type: 'location_type',
@@ -24,7 +23,7 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
       (call) =>
         listReply(
           call,
-          options.filter((option) => isChosen(call, option)),
+          options.filter((option) => isSelected(call, option)),
           { idOf: (option) => String(option['targeting_value'] ?? option['id'] ?? option['locale']) },
         ),
     ]),
@@ -45,13 +44,14 @@ export const lookupHandlers: Readonly<Record<string, Handler<CampaignsState>>> =
   },
 }
 
-function isChosen(call: Call<unknown>, option: TargetingOption): boolean {
-  const chosen = Object.entries(CHOOSES).every(
+/** Returns true if the option passes all filters of the call. */
+function isSelected(call: Call<unknown>, option: TargetingOption): boolean {
+  const passesFields = Object.entries(FILTERS).every(
     ([parameter, field]) =>
       call.params[parameter] === undefined || String(option[field] ?? '').toUpperCase() === String(call.params[parameter]).toUpperCase(),
   )
   return (
-    chosen &&
+    passesFields &&
     matchesPrefix(option.name, call.params['q']) &&
     passesFilter(listParam(call, 'ids'), String(option['id'])) &&
     passesFilter(listParam(call, 'event_types'), String(option['event_type'])) &&
@@ -59,7 +59,7 @@ function isChosen(call: Call<unknown>, option: TargetingOption): boolean {
   )
 }
 
-/** Everyone with access to the account can promote for it. */
+/** Returns the users who can promote posts for the account: all users with access. */
 function promotableUsers(call: Call<unknown>): readonly { readonly id: string; readonly [field: string]: unknown }[] {
   const account = accountOf(call)
   return account.userIds.map((userId) => ({

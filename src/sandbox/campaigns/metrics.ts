@@ -1,8 +1,8 @@
-/** Lists the metrics of each metric group, and how their values derive from the impressions. */
+/** Lists the metrics of each metric group, with the factor that derives their values from impressions. */
 
 export interface Metric {
   readonly name: string
-  /** Factor by which an hour's impressions are multiplied; null for a metric of objects, which the sandbox leaves empty. */
+  /** Factor for the impressions of an hour. Null for metrics whose values are objects: the sandbox returns null for them. */
   readonly share: number | null
 }
 

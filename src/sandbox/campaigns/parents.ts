@@ -1,29 +1,29 @@
 /**
- * Rules for records below a deleted one. Nothing is cascaded: a promoted tweet of a deleted line item stays with
- * `deleted` false, and is there for reads with `with_deleted=true` only (spec 3.3), not for a DELETE of its own (observed).
- * Assumed to hold alike one step up and beside it: line items of a deleted campaign, targeting criteria, categories.
+ * Hides records whose parent was deleted. Deleting a line item does not delete its promoted tweets: they keep `deleted` false, but only reads
+ * with `with_deleted=true` find them (spec 3.3). Assumed for the other children too: line items of a deleted campaign, targeting criteria,
+ * categories.
  */
 import { findRecord, recordsOf, type AccountRecord, type Table } from '../accountRecords.ts'
 import type { Call } from '../area.ts'
 import { notFound } from '../refusal.ts'
 import type { CampaignsState, LineItem } from './state.ts'
 
-/** A record below a campaign or below a line item. */
+/** Record that belongs to a campaign or a line item. */
 type Child = AccountRecord & ({ readonly line_item_id: string } | { readonly campaign_id: string })
 
-/** Is this record there for the call, as far as what stands above it goes? */
-export function isReachable(call: Call<CampaignsState>, child: Child): boolean {
+/** Returns true if no parent of the record is deleted, or if the caller asks for deleted records. */
+export function isVisible(call: Call<CampaignsState>, child: Child): boolean {
   return call.params['with_deleted'] === true || hasLiveParents(call, child)
 }
 
-/** `findRecord`, but 404 below something deleted. */
+/** Returns the record that a path parameter names, as `findRecord` does. A record with a deleted parent is a 404 too. */
 export function findChild<T extends Child>(call: Call<CampaignsState>, table: Table<T>, parameter: string, code: string): T {
   const child = findRecord(call, table, parameter, code)
-  if (!isReachable(call, child)) throw notFound(code, parameter, child.id)
+  if (!isVisible(call, child)) throw notFound(code, parameter, child.id)
   return child
 }
 
-/** The line item that something is to be put below. */
+/** Returns the line item that a new record will belong to. @throws {Refusal} 404 if it or its campaign is deleted */
 export function liveLineItem(call: Call<CampaignsState>, id: string): LineItem {
   const item = recordsOf(call, call.state.lineItems).get(id)
   if (item === undefined || item.deleted || !hasLiveParents(call, item)) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)

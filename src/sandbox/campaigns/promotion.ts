@@ -1,20 +1,19 @@
-/** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
+/** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
-import type { Call, Handler, World } from '../area.ts'
+import { accountOf, type Call, type Handler, type World } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
-import { isTargetingType, wrongTargetingType } from './targetingTypes.ts'
-import { remember } from './history.ts'
-import { findChild, isReachable, liveLineItem } from './parents.ts'
+import { isTargetingType, wrongTargetingType } from './targetingLists.ts'
+import { addToHistory } from './history.ts'
+import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
-import { accountOf } from '../area.ts'
 
-/** Fields that a criterion shows only if they were given. */
+/** Fields that a criterion has only if they were given. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
-/** Returns true if the posts area allows to promote the post. */
+/** Returns true if the post exists. */
 export type PostExists = (world: World, tweetId: string) => boolean
 
 export function promotionHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
@@ -24,7 +23,7 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
       return listReply(
         call,
         [...recordsOf(call, call.state.promotedTweets).values()].filter(
-          (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isReachable(call, one),
+          (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
         ),
         {
           sortable: ['created_at', 'updated_at'],
@@ -39,13 +38,13 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
     'promotedTweets.delete': (call) => {
       findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
       const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
-      remember(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
+      addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
       return ok(promoted)
     },
     'targetingCriteria.list': (call) => {
       const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
       const found = [...recordsOf(call, call.state.targeting).values()].filter(
-        (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isReachable(call, one),
+        (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
       )
       return listReply(call, found)
     },
@@ -55,6 +54,7 @@ export function promotionHandlers(postExists: PostExists): Readonly<Record<strin
   }
 }
 
+/** Promotes the given posts in a line item. Returns existing promotions as they are. @throws {Refusal} */
 function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
@@ -72,7 +72,7 @@ function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTw
       ...creationFields(call),
     }
     known.set(promoted.id, promoted)
-    remember(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
+    addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'CREATE', after: promoted })
     return promoted
   })
 }
@@ -94,11 +94,11 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
     ...creationFields(call),
   }
   recordsOf(call, call.state.targeting).set(criterion.id, criterion)
-  remember(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
+  addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'CREATE', after: criterion })
   return criterion
 }
 
-/** The account's own audience, or one that it was given and not denied again (spec 3.3). */
+/** Requires an audience of the account, or one that is shared with it (spec 3.3). @throws {Refusal} */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
   const { audiences, permissions } = call.world.stateOf('audiences')
   const audience = audiences.get(id)
@@ -118,6 +118,6 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
 export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
   findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
   const criterion = deleteRecord(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')
-  remember(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
+  addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion, before: { ...criterion, deleted: false } })
   return criterion
 }

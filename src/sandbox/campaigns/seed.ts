@@ -1,10 +1,10 @@
-/** The first state of the campaign area: enough of everything that each read answers something. */
+/** Creates the first state of the campaigns area, with records for every read. */
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../fixed.ts'
 import type { CampaignsState, LineItem } from './state.ts'
 
-/** An account of the same user with the media poll feature, which no endpoint grants (spec 5 rule 7). */
+/** Second account of the first user. It has the feature of media polls, which no endpoint grants (spec 5 rule 7). */
 export const SECOND_ACCOUNT = '18ce55media'
 
 export function createCampaigns(world: World): CampaignsState {
@@ -185,7 +185,7 @@ function addSecondAccount(world: World, at: string): void {
   })
 }
 
-/** One of each kind that the rules of spec 4.6 distinguish; `9cqi1` and `9cqi2` are there to be deleted. */
+/** Returns a line item for each case of the rules of spec 4.6. Tests delete `9cqi1` and `9cqi2`. */
 function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted'>): LineItem[] {
   const base: Omit<LineItem, 'id' | 'name' | 'objective' | 'goal'> = {
     campaign_id: '8wku2',

@@ -1,17 +1,16 @@
-/** Settings of an account and of its users, and what the caller may do with the account; outside the specification. */
+/** Handles the settings of an account and its users, and the role of the caller. Outside the specification. */
 import { taxSettingsNames, userSettingsNames } from '../../service/contract/outsideResources.ts'
-import type { Call, Handler } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { notFound, ok } from '../refusal.ts'
 import type { CampaignsState } from './state.ts'
-import { accountOf } from '../area.ts'
 
 type Settings = Record<string, unknown>
 
 export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'userSettings.get': (call) => ok(userSettings(call)),
-  'userSettings.update': (call) => ok(change(call, userSettings(call))),
+  'userSettings.update': (call) => ok(changeSettings(call, userSettings(call))),
   'taxSettings.get': (call) => ok(taxSettings(call)),
-  'taxSettings.update': (call) => ok(change(call, taxSettings(call))),
+  'taxSettings.update': (call) => ok(changeSettings(call, taxSettings(call))),
   'authenticatedUserAccess.get': (call) => {
     const role = call.account?.roles[call.user?.id ?? ''] ?? 'ACCOUNT_ADMIN'
     return ok({ user_id: call.user?.id ?? '', permissions: [role] })
@@ -28,13 +27,13 @@ function taxSettings(call: Call<CampaignsState>): Settings {
   return settingsOf(call, 'tax', () => unset(taxSettingsNames))
 }
 
-/** Made at the first read: an account has them from its start, with nothing in them. */
+/** Returns the stored settings; `first()` if they were never changed. */
 function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
   const key = `${accountOf(call).id} ${name}`
   return call.state.settings.get(key) ?? first()
 }
 
-function change(call: Call<CampaignsState>, settings: Settings): Settings {
+function changeSettings(call: Call<CampaignsState>, settings: Settings): Settings {
   const names = Object.keys(settings).filter((name) => name !== 'user_id' && call.given.has(name))
   const next = {
     ...settings,

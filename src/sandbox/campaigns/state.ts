@@ -1,4 +1,4 @@
-/** State of the campaign area, in wire form; money is bigint (docs/spec-notes.md#echoes-and-cursors 'int64'). */
+/** State of the campaigns area, in wire form. Money is bigint, in micro units. */
 import type { Call } from '../area.ts'
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
@@ -108,7 +108,7 @@ export interface StatisticsJob {
   readonly country: string | null
   readonly platform: string | null
   readonly segmentation_type: string | null
-  /** Secret name of its file. */
+  /** Name of the job's file, which cannot be guessed. */
   readonly file: string
   readonly createdAt: number
   cancelled: boolean
@@ -136,7 +136,7 @@ export interface CampaignsState {
   readonly features: Map<string, string[]>
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
-  /** Settings that were changed, by account and `tax` or `user ID`. */
+  /** Changed settings by `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
   readonly jobs: Map<string, StatisticsJob>
 }
@@ -147,7 +147,7 @@ export function hasFeature(call: Call<unknown>, feature: string): boolean {
   return call.account !== undefined && state.features.get(call.account.id)?.includes(feature) === true
 }
 
-/** Returns if the campaign can serve now, with the reasons if it cannot (docs/spec-notes.md#endpoints campaigns). */
+/** Returns the reasons why the campaign cannot serve; none if it can. */
 export function campaignReasons(state: CampaignsState, accountId: string, campaign: Campaign): string[] {
   const funding = state.funding.get(accountId)?.get(campaign.funding_instrument_id)
   return [

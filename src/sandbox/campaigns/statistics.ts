@@ -1,11 +1,11 @@
 /**
- * Statistics of entities: in the answer, by jobs whose file is fetched later, and which entities were active; outside the specification.
- * Figures follow from the entity and the hour alone, so that sums agree however they are asked for. What did not serve has zeros.
+ * Handles statistics: in the answer, or by jobs whose file is fetched later, and lists of active entities. Outside the specification.
+ * Values are derived from the line item and the hour, so that sums agree for every granularity. An entity without a serving line item has zeros.
  */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { recordsOfAccount } from '../accountRecords.ts'
-import type { Call, Handler, Reply } from '../area.ts'
+import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
@@ -13,17 +13,16 @@ import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refu
 import { isoSeconds } from '../timestamps.ts'
 import { METRICS, type Metric } from './metrics.ts'
 import type { CampaignsState, LineItem, StatisticsJob } from './state.ts'
-import { accountOf } from '../area.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** A finished job's file can be fetched for so long. */
+/** Time from the creation of a job for which its file can be fetched. */
 const FILE_LIFE_MS = 2 * DAY
 
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'statistics.get': (call) => {
     const query = queryOf(call, 7)
-    const { length, data } = figuresOf(call.state, accountOf(call).id, query)
+    const { length, data } = metricsOf(call.state, accountOf(call).id, query)
     return { kind: 'ads', data, more: { data_type: 'stats', time_series_length: length } }
   },
   'activeEntities.list': (call) => {
@@ -57,7 +56,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
   },
   'statisticsJobs.create': (call) => {
     const query = queryOf(call, 90)
-    figuresOf(call.state, accountOf(call).id, query)
+    metricsOf(call.state, accountOf(call).id, query)
     const id = call.world.newId()
     const job: StatisticsJob = {
       id,
@@ -125,8 +124,8 @@ function periodOf(call: Call<unknown>, days: number): { readonly start: number; 
   return { start, end }
 }
 
-/** @throws {Refusal} 404 for an entity that the account does not have */
-function figuresOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
+/** Returns the metrics of each entity, with `length` values each. @throws {Refusal} 404 for an entity that the account does not have */
+function metricsOf(state: CampaignsState, accountId: string, query: Query): { readonly length: number; readonly data: readonly object[] } {
   const step = query.granularity === 'HOUR' ? HOUR : query.granularity === 'DAY' ? DAY : query.end - query.start
   const length = Math.ceil((query.end - query.start) / step)
   const names = query.metric_groups.flatMap((group) => METRICS[group] ?? [])
@@ -139,8 +138,8 @@ function figuresOf(state: CampaignsState, accountId: string, query: Query): { re
   return { length, data }
 }
 
+/** Returns the values of a metric, summed over the line items; null for a metric of objects. */
 function series(items: readonly LineItem[], metric: Metric, query: Query, step: number, length: number): number[] | null {
-  // Groups of conversions are objects that nothing here fills.
   if (metric.share === null) return null
   const values = Array.from({ length }, () => 0)
   for (const item of items.filter(({ placements }) => query.placement !== 'PUBLISHER_NETWORK' || placements.includes('PUBLISHER_NETWORK')))
@@ -151,7 +150,7 @@ function series(items: readonly LineItem[], metric: Metric, query: Query, step: 
   return values
 }
 
-/** 20 to 119 in an hour. */
+/** Returns the invented impressions of a line item in an hour: 20 to 119. */
 function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
@@ -163,7 +162,7 @@ function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   )
 }
 
-/** The entities of one kind whose figures a line item counts in. */
+/** Returns the entities of a type whose metrics include those of the line item. */
 function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, entity: string): string[] {
   const campaign = recordsOfAccount(state.campaigns, accountId).get(item.campaign_id)
   switch (entity) {
@@ -196,7 +195,7 @@ function isKnown(state: CampaignsState, accountId: string, entity: string, id: s
       return recordsOfAccount(state.lineItems, accountId).has(id)
     case 'PROMOTED_TWEET':
       return recordsOfAccount(state.promotedTweets, accountId).has(id)
-    // Posts and creatives that no line item shows have figures of nothing.
+    // Other entities need not exist: without a line item their values are zeros.
     default:
       return true
   }
@@ -229,7 +228,7 @@ function jobWire(call: Call<CampaignsState>, job: StatisticsJob, status: string)
 }
 
 function fileOf(state: CampaignsState, job: StatisticsJob): Reply {
-  const { length, data } = figuresOf(state, job.account_id, job)
+  const { length, data } = metricsOf(state, job.account_id, job)
   return {
     kind: 'text',
     type: 'application/gzip',

@@ -1,4 +1,6 @@
-/** Values that targeting criteria can name, for the look-ups of official SDKs. Invented where names would be a brand's. */
+/** Types and values of targeting criteria. The names of brands are invented. */
+import { targetingTypes } from '../../service/contract/campaignResources.ts'
+import type { AdsError } from '../refusal.ts'
 
 export interface TargetingOption {
   readonly name: string
@@ -8,7 +10,7 @@ export interface TargetingOption {
 const named = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
-/** Ids of countries as targeting values; the first one is the place that the first posts name. */
+/** Countries with their ids as targeting values. The first one is the place of the first posts. */
 export const countries: readonly (readonly [code: string, name: string, id: string])[] = [
   ['US', 'United States', '96683cc9126741d1'],
   ['DE', 'Germany', 'fdcd221ac44fa326'],
@@ -47,7 +49,7 @@ const locations: TargetingOption[] = [
   })),
 ]
 
-/** By the method of the look-up in the contract. */
+/** Values by the lookup's method in the contract, such as `locations`. */
 export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>> = {
   appStoreCategories: ['Games', 'Shopping', 'Travel'].flatMap((name, index) =>
     ['ANDROID', 'IOS'].map((os, nth) => ({
@@ -126,4 +128,18 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
     },
     { name: 'Am Herd', genre: 'REALITY', locale: 'de-DE', estimated_users: 42_000, targeting_type: 'TV_SHOW', targeting_value: '10028' },
   ],
+}
+
+export function isTargetingType(type: string): boolean {
+  return targetingTypes.some((known) => known === type)
+}
+
+/** Returns the error for an unknown type. */
+export function wrongTargetingType(type: string): AdsError {
+  return {
+    code: 'INVALID_TARGETING_TYPE',
+    message: `Expected one of ${targetingTypes.join(', ')}, got "${type}" for targeting_type`,
+    parameter: 'targeting_type',
+    value: type,
+  }
 }

@@ -1,11 +1,11 @@
-/** Tracking tags of line items; outside the specification. */
+/** Handles the endpoints of tracking tags of line items. Outside the specification. */
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { findChild, isReachable, liveLineItem } from './parents.ts'
+import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, TrackingTag } from './state.ts'
 
 export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -14,7 +14,7 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
     return listReply(
       call,
       [...recordsOf(call, call.state.trackingTags).values()].filter(
-        (tag) => passesFilter(items, tag.line_item_id) && passesFilter(ids, tag.id) && isReachable(call, tag),
+        (tag) => passesFilter(items, tag.line_item_id) && passesFilter(ids, tag.id) && isVisible(call, tag),
       ),
       { sortable: ['created_at', 'updated_at'] },
     )

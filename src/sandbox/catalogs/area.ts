@@ -1,4 +1,4 @@
-/** Product catalogs (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and their views in the control API. */
+/** Defines the catalogs area (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and the calls of the control API for catalogs. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
@@ -38,7 +38,7 @@ export const catalogsArea = defineArea<CatalogState>({
       const catalog = state.catalogs.get(rest[0] ?? '')
       if (catalog === undefined) return undefined
       if (rest[1] === undefined) return { products: catalog.products.size, digest: catalogDigest(catalog) }
-      // One line a product as written, its generated keys included, variants too.
+      // One line for each product, variants included: the fields as written, and the generated keys.
       return rest[1] === 'products'
         ? new ControlText(
             sortedById(catalog)
@@ -50,8 +50,8 @@ export const catalogsArea = defineArea<CatalogState>({
   },
 })
 
-/** SHA-256 over the lines `id TAB canonical-JSON LF`, sorted bytewise by id. */
-export function catalogDigest(catalog: Catalog): string {
+/** Returns the SHA-256 of the lines `id TAB canonical-JSON LF`, sorted bytewise by id, in hex. */
+function catalogDigest(catalog: Catalog): string {
   const digest = createHash('sha256')
   for (const product of sortedById(catalog)) digest.update(`${String(product.fields['id'])}\t${canonicalJson(product.fields)}\n`)
   return digest.digest('hex')
@@ -73,7 +73,7 @@ function listCatalogs(call: CatalogCall): Reply {
   return listReply(
     call,
     [...call.state.catalogs.values()].filter((catalog) => catalog.userId === userId),
-    { render: nameShape },
+    { render: catalogWire },
   )
 }
 
@@ -83,41 +83,41 @@ function createCatalog(call: CatalogCall): Reply {
     throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one product catalog')
   const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
   call.state.catalogs.set(catalog.id, catalog)
-  return ok(nameShape(catalog))
+  return ok(catalogWire(catalog))
 }
 
 function updateCatalog(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   catalog.name = String(call.params['name'])
   echoAsId(call)
-  return ok(nameShape(catalog))
+  return ok(catalogWire(catalog))
 }
 
 function deleteCatalog(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   call.state.catalogs.delete(catalog.id)
   echoAsId(call)
-  return ok(nameShape(catalog))
+  return ok(catalogWire(catalog))
 }
 
-/** Returns `user_id`, by default the authenticated user; catalogs of other users are not accessible. */
+/** Returns the id of the user whose catalogs the call names: the caller. @throws {Refusal} for another `user_id` */
 function userOf(call: CatalogCall): string {
   const own = call.user?.id ?? FIXED_USER
-  const asked = call.params['user_id']
-  if (asked !== undefined && textOf(asked) !== own) {
-    if (call.world.users.has(textOf(asked)))
+  const given = call.params['user_id']
+  if (given !== undefined && textOf(given) !== own) {
+    if (call.world.users.has(textOf(given)))
       throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
-    throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(asked))])
+    throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(given))])
   }
   return own
 }
 
-/** The echo of one catalog names it `id` (docs/spec-notes.md#catalogs 'Echo'). */
+/** Renames the catalog's id in the echo to `id`, as the service echoes single catalogs. */
 function echoAsId(call: CatalogCall): void {
   call.echo['id'] = call.echo['product_catalog_id']
   delete call.echo['product_catalog_id']
 }
 
-function nameShape(catalog: Catalog): { id: string; name: string } {
+function catalogWire(catalog: Catalog): { id: string; name: string } {
   return { id: catalog.id, name: catalog.name }
 }

@@ -1,4 +1,4 @@
-/** Article numbers: UPC, EAN, JAN and ISBN (spec 2.2), checked by the sandbox's own code. Pure. */
+/** Checks article numbers: UPC, EAN, JAN and ISBN (spec 2.2). Pure. */
 
 /** Returns true for a GTIN of 8, 12, 13 or 14 digits or an ISBN of 10 characters, with the right check digit. */
 export function isGtin(text: string): boolean {
@@ -7,7 +7,7 @@ export function isGtin(text: string): boolean {
   return /^(?:\d{8}|\d{12,14})$/.test(digits) && hasCheckDigit(digits)
 }
 
-/** The weights 3 and 1 from the right, the check digit itself with 1 (GS1 General Specifications 7.9). */
+/** Checks the weighted sum: weights 1 and 3 from the right, beginning with the check digit (GS1 General Specifications 7.9). */
 function hasCheckDigit(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {

@@ -1,4 +1,4 @@
-/** The field rules of spec 2.2, checked on one product as written: data of the contract, classified by the sandbox's own code; our records room has another. */
+/** Checks one product by the field rules of spec 2.2. Independent of the checks in `src/mapping` (docs/decisions/independent-implementations.md). */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/resources.ts'
 import { parseTimestamp } from '../timestamps.ts'
@@ -27,18 +27,18 @@ const CURRENCIES = new Set(
   ).split(' '),
 )
 
-/** A product as stored: only what was written and is not null, `inventory` a number. */
+/** Stored product: the written fields that are not null. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
 export type LengthUnit = 'code_points' | 'utf16' | 'bytes'
 
 export interface CheckedProduct {
   readonly fields: StoredProduct
-  /** Sentences, the field's name first (docs/spec-notes.md#catalogs 'errors, warnings'). */
+  /** Sentences that begin with the name of the field. */
   readonly errors: readonly string[]
 }
 
-/** Null and the empty text are unset. `base`: fields kept from before (the switch product_put: merge). */
+/** Checks a product. Null and the empty text unset a field. `base`: stored fields to keep (the switch `product_put: merge`). */
 export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
   const errors: string[] = []
   const fields: StoredProduct = { ...base }
@@ -68,7 +68,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // The cheap bound first: no text has more code points or bytes/4 than units.
+    // Counts only where it can matter: a text has at most 3 bytes for each UTF-16 unit.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }
@@ -97,7 +97,7 @@ function checkImages(list: string | number | undefined, errors: string[]): void 
   else if (links.some((link) => isOtherType(link.trim()))) errors.push('additional_image_link: must be JPG, GIF, WEBP or PNG')
 }
 
-/** `inventory` unset is allowed; given, it must be 1 or more while in stock. */
+/** Requires an `inventory` of at least 1 while the product is in stock. `inventory` may be unset. */
 function checkStock(fields: StoredProduct, errors: string[]): void {
   const { inventory } = fields
   if (fields['availability'] === 'in stock' && typeof inventory === 'number' && inventory < 1)
@@ -123,7 +123,7 @@ function priceOf(value: string | number | undefined): { amount: string; currency
   return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
 }
 
-/** Exact: amounts are texts of digits. */
+/** Compares decimal texts exactly. */
 function compareDecimals(a: string, b: string): number {
   const micro = (text: string): bigint => {
     const [whole = '0', fraction = ''] = text.split('.')
@@ -133,7 +133,7 @@ function compareDecimals(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** `Z` counts as an offset (docs/spec-notes.md#catalogs 'Bounds'). */
+/** Returns true for two ISO 8601 times with an offset or `Z`, in order, joined by `/`. */
 function isDateRange(text: string): boolean {
   const [from = '', to = '', ...rest] = text.split('/')
   if (rest.length > 0 || ![from, to].every((one) => /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/.test(one))) return false
@@ -142,7 +142,7 @@ function isDateRange(text: string): boolean {
   return start !== undefined && end !== undefined && start < end
 }
 
-/** Cheap where it can be: most links are plain; what is not goes through the URL parser. */
+/** Returns true for a URL. Only links with unusual characters need the URL parser, which is slower. */
 function isUrl(text: string, httpsOnly: boolean): boolean {
   if (/^https:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?(?:[/?#][\w\-.~!$&'()*+,;=:@/?#%[\]]*)?$/i.test(text)) return true
   if (!URL.canParse(text) || /\s/.test(text)) return false
@@ -150,12 +150,12 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
   return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
 }
 
-/** Returns true if the extension of the path is not JPG, GIF, WEBP or PNG (spec 2.2). A path without an extension may be one: images are never fetched here. */
+/** Returns true if the extension names another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted: images are not fetched. */
 function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }
 
-/** An opening, closing or empty tag, a comment or a doctype; `<` as "less than" is text. */
+/** Returns true if the text contains a tag, a comment or a doctype. `<` alone is text. */
 export function hasHtml(text: string): boolean {
   return text.includes('<') && /<(?:\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?|!--|!doctype)\s*>|<!--/i.test(text)
 }

@@ -1,6 +1,7 @@
-/** Products: batch upsert, delete and fetches (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
+/** Handles the endpoints of products: upsert, delete and list (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Call, Reply } from '../area.ts'
 import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
+import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { isGtin } from './gtin.ts'
 import { checkProduct, hasHtml, PRODUCT_FIELDS, type StoredProduct } from './productRules.ts'
@@ -19,12 +20,12 @@ interface ProductResult {
 
 export function putProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
-  const list = call.params['products'] as readonly unknown[]
+  const list = listOf(call.params['products'])
   delete call.echo['products']
-  const bad = list.findIndex((product) => typeof product !== 'object' || product === null || Array.isArray(product))
+  const products = list.filter(isPlainRecord)
+  const bad = list.findIndex((product) => !isPlainRecord(product))
   if (bad !== -1) throw adsRefusals([invalidParameter('products', 'array of objects', '', `products[${bad}]`)])
   if (list.length === 0) throw adsRefusals([invalidParameter('products', 'at least one product', '')])
-  const products = list as readonly Readonly<Record<string, unknown>>[]
   const repeated = repeatedIds(call, products)
   const duplicates = call.world.switch('duplicate_ids')
   const results: ProductResult[] = []
@@ -53,7 +54,7 @@ function putOne(
   const known = id === null ? undefined : catalog.products.get(comparable(call, id))
   const base = world.switch('product_put') === 'merge' ? known?.fields : undefined
   const { fields, errors } = checkProduct(product, base, world.switch('length_unit'))
-  noteViolations(call, product)
+  reportViolations(call, product)
   const warnings = warningsOf(call, fields)
   if (known !== undefined && world.switch('product_key_on_write') === 'required' && product['product_key'] !== known.key)
     return failed(call, id, known, ['product_key: is required for a known product'])
@@ -84,7 +85,7 @@ function putOne(
 export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  // A key as a number has lost digits on its way: it would name another product (spec 4.2, docs/spec-notes.md#echoes-and-cursors 'int64').
+  // Keys exceed 2^53, so a number may have lost digits and name another product.
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
@@ -109,7 +110,7 @@ export function deleteProducts(call: CatalogCall): Reply {
     }
     return { product_key: key, failed_product_key: null, message: null }
   })
-  // The echo names the keys only (docs/spec-notes.md#catalogs 'DELETE products').
+  // The echo contains only the keys.
   return { kind: 'ads', data: { delete_products: results }, request: { params: { product_keys: keys } } }
 }
 
@@ -117,14 +118,14 @@ function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-/** Ascending by key; of a group only the first-submitted product (spec 2.2), but all of it when its key is asked for. */
+/** Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), or all products of one requested group. */
 export function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const groupKey = call.params['item_group_key']
   const shown = [...catalog.products.values()].filter((product) => (typeof groupKey === 'string' ? product.groupKey === groupKey : true))
   const visible = typeof groupKey !== 'string' && call.world.switch('group_reads') === 'first' ? firstOfGroups(shown) : shown
   const sorted = visible.sort((a, b) => (BigInt(a.key) < BigInt(b.key) ? -1 : 1))
-  const count = call.params['count'] as number
+  const count = Number(call.params['count'])
   const cursor = call.params['cursor']
   const listing = listingOf(call)
   if (typeof cursor === 'string') {
@@ -132,21 +133,21 @@ export function listProducts(call: CatalogCall): Reply {
     if (!/^\d{1,19}$/.test(cursor)) throw adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)])
     if (call.state.cursors.get(cursor)?.includes(listing) === false) throw otherListingRefusal(call, cursor)
   }
-  // The cursor is the last key seen plus one, as the service's look (docs/spec-notes.md#catalogs 'Reads').
+  // The cursor is the last key of the page plus one: cursors of the service look like keys.
   const from = cursor === undefined ? 0 : sorted.findIndex((product) => BigInt(product.key) >= BigInt(textOf(cursor)))
   const page = from === -1 ? [] : sorted.slice(from, from + count)
   const last = page.at(-1)
   const more = last !== undefined && from + count < sorted.length
   const nextCursor = more ? String(BigInt(last.key) + 1n) : null
   if (nextCursor !== null) noteCursor(call.state.cursors, nextCursor, listing)
-  return { kind: 'ads', data: page.map(readShape), nextCursor }
+  return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** More than are in use at a time; the oldest are forgotten, and then belong to every listing. */
+/** Cursors that are kept, more than are in use at a time. A dropped one is accepted in every listing. */
 const MOST_CURSORS = 10_000
 
 function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
-  // A cursor looks like a key, so a catalog and its groups can return the same one: it belongs to each of these listings.
+  // Listings of a catalog and of its groups can return the same cursor, which then belongs to each of them.
   const listings = cursors.get(cursor)
   cursors.delete(cursor)
   cursors.set(cursor, listings === undefined || listings.includes(listing) ? (listings ?? listing) : `${listings} ${listing}`)
@@ -156,22 +157,26 @@ function noteCursor(cursors: Map<string, string>, cursor: string, listing: strin
   }
 }
 
-/** Every field, null when unset. */
-export function readShape(product: Product): Record<string, unknown> {
+/** Returns the product in wire form: every field, null if it is unset. */
+function productWire(product: Product): Record<string, unknown> {
   const shape: Record<string, unknown> = {}
   for (const name of PRODUCT_FIELDS)
     shape[name] = name === 'product_key' ? product.key : name === 'item_group_key' ? product.groupKey : (product.fields[name] ?? null)
   return shape
 }
 
-/** Sorted keys, nothing generated: the canonical JSON of a product. */
+/** Returns the canonical JSON of a product: sorted keys, without generated ones. */
 export function canonicalJson(fields: StoredProduct): string {
-  const sorted: StoredProduct = {}
-  for (const name of Object.keys(fields).sort()) sorted[name] = fields[name] as string | number
-  return JSON.stringify(sorted)
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.keys(fields)
+        .sort()
+        .map((name) => [name, fields[name]]),
+    ),
+  )
 }
 
-/** @throws 404 when it does not exist, 403 when it is another user's */
+/** Returns the catalog that the path names. @throws {Refusal} 404 if it does not exist, 403 if it belongs to another user */
 export function catalogOf(call: CatalogCall): Catalog {
   const id = String(call.params['product_catalog_id'])
   const catalog = call.state.catalogs.get(id)
@@ -213,7 +218,7 @@ function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<strin
   return repeated
 }
 
-/** Returns the form in which two ids are compared. */
+/** Returns the form in which ids are compared (the switch `id_comparison`). */
 function comparable(call: CatalogCall, id: string): string {
   const choice = call.world.switch('id_comparison')
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
@@ -238,7 +243,7 @@ function sameFields(a: StoredProduct, b: StoredProduct): boolean {
 
 const NO_WARNINGS: string[] = []
 
-/** Accepts an invalid number with a warning; a client that validates its products never gets the warning. */
+/** Returns a warning for an invalid GTIN, and reports it as a violation. */
 function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
   const gtin = fields['gtin']
   if (gtin === undefined || isGtin(String(gtin))) return NO_WARNINGS
@@ -249,8 +254,8 @@ function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
 const LINKS = ['link', 'mobile_link'] as const
 const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
 
-/** Sent against the rules (docs/sandbox.md), whatever the answer says. */
-function noteViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
+/** Reports the rules that the product breaks (docs/sandbox.md#violations). The answer does not depend on it. */
+function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
   const { world } = call
   for (const name of LINKS) {
     const link = product[name]

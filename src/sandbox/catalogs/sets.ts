@@ -1,4 +1,4 @@
-/** Product sets and scheduled feeds (spec 2.2, 4.2; docs/spec-notes.md#catalogs 'Sets', 'Feeds'). */
+/** Handles the endpoints of product sets and scheduled feeds (spec 2.2, 4.2). */
 import { filterAttributes, filterOperators } from '../../service/contract/resources.ts'
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
@@ -7,7 +7,7 @@ import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
 import { catalogOf } from './products.ts'
 import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
-import { recordOf } from '../../unknownValue.ts'
+import { listOf, recordOf } from '../../unknownValue.ts'
 
 type CatalogCall = Call<CatalogState>
 
@@ -16,14 +16,14 @@ const OPERATORS: readonly string[] = filterOperators
 
 export function listSets(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
-  return listReply(call, [...catalog.sets.values()], { render: (set) => shape(catalog, set, statusOf(call, set)) })
+  return listReply(call, [...catalog.sets.values()], { render: (set) => setWire(catalog, set, statusOf(call, set)) })
 }
 
 export function getSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
   echoId(call, 'product_set_id')
-  return ok(shape(catalog, set, statusOf(call, set)))
+  return ok(setWire(catalog, set, statusOf(call, set)))
 }
 
 export function createSet(call: CatalogCall): Reply {
@@ -31,7 +31,7 @@ export function createSet(call: CatalogCall): Reply {
   const { params } = call
   const type = params['type'] === 'FILTERED' ? 'FILTERED' : 'MANUAL'
   const errors: AdsError[] = []
-  if (type === 'MANUAL' && call.given.has('filters') && (params['filters'] as unknown[]).length > 0)
+  if (type === 'MANUAL' && call.given.has('filters') && listOf(params['filters']).length > 0)
     errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
   if (type === 'FILTERED' && call.given.has('product_keys'))
     errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
@@ -48,7 +48,7 @@ export function createSet(call: CatalogCall): Reply {
     changedAt: call.now,
   }
   catalog.sets.set(set.id, set)
-  return ok(shape(catalog, set, 'PROCESSING'))
+  return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
 export function updateSet(call: CatalogCall): Reply {
@@ -64,7 +64,7 @@ export function updateSet(call: CatalogCall): Reply {
   if (call.given.has('description')) set.description = textParam(call, 'description')
   set.changedAt = call.now
   echoId(call, 'product_set_id')
-  return ok(shape(catalog, set, 'PROCESSING'))
+  return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
 export function deleteSet(call: CatalogCall): Reply {
@@ -72,7 +72,7 @@ export function deleteSet(call: CatalogCall): Reply {
   const set = setOf(call, catalog)
   catalog.sets.delete(set.id)
   echoId(call, 'product_set_id')
-  return ok(shape(catalog, set, 'PROCESSING'))
+  return ok(setWire(catalog, set, 'PROCESSING'))
 }
 
 export function listFeeds(call: CatalogCall): Reply {
@@ -118,12 +118,13 @@ export function deleteFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
-/** `PROCESSING` as a write answers it, `DONE` from the next read on (docs/spec-notes.md#unknown), or once its time has passed. */
+/** Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always say `PROCESSING`. */
 function statusOf(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }
 
-function shape(catalog: Catalog, set: ProductSet, status: string): Record<string, unknown> {
+/** Returns the set in wire form, with the ids of its products. */
+function setWire(catalog: Catalog, set: ProductSet, status: string): Record<string, unknown> {
   const ids =
     set.type === 'MANUAL'
       ? set.productKeys.map((key) => idOf(catalog, key)).filter((id) => id !== undefined)
@@ -168,7 +169,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
 }
 
 function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
-  const list = Array.isArray(input) ? (input as unknown[]) : []
+  const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
     const { attribute, operator, value, ...rest } = recordOf(one)
@@ -184,7 +185,7 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
 }
 
 function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
-  const keys = (Array.isArray(input) ? (input as unknown[]) : []).map(String)
+  const keys = listOf(input).map(String)
   const unknown = keys.find((key) => !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))
   return keys
@@ -212,7 +213,7 @@ function feedOf(call: CatalogCall, catalog: Catalog): ScheduledFeed {
   return feed
 }
 
-/** For one set or feed the echo has `id` beside `product_catalog_id` (docs/spec-notes.md#catalogs 'Echo'). */
+/** Renames the id of the set or feed in the echo to `id`, as the service echoes single records. */
 function echoId(call: CatalogCall, name: string): void {
   call.echo['id'] = call.echo[name]
   delete call.echo[name]

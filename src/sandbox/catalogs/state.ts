@@ -1,14 +1,14 @@
-/** Catalogs with their products, sets and feeds. Plain data: snapshots copy it. */
+/** State of the catalogs area: catalogs with their products, sets and feeds. */
 import type { World } from '../area.ts'
 import { FIXED_CATALOG, FIXED_USER } from '../fixed.ts'
 import type { StoredProduct } from './productRules.ts'
 
 export interface Product {
   readonly key: string
-  /** Written fields, without nulls and generated ones. */
+  /** Written fields, without unset and generated ones. */
   fields: StoredProduct
   groupKey: string | null
-  /** Order of submission; the first of a group is the one that fetches return. */
+  /** Order of creation in the catalog. Lists show the first product of a group. */
   readonly order: number
 }
 
@@ -19,7 +19,7 @@ export interface ProductSet {
   readonly type: 'MANUAL' | 'FILTERED'
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
   productKeys: string[]
-  /** Milliseconds since 1970: what it holds is worked out from then on. */
+  /** Last change, milliseconds since 1970. The set is processed from then on. */
   changedAt: number
 }
 
@@ -37,19 +37,19 @@ export interface Catalog {
   readonly id: string
   readonly userId: string
   name: string
-  /** By product id as compared (the switch id_comparison). */
+  /** Products by id, in the form of the switch `id_comparison`. */
   readonly products: Map<string, Product>
   readonly idByKey: Map<string, string>
   readonly groupKeys: Map<string, string>
   readonly sets: Map<string, ProductSet>
   readonly feeds: Map<string, ScheduledFeed>
-  /** Keys of deleted products, for the switch readd_key: same. */
+  /** Keys of deleted products by id, for the switch `readd_key: same`. */
   readonly formerKeys: Map<string, string>
   nextOrder: number
 }
 
 export interface CatalogState {
-  /** Cursors returned with products, with the listings that each belongs to, separated by spaces. */
+  /** Cursors of product lists, with the listings that each belongs to, separated by spaces. */
   readonly cursors: Map<string, string>
   readonly catalogs: Map<string, Catalog>
 }

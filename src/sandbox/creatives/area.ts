@@ -1,4 +1,4 @@
-/** The creatives area: account media, media library, cards (spec 4.4). */
+/** Defines the creatives area: account media, media library, cards (spec 4.4). */
 import { defineArea } from '../area.ts'
 import { hasFeature } from '../campaigns/state.ts'
 import { cardHandlers } from './cards.ts'

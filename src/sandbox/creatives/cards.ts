@@ -1,7 +1,7 @@
-/** Cards made of components, with the legacy ones that only reads and DELETE know (spec 4.4, docs/spec-notes.md#endpoints Cards). */
+/** Handles the endpoints of cards made of components, and of legacy cards, which can only be read and deleted (spec 4.4). */
 import { legacyCardTypes } from '../../service/contract/creativeResources.ts'
 import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord, type Table } from '../accountRecords.ts'
-import type { Call, Handler } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
@@ -9,7 +9,6 @@ import { isoSeconds } from '../timestamps.ts'
 import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
 import { libraryMedia } from './media.ts'
 import type { Card, CreativesState } from './state.ts'
-import { accountOf } from '../area.ts'
 
 export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   'cards.list': (call) => {
@@ -79,7 +78,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   },
 }
 
-/** The card's content, whose media are in the library or were on the card before. @throws {Refusal} */
+/** Reads the content of a card. `before`: media keys that the card had. @throws {Refusal} unless its other media are in the library */
 function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
   for (const { key, place } of mediaPlaces(content))
@@ -96,7 +95,7 @@ function isStrict(call: Call<CreativesState>): boolean {
   return call.world.switch('unknown_parameters') === 'strict'
 }
 
-/** Cards of every kind. */
+/** Returns the tables of all types of cards. */
 function tablesOf({ state }: Call<CreativesState>): readonly Table<AccountRecord & { readonly card_uri: string }>[] {
   const { cards, legacyCards, polls, conversations } = state
   return [cards, legacyCards, polls, conversations]

@@ -1,5 +1,6 @@
-/** Card components: checked, and the card type that follows from them (spec 2.4, 4.4). Pure. */
+/** Checks the components of a card and derives the card's type from them (spec 2.4, 4.4). Pure. */
 import { buttonLabels } from '../../service/contract/creativeResources.ts'
+import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { isCountryCode } from '../countries.ts'
 import { adsRefusals, invalidParameter, missingParameter, type AdsError } from '../refusal.ts'
 import { mediaKind } from './mediaKeys.ts'
@@ -11,17 +12,18 @@ export interface CardContent {
   readonly card_type: string
 }
 
-type MediaSort = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
+type MediaType = 'IMAGE' | 'VIDEO' | 'MIXED_MEDIA'
+/** Properties of a list of components that determine the card's type. */
 interface Classified {
-  readonly media: MediaSort
+  readonly media: MediaType
   readonly swipeable: boolean
   readonly goal: 'WEBSITE' | 'APP'
 }
 
 /**
- * Checks `components` or `slides` of a card and derives its type. `strict`: only documented fields.
+ * Checks `components` or `slides` of a card and derives its type. `strict`: accepts only documented fields.
  *
- * @throws {Refusal} with every fault found, naming its place
+ * @throws {Refusal} with every error and its place
  */
 export function readCardContent(input: { readonly components?: unknown; readonly slides?: unknown }, strict: boolean): CardContent {
   return isUnset(input.slides)
@@ -29,7 +31,7 @@ export function readCardContent(input: { readonly components?: unknown; readonly
     : readSlides(withoutMetadata(input.slides, strict))
 }
 
-/** Media keys of a card with their places (`components[0].media_key`). */
+/** Returns the media keys of a card with their places, such as `components[0].media_key`. */
 export function mediaPlaces({
   components,
   slides,
@@ -47,16 +49,16 @@ function placesIn(components: readonly Component[], list: string): { readonly ke
   })
 }
 
-/** A card of components reads without slides, and may come back with an empty list of them. */
+/** Returns true if the card has no slides. Clients may send an empty list of them for a card of components. */
 function isUnset(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Official SDKs send what the service said of the media; it is not theirs to set. */
+/** Removes `media_metadata`, which the service sets and official SDKs send back. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))
-  if (!isObject(value) || !('media_metadata' in value)) return value
+  if (!isPlainRecord(value) || !('media_metadata' in value)) return value
   const { media_metadata: _, ...rest } = value
   return rest
 }
@@ -66,7 +68,7 @@ function readComponents(value: unknown): CardContent {
   const classified = classify(value, 'components', errors)
   if (errors.length > 0 || classified === undefined) throw adsRefusals(errors)
   const carousel = classified.swipeable ? (classified.media === 'MIXED_MEDIA' ? '_SINGLE_DEST_CAROUSEL' : '_CAROUSEL') : ''
-  return { components: value as Component[], card_type: `${classified.media}${carousel}_${classified.goal}` }
+  return { components: listOf(value).filter(isPlainRecord), card_type: `${classified.media}${carousel}_${classified.goal}` }
 }
 
 function readSlides(value: unknown): CardContent {
@@ -82,49 +84,49 @@ function readSlides(value: unknown): CardContent {
   if (errors.length > 0) throw adsRefusals(errors)
   return {
     components: [],
-    slides: value as Component[][],
-    card_type: `${mix(slides.map((slide) => slide?.media ?? 'IMAGE'))}_MULTI_DEST_CAROUSEL_WEBSITE`,
+    slides: value.map((slide) => listOf(slide).filter(isPlainRecord)),
+    card_type: `${commonType(slides.map((slide) => slide?.media ?? 'IMAGE'))}_MULTI_DEST_CAROUSEL_WEBSITE`,
   }
 }
 
-/** Looks at one list of components; adds what is wrong to `errors`. */
+/** Classifies a list of components. Adds its errors to `errors`, and then returns undefined. */
 function classify(value: unknown, place: string, errors: AdsError[]): Classified | undefined {
   const before = errors.length
   if (!Array.isArray(value)) {
     errors.push(invalidParameter(place, 'an array of components', value))
     return undefined
   }
-  const sorts: MediaSort[] = []
+  const types: MediaType[] = []
   let swipeable = false
   let goals: ('WEBSITE' | 'APP')[] = []
   value.forEach((component: unknown, index) => {
     const at = `${place}[${index}]`
-    if (!isObject(component)) return errors.push(invalidParameter(at, 'a component', component))
+    if (!isPlainRecord(component)) return errors.push(invalidParameter(at, 'a component', component))
     switch (component['type']) {
       case 'MEDIA':
-        only(component, ['type', 'media_key'], at, errors)
-        sorts.push(...mediaSorts([component['media_key']], `${at}.media_key`, errors))
+        checkNames(component, ['type', 'media_key'], at, errors)
+        types.push(...mediaTypes([component['media_key']], `${at}.media_key`, errors))
         return
       case 'SWIPEABLE_MEDIA': {
-        only(component, ['type', 'media_keys'], at, errors)
+        checkNames(component, ['type', 'media_keys'], at, errors)
         const keys = component['media_keys']
         swipeable = true
         if (!Array.isArray(keys) || keys.length < 2 || keys.length > 6)
           return errors.push(
             keys === undefined ? missingParameter(`${at}.media_keys`) : invalidParameter(`${at}.media_keys`, '2 to 6 media keys', keys),
           )
-        const found = mediaSorts(keys, `${at}.media_keys`, errors)
-        if (found.length > 0) sorts.push(mix(found))
+        const found = mediaTypes(keys, `${at}.media_keys`, errors)
+        if (found.length > 0) types.push(commonType(found))
         return
       }
       case 'DETAILS':
-        only(component, ['type', 'title', 'destination'], at, errors)
+        checkNames(component, ['type', 'title', 'destination'], at, errors)
         requireText(component, 'title', at, errors)
         checkWebsite(component['destination'], `${at}.destination`, errors)
         goals = [...goals, 'WEBSITE']
         return
       case 'BUTTON':
-        only(component, ['type', 'label', 'destination'], at, errors)
+        checkNames(component, ['type', 'label', 'destination'], at, errors)
         checkLabel(component['label'], `${at}.label`, errors)
         checkApp(component['destination'], `${at}.destination`, errors)
         goals = [...goals, 'APP']
@@ -136,16 +138,17 @@ function classify(value: unknown, place: string, errors: AdsError[]): Classified
     }
   })
   if (errors.length > before) return undefined
-  const [media] = sorts
+  const [media] = types
   const [goal] = goals
-  if (media === undefined || goal === undefined || sorts.length !== 1 || goals.length !== 1) {
+  if (media === undefined || goal === undefined || types.length !== 1 || goals.length !== 1) {
     errors.push(invalidParameter(place, 'one media component and either a DETAILS or a BUTTON component', value))
     return undefined
   }
   return { media, swipeable, goal }
 }
 
-function mediaSorts(keys: readonly unknown[], place: string, errors: AdsError[]): MediaSort[] {
+/** Returns the types of the media keys that are valid. Adds an error for each other key. */
+function mediaTypes(keys: readonly unknown[], place: string, errors: AdsError[]): MediaType[] {
   return keys.flatMap((key) => {
     if (key === undefined) errors.push(missingParameter(place))
     const kind = typeof key === 'string' ? mediaKind(key) : undefined
@@ -154,15 +157,16 @@ function mediaSorts(keys: readonly unknown[], place: string, errors: AdsError[])
   })
 }
 
-function mix(sorts: readonly MediaSort[]): MediaSort {
-  const [first] = sorts
-  return first !== undefined && sorts.every((sort) => sort === first) ? first : 'MIXED_MEDIA'
+/** Returns the common type; MIXED_MEDIA for several. */
+function commonType(types: readonly MediaType[]): MediaType {
+  const [first] = types
+  return first !== undefined && types.every((type) => type === first) ? first : 'MIXED_MEDIA'
 }
 
 function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
   if (label === undefined) return void errors.push(missingParameter(at))
-  if (!isObject(label)) return void errors.push(invalidParameter(at, 'a label', label))
-  only(label, ['type', 'value'], at, errors)
+  if (!isPlainRecord(label)) return void errors.push(invalidParameter(at, 'a label', label))
+  checkNames(label, ['type', 'value'], at, errors)
   if (label['type'] !== 'ENUM') errors.push(invalidParameter(`${at}.type`, 'ENUM', label['type']))
   if (!buttonLabels.some((value) => value === label['value']))
     errors.push(invalidParameter(`${at}.value`, buttonLabels.join(', '), label['value']))
@@ -170,18 +174,18 @@ function checkLabel(label: unknown, at: string, errors: AdsError[]): void {
 
 function checkWebsite(destination: unknown, at: string, errors: AdsError[]): void {
   if (destination === undefined) return void errors.push(missingParameter(at))
-  if (!isObject(destination) || destination['type'] !== 'WEBSITE')
+  if (!isPlainRecord(destination) || destination['type'] !== 'WEBSITE')
     return void errors.push(invalidParameter(at, 'a WEBSITE destination', destination))
-  only(destination, ['type', 'url'], at, errors)
+  checkNames(destination, ['type', 'url'], at, errors)
   const url = requireText(destination, 'url', at, errors)
   if (url !== undefined && !/^https?:\/\/\S+$/i.test(url)) errors.push(invalidParameter(`${at}.url`, 'a URL', url))
 }
 
 function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   if (destination === undefined) return void errors.push(missingParameter(at))
-  if (!isObject(destination) || destination['type'] !== 'APP')
+  if (!isPlainRecord(destination) || destination['type'] !== 'APP')
     return void errors.push(invalidParameter(at, 'an APP destination', destination))
-  only(
+  checkNames(
     destination,
     ['type', 'country_code', 'googleplay_app_id', 'ios_app_store_identifier', 'googleplay_deep_link', 'ios_deep_link'],
     at,
@@ -209,11 +213,8 @@ function requireText(object: Readonly<Record<string, unknown>>, name: string, at
   return undefined
 }
 
-function only(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
+/** Adds an error for each field that `names` does not contain. */
+function checkNames(object: Readonly<Record<string, unknown>>, names: readonly string[], at: string, errors: AdsError[]): void {
   for (const name of Object.keys(object))
     if (!names.includes(name)) errors.push(invalidParameter(`${at}.${name}`, `one of ${names.join(', ')}`, object[name]))
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

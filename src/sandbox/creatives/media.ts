@@ -1,6 +1,6 @@
-/** Account media and the media library (spec 2.4, 4.4, 3.3). */
+/** Handles the endpoints of account media and the media library (spec 2.4, 4.4, 3.3). */
 import { deleteRecord, findRecord, recordsOf } from '../accountRecords.ts'
-import type { Call, Handler } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { isProcessed } from '../processing.ts'
@@ -8,7 +8,6 @@ import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { CreativesState, MediaObject } from './state.ts'
-import { accountOf } from '../area.ts'
 
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
@@ -33,9 +32,9 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
         (type === undefined || media.media_type === type) &&
         matchesTerms([media.name, media.title, media.file_name, media.description], call.params['q']),
     )
-    return listReply(call, objects, { idOf: (media) => media.media_key, render: (media) => shown(call, media) })
+    return listReply(call, objects, { idOf: (media) => media.media_key, render: (media) => mediaWire(call, media) })
   },
-  'mediaLibrary.get': (call) => ok(shown(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
+  'mediaLibrary.get': (call) => ok(mediaWire(call, findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND'))),
   'mediaLibrary.create': (call) => {
     const key = String(call.params['media_key'])
     const library = recordsOf(call, call.state.media)
@@ -45,17 +44,17 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
       throw adsRefusals([
         { ...invalidParameter('media_key', 'a media key of an upload with a media category', key), code: 'INVALID_MEDIA_ID' },
       ])
-    change(call, media)
+    changeMedia(call, media)
     library.set(key, media)
     call.state.widths.set(key, 1200)
     if (media.media_category === 'AMPLIFY_VIDEO') addPreroll(call, media)
-    return ok(shown(call, media))
+    return ok(mediaWire(call, media))
   },
   'mediaLibrary.update': (call) => {
     const media = findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')
-    change(call, media)
+    changeMedia(call, media)
     media.updated_at = isoSeconds(call.now)
-    return ok(shown(call, media))
+    return ok(mediaWire(call, media))
   },
   'mediaLibrary.delete': (call) => {
     const media = findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')
@@ -65,18 +64,19 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
   },
 }
 
-/** With the status that its age gives it: only `TRANSCODE_COMPLETED` is named by the specification. */
-function shown(call: Call<CreativesState>, media: MediaObject): MediaObject {
+/** Returns the media in wire form, with the status `TRANSCODE_IN_PROGRESS` (assumed) until it is processed. */
+function mediaWire(call: Call<CreativesState>, media: MediaObject): MediaObject {
   return isProcessed(call.world, 'media', Date.parse(media.created_at)) ? media : { ...media, media_status: 'TRANSCODE_IN_PROGRESS' }
 }
 
-/** The library's live object behind a key. */
+/** Returns the media with a key in the account's library; undefined if it is missing or deleted. */
 export function libraryMedia(state: CreativesState, accountId: string, mediaKey: string): MediaObject | undefined {
   const media = state.media.get(accountId)?.get(mediaKey)
   return media?.deleted === false ? media : undefined
 }
 
-function change(call: Call<CreativesState>, media: MediaObject): void {
+/** Writes the given parameters into the media. @throws {Refusal} */
+function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   if (media.media_type !== 'VIDEO') {
     const wrong = VIDEO_ONLY.filter((name) => typeof call.params[name] === 'string')
     if (wrong.length > 0)
@@ -102,7 +102,7 @@ function change(call: Call<CreativesState>, media: MediaObject): void {
   }
 }
 
-/** A library video of category AMPLIFY_VIDEO becomes available as PREROLL account media (spec 3.3). */
+/** Adds a library video of category AMPLIFY_VIDEO to the account media as PREROLL (spec 3.3). */
 function addPreroll(call: Call<CreativesState>, media: MediaObject): void {
   const id = call.world.newShortId()
   recordsOf(call, call.state.accountMedia).set(id, {

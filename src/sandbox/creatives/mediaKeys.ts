@@ -1,11 +1,11 @@
-/** Types of media by their keys (spec 2.4, 4.4). */
+/** Derives the type of media from their keys (spec 2.4, 4.4). */
 import type { MediaObject } from './state.ts'
 
 interface MediaKind {
   readonly type: MediaObject['media_type']
   readonly category: string
   readonly ratio: string
-  /** Milliseconds; null where nothing moves. */
+  /** Milliseconds; null for images. */
   readonly duration: number | null
 }
 
@@ -22,7 +22,7 @@ export function mediaKind(mediaKey: string): MediaKind | undefined {
   return match === null ? undefined : CATEGORY[match[1] ?? '']
 }
 
-/** The library's object of freshly uploaded media. Uploading is outside the interface, so every well-formed key counts as uploaded. */
+/** Returns a new library object for a media key; undefined for an invalid key. The API has no upload, so every valid key counts as uploaded. */
 export function mediaObject(mediaKey: string, at: string): MediaObject | undefined {
   const kind = mediaKind(mediaKey)
   if (kind === undefined) return undefined

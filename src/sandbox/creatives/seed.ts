@@ -1,11 +1,11 @@
-/** The first state of the creatives area. */
+/** Creates the first state of the creatives area. */
 import { recordsOfAccount, type AccountRecord } from '../accountRecords.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaObject } from './mediaKeys.ts'
 import type { Component, CreativesState } from './state.ts'
 
-/** Library, account media and a card of each type, so that every read answers something. */
+/** Creates a library, account media and a card of each type, with records for every read. */
 export function createCreatives(): CreativesState {
   const state: CreativesState = {
     accountMedia: new Map(),

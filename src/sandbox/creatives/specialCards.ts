@@ -1,17 +1,16 @@
-/** Poll cards, which cannot be changed, and video conversation cards (spec 4.4, 3.3, docs/spec-notes.md#endpoints Cards). */
+/** Handles the endpoints of poll cards, which cannot be changed, and of video conversation cards (spec 4.4, 3.3). */
 import { deleteRecord, findRecord, recordsOf, creationFields, type Table } from '../accountRecords.ts'
-import type { Call, Handler, Reply } from '../area.ts'
+import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { libraryMedia } from './media.ts'
 import type { CreativesState, SpecialCard } from './state.ts'
-import { accountOf } from '../area.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-/** The features of an account live in the campaigns area; it answers through this. */
+/** Returns true if the call's account has the feature. The campaigns area stores features. */
 export type FeatureCheck = (call: Call<unknown>, feature: string) => boolean
 
 export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<string, Handler<CreativesState>>> {
@@ -58,7 +57,7 @@ function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
   )
 }
 
-/** Closes after its duration, counted from now, not from its use in a post (spec 3.3). */
+/** Creates a poll. It closes after its duration from now on, whenever a post uses it (spec 3.3). @throws {Refusal} */
 function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): SpecialCard {
   const minutes = Number(call.params['duration_in_minutes'])
   const mediaKey = textParam(call, 'media_key')
@@ -84,6 +83,7 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
   return card
 }
 
+/** Returns the image of a poll. @throws {Refusal} without the feature, or for an unsuitable image */
 function pollImage(call: Call<CreativesState>, mediaKey: string, hasFeature: FeatureCheck): { readonly media_url: string } {
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
@@ -97,12 +97,12 @@ function pollImage(call: Call<CreativesState>, mediaKey: string, hasFeature: Fea
   return media
 }
 
-/** Writes what was given, then checks the card as it has become; nothing changes when it is refused. */
+/** Writes the given parameters into the card. @throws {Refusal} before it changes anything */
 function changeConversation(call: Call<CreativesState>, card: SpecialCard): void {
   const next: Record<string, unknown> = { ...card }
   for (const name of call.given) {
     const value = call.params[name]
-    // Write-only, or of the path (spec 4.4).
+    // Parameters of the path, and write-only ones (spec 4.4).
     if (['account_id', 'card_id', 'unlocked_image_media_key', 'unlocked_video_media_key', 'poster_media_key'].includes(name)) continue
     if (value !== undefined) next[name] = value
   }
@@ -119,7 +119,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   if (!has('title') && !has('second_cta'))
     errors.push({ ...missingParameter('title'), message: 'one of "title", "second_cta" is required' })
   if (errors.length > 0) throw adsRefusals(errors)
-  // The poster is not shown by its key: it stays until the video or the poster changes.
+  // The card stores the URL of the poster, not its key, so the URL changes only with the video or the poster.
   if (next['media_key'] !== card['media_key'] || call.given.has('poster_media_key'))
     Object.assign(next, conversationMedia(call, String(next['media_key'])))
   Object.assign(card, next)

@@ -1,4 +1,4 @@
-/** State of the creatives area, in wire form except for hidden fields (spec 2.4). */
+/** State of the creatives area, in wire form (spec 2.4), with the widths of images. */
 import type { AccountRecord, Table } from '../accountRecords.ts'
 
 export type Component = Readonly<Record<string, unknown>>
@@ -39,7 +39,7 @@ export interface MediaObject {
   deleted: boolean
 }
 
-/** Poll and video conversation cards have many fields that only some carry, so they are kept as printed. */
+/** Poll or video conversation card in wire form. Most of its fields are optional. */
 export type SpecialCard = AccountRecord & { name: string; card_uri: string; card_type: string } & Record<string, unknown>
 
 export interface CreativesState {
@@ -49,6 +49,6 @@ export interface CreativesState {
   readonly polls: Table<SpecialCard>
   readonly conversations: Table<SpecialCard>
   readonly media: Table<MediaObject>
-  /** Width in pixels by media key; the interface shows only the ratio. */
+  /** Width in pixels by media key. The API shows only the ratio. */
   readonly widths: Map<string, number>
 }

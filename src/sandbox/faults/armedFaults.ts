@@ -2,7 +2,6 @@
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import { readRule, type FaultMatch, type RuleInput } from './faultRule.ts'
 
-/** An armed rule with its counters. */
 export interface FaultRule extends RuleInput {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
@@ -13,7 +12,6 @@ export interface FaultRule extends RuleInput {
   fired: number
 }
 
-/** Properties of a request that rules match. */
 export interface FaultProbe {
   readonly method: string
   readonly path: string
@@ -50,11 +48,7 @@ export class ArmedFaults {
     return this.#rules
   }
 
-  /**
-   * Arms a rule from the body of `POST /_sandbox/faults`.
-   *
-   * @throws {FaultError} if the rule is invalid
-   */
+  /** Arms a rule from the body of `POST /_sandbox/faults`. @throws {FaultError} if the rule is invalid */
   add(input: unknown): FaultRule {
     const checked = readRule(input)
     const rule: FaultRule = { id: `f${this.#nextId++}`, ...checked, armedAt: this.#now(), matched: 0, fired: 0 }

@@ -1,5 +1,5 @@
 /** Corrupts answers after the request was handled (docs/sandbox.md#faults). */
-import { errorPage, exactJson, type Answer } from '../answer.ts'
+import { exactJson, type Answer } from '../answer.ts'
 import { effectOf, wholeNumberOr, type Fault } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 import { corruptBytes } from './corruptedBytes.ts'
@@ -37,15 +37,6 @@ export function corruptAnswer(answer: Answer, fault: Fault): Answer {
       return edit(answer, (body) => shiftPage(body, wholeNumberOr(fault['by'], 1)))
     case 'cursor_repeats':
       return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: fault['cursor'] ?? body['next_cursor'] } : body))
-    case 'html':
-      return {
-        ...answer,
-        status: wholeNumberOr(fault['status'], 502),
-        headers: { 'content-type': 'text/html;charset=utf-8' },
-        body: errorPage(wholeNumberOr(fault['status'], 502)),
-      }
-    case 'empty':
-      return { ...answer, status: wholeNumberOr(fault['status'], 200), body: '' }
     default:
       return corruptBytes(answer, fault)
   }

@@ -1,16 +1,18 @@
 /** Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state. */
 
-export type Stage =
-  | 'before_read'
-  | 'after_headers'
-  | 'mid_upload'
-  | 'after_read'
-  | 'before_apply'
-  | 'after_apply'
-  | 'mid_response'
-  | 'after_response'
+export const STAGES = [
+  'before_read',
+  'after_headers',
+  'mid_upload',
+  'after_read',
+  'before_apply',
+  'after_apply',
+  'mid_response',
+  'after_response',
+] as const
+export type Stage = (typeof STAGES)[number]
 
-/** How much of the request is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the answer does not wait. */
+/** Part of the request that is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the answer does not wait. */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 export interface Fault {
@@ -20,82 +22,32 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Defaults of each kind. */
+/** Defaults of the kinds. */
 const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
-  status: { apply: 'none', stage: 'before_apply' },
-  html: { apply: 'none', stage: 'before_apply' },
-  empty: { apply: 'none', stage: 'before_apply' },
-  rate_limit: { apply: 'none', stage: 'before_apply' },
-  expire_token: { apply: 'none', stage: 'before_apply' },
-  stall: { apply: 'none', stage: 'before_apply' },
-  reset: { apply: 'none', stage: 'after_read' },
-  close: { apply: 'none', stage: 'after_read' },
-  counts: { apply: 'none', stage: 'after_apply' },
-  delay: { apply: 'all', stage: 'before_apply' },
-  latency: { apply: 'all', stage: 'before_apply' },
-  hold: { apply: 'all', stage: 'before_apply' },
-  commit_then_reset: { apply: 'all', stage: 'after_apply' },
-  truncate: { apply: 'all', stage: 'mid_response' },
-  slow: { apply: 'all', stage: 'mid_response' },
-  drip: { apply: 'all', stage: 'mid_response' },
-  partial_apply: { apply: 'half', stage: 'after_apply' },
-  short: { apply: 'all', stage: 'after_apply' },
-  long: { apply: 'all', stage: 'after_apply' },
-  reorder: { apply: 'all', stage: 'after_apply' },
-  duplicate_results: { apply: 'all', stage: 'after_apply' },
-  alien_id: { apply: 'all', stage: 'after_apply' },
-  null_id: { apply: 'all', stage: 'after_apply' },
-  null_key: { apply: 'all', stage: 'after_apply' },
-  changed_key: { apply: 'all', stage: 'after_apply' },
-  unknown_status: { apply: 'all', stage: 'after_apply' },
-  no_change: { apply: 'all', stage: 'after_apply' },
-  warnings: { apply: 'all', stage: 'after_apply' },
-  success_with_errors: { apply: 'all', stage: 'after_apply' },
-  error_without_errors: { apply: 'none', stage: 'after_apply' },
-  product_error: { apply: 'all', stage: 'after_apply' },
-  failed_key: { apply: 'none', stage: 'after_apply' },
-  errors_in_200: { apply: 'none', stage: 'after_apply' },
-  operation_errors: { apply: 'none', stage: 'after_apply' },
-  extra_bytes: { apply: 'all', stage: 'mid_response' },
-  bad_utf8: { apply: 'all', stage: 'mid_response' },
-  bom: { apply: 'all', stage: 'mid_response' },
-  gzip: { apply: 'all', stage: 'mid_response' },
-  gzip_broken: { apply: 'all', stage: 'mid_response' },
-  gzip_bomb: { apply: 'all', stage: 'mid_response' },
-  wrong_type: { apply: 'all', stage: 'mid_response' },
-  wrong_length: { apply: 'all', stage: 'mid_response' },
-  no_chunk_end: { apply: 'all', stage: 'mid_response' },
-  large: { apply: 'all', stage: 'mid_response' },
-  deep: { apply: 'all', stage: 'mid_response' },
-  doubled_keys: { apply: 'all', stage: 'mid_response' },
-  proto: { apply: 'all', stage: 'mid_response' },
-  interim: { apply: 'all', stage: 'mid_response' },
-  http10: { apply: 'all', stage: 'mid_response' },
-  half_open: { apply: 'all', stage: 'after_response' },
-  idle_close: { apply: 'all', stage: 'after_response' },
-  refuse: { apply: 'none', stage: 'after_read' },
-  accept_close: { apply: 'none', stage: 'after_read' },
-  slow_upload: { apply: 'all', stage: 'mid_upload' },
-  crash: { apply: 'none', stage: 'before_apply' },
-  clock_skew: { apply: 'all', stage: 'before_apply' },
-  stale: { apply: 'all', stage: 'after_apply' },
-  page_shift: { apply: 'all', stage: 'after_apply' },
-  cursor_expired: { apply: 'all', stage: 'before_apply' },
-  cursor_repeats: { apply: 'all', stage: 'after_apply' },
+  ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token stall crash'),
+  ...kinds('none', 'after_read', 'reset close refuse accept_close'),
+  ...kinds('none', 'after_apply', 'counts error_without_errors failed_key errors_in_200 operation_errors'),
+  ...kinds('all', 'before_apply', 'delay latency hold clock_skew cursor_expired'),
+  ...kinds(
+    'all',
+    'after_apply',
+    'commit_then_reset short long reorder duplicate_results alien_id null_id null_key changed_key unknown_status no_change warnings success_with_errors product_error stale page_shift cursor_repeats',
+  ),
+  ...kinds(
+    'all',
+    'mid_response',
+    'truncate slow drip extra_bytes bad_utf8 bom gzip gzip_broken gzip_bomb wrong_type wrong_length no_chunk_end large deep doubled_keys proto interim http10',
+  ),
+  ...kinds('half', 'after_apply', 'partial_apply'),
+  ...kinds('all', 'after_response', 'half_open idle_close'),
+  ...kinds('all', 'mid_upload', 'slow_upload'),
 }
 
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-export const STAGES: readonly Stage[] = [
-  'before_read',
-  'after_headers',
-  'mid_upload',
-  'after_read',
-  'before_apply',
-  'after_apply',
-  'mid_response',
-  'after_response',
-]
+function kinds(apply: Apply, stage: Stage, names: string): Record<string, { apply: Apply; stage: Stage }> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, { apply, stage }]))
+}
 
 /**
  * Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. A fault that breaks the connection

@@ -34,11 +34,7 @@ export interface RuleInput {
 /** Invalid fault rule. The control API answers 400 with the message. */
 export class FaultError extends Error {}
 
-/**
- * Reads a rule. `times` is 1 by default; `always`, null, -1 and 0 mean no limit.
- *
- * @throws {FaultError}
- */
+/** Reads a rule. `times` is 1 by default; `always`, null, -1 and 0 mean no limit. @throws {FaultError} */
 export function readRule(input: unknown): RuleInput {
   const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)
@@ -73,18 +69,7 @@ function checkApply(apply: unknown): Apply {
 
 function checkMatch(input: unknown): FaultMatch {
   const match = asObject(input, '"match"')
-  const known = [
-    'method',
-    'path',
-    'nth',
-    'every',
-    'probability',
-    'contains_key',
-    'worker',
-    'after_ms',
-    'attempt_of_same_body',
-    'first_of_connection',
-  ]
+  const known = 'method path nth every probability contains_key worker after_ms attempt_of_same_body first_of_connection'.split(' ')
   const unknown = Object.keys(match).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new FaultError(`match.${unknown} is unknown; there are: ${known.join(', ')}`)
   // Only the names are checked. A value of a wrong type matches no request, or every one.

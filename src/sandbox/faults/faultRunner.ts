@@ -64,102 +64,99 @@ export class FaultRunner {
     return this.#waits.holds()
   }
 
-  /** Releases every request of the hold. Returns their number. */
   release(name: string): number {
     return this.#waits.release(name)
   }
 
-  /** Ends every wait immediately. */
   clear(): void {
     this.#waits.clear()
   }
 
   /** Runs a fault that acts before the body is read. Calls `readBody` if the request is to continue. */
-  runBeforeBody(requestContext: FaultContext, rule: FaultRule, readBody: () => void): void {
+  runBeforeBody(context: FaultContext, rule: FaultRule, readBody: () => void): void {
     const { fault } = rule
     const { stage } = effectOf(fault)
-    if (fault.kind === 'hold') return void this.#waits.hold(rule, requestContext.entry, stage).then(readBody)
+    if (fault.kind === 'hold') return void this.#waits.hold(rule, context.entry, stage).then(readBody)
     if (fault.kind === 'delay' || fault.kind === 'latency') return void this.#waits.pause(delayMsOf(fault, this.#world)).then(readBody)
     if (fault.kind === 'reset' || fault.kind === 'close') {
-      if (stage !== 'mid_upload') return this.#break(requestContext, fault)
-      requestContext.request.once('data', () => this.#break(requestContext, fault))
-      requestContext.request.once('end', () => this.#break(requestContext, fault))
+      if (stage !== 'mid_upload') return this.#break(context, fault)
+      context.request.once('data', () => this.#break(context, fault))
+      context.request.once('end', () => this.#break(context, fault))
       return
     }
     if (fault.kind === 'stall') return
-    if (fault.kind === 'half_open') return silence(requestContext.request.socket)
+    if (fault.kind === 'half_open') return silence(context.request.socket)
     if (fault.kind === 'crash') return this.#crash?.()
     if (fault.kind === 'slow_upload') {
       readBody()
-      return readSlowly(requestContext.request, wholeNumberOr(fault['bytes_per_s'], 65_536), (ms) => this.#waits.pause(ms))
+      return readSlowly(context.request, wholeNumberOr(fault['bytes_per_s'], 65_536), (ms) => this.#waits.pause(ms))
     }
-    const answer = injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, requestContext, fault, (refusal) => ({
+    const answer = injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, context, fault, (refusal) => ({
       status: refusal.status,
       headers: { 'content-type': 'application/json' },
       body: exactJson({ errors: [] }),
     }))
-    requestContext.entry.status = answer.status
-    requestContext.response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
-    requestContext.response.end(answer.body)
+    context.entry.status = answer.status
+    context.response.writeHead(answer.status, { ...answer.headers, connection: 'close' })
+    context.response.end(answer.body)
   }
 
   /** Runs a fault that acts after the body is read. Resolves when the answer is sent, or when none will be. */
-  async run(requestContext: FaultContext, rule: FaultRule, hooks: FaultHooks): Promise<void> {
+  async run(context: FaultContext, rule: FaultRule, hooks: FaultHooks): Promise<void> {
     const { fault } = rule
     const { stage, apply: usualApply } = effectOf(fault)
     // Only uploads of users have counts. Any other answer stays unchanged, so the request must be applied.
     const apply =
-      fault.kind === 'counts' && fault.apply === undefined && requestContext.endpoint?.path.endsWith('/users') !== true ? 'all' : usualApply
+      fault.kind === 'counts' && fault.apply === undefined && context.endpoint?.path.endsWith('/users') !== true ? 'all' : usualApply
     const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
-    if (!late) await this.#pause(requestContext, rule, stage)
+    if (!late) await this.#pause(context, rule, stage)
     if (fault.kind === 'crash' && !late) return this.#crash?.()
     if (fault.kind === 'clock_skew') return hooks.send(await this.#skewed(fault, hooks))
-    if (fault.kind === 'cursor_expired' && cursorOf(requestContext) !== undefined)
-      return hooks.send(hooks.refuse(cursorExpired(cursorOf(requestContext))))
+    if (fault.kind === 'cursor_expired' && cursorOf(context) !== undefined)
+      return hooks.send(hooks.refuse(cursorExpired(cursorOf(context))))
     const applied =
-      fault.kind === 'stale' && requestContext.entry.method === 'GET'
+      fault.kind === 'stale' && context.entry.method === 'GET'
         ? await hooks.applyAsOf(lagMsOf(fault))
-        : await this.#apply(requestContext, apply, hooks)
-    if (requestContext.response.destroyed) return
-    if (late) await this.#pause(requestContext, rule, stage)
+        : await this.#apply(context, apply, hooks)
+    if (context.response.destroyed) return
+    if (late) await this.#pause(context, rule, stage)
     if (fault.kind === 'stall') return
     if (fault.kind === 'crash' && stage !== 'mid_response') return this.#crash?.()
-    if (fault.kind === 'half_open' && stage !== 'after_response') return silence(requestContext.request.socket)
+    if (fault.kind === 'half_open' && stage !== 'after_response') return silence(context.request.socket)
     if (fault.kind === 'refuse' || fault.kind === 'accept_close') {
       this.#port[fault.kind === 'refuse' ? 'refuse' : 'acceptAndClose'](wholeNumberOr(fault['ms'], 1000))
-      return reset(requestContext.request.socket)
+      return reset(context.request.socket)
     }
-    const answer = await this.#answer(requestContext, rule, applied, hooks)
-    if (fault.kind === 'crash') return sendHalfThen(requestContext, answer, () => this.#crash?.())
-    if (fault.kind === 'http10') return sendHttp10Answer(requestContext, answer)
-    if (fault.kind === 'interim') sendInterimAnswers(requestContext, fault)
-    if (fault.kind === 'half_open') requestContext.response.once('finish', () => silence(requestContext.request.socket))
+    const answer = await this.#answer(context, rule, applied, hooks)
+    if (fault.kind === 'crash') return sendHalfThen(context, answer, () => this.#crash?.())
+    if (fault.kind === 'http10') return sendHttp10Answer(context, answer)
+    if (fault.kind === 'interim') sendInterimAnswers(context, fault)
+    if (fault.kind === 'half_open') context.response.once('finish', () => silence(context.request.socket))
     if (fault.kind === 'idle_close')
-      requestContext.response.once(
+      context.response.once(
         'finish',
-        () => void this.#waits.pause(delayMsOf(fault, this.#world, 0)).then(() => requestContext.request.socket.destroySoon()),
+        () => void this.#waits.pause(delayMsOf(fault, this.#world, 0)).then(() => context.request.socket.destroySoon()),
       )
     if (fault.kind === 'commit_then_reset' || fault.kind === 'reset' || fault.kind === 'close')
-      return this.#breakAt(requestContext, fault, stage, answer)
-    if (fault.kind === 'truncate')
-      return sendThenCut(requestContext, answer, wholeNumberOr(fault['bytes'], Math.floor(answer.body.length / 2)))
+      return this.#breakAt(context, fault, stage, answer)
+    if (fault.kind === 'truncate') return sendThenCut(context, answer, wholeNumberOr(fault['bytes'], Math.floor(answer.body.length / 2)))
     if (fault.kind === 'slow' || fault.kind === 'drip')
-      return sendSlowly(requestContext, answer, wholeNumberOr(fault['bytes_per_s'], 100), (ms) => this.#waits.pause(ms))
+      return sendSlowly(context, answer, wholeNumberOr(fault['bytes_per_s'], 100), (ms) => this.#waits.pause(ms))
     if (fault.kind === 'wrong_length')
-      return sendThenCut(requestContext, answer, answer.body.length, answer.body.length + wholeNumberOr(fault['by'], 10))
-    if (fault.kind === 'no_chunk_end') return sendWithoutEnd(requestContext, answer)
+      return sendThenCut(context, answer, answer.body.length, answer.body.length + wholeNumberOr(fault['by'], 10))
+    if (fault.kind === 'no_chunk_end') return sendWithoutEnd(context, answer)
     if (fault['close'] === true) answer.headers['connection'] = 'close'
     hooks.send(answer)
   }
 
   /** Waits for the faults `hold`, `delay` and `latency`. */
-  async #pause(requestContext: FaultContext, rule: FaultRule, stage: string): Promise<void> {
+  async #pause(context: FaultContext, rule: FaultRule, stage: string): Promise<void> {
     const { fault } = rule
-    if (fault.kind === 'hold') await this.#waits.hold(rule, requestContext.entry, stage)
+    if (fault.kind === 'hold') await this.#waits.hold(rule, context.entry, stage)
     if (fault.kind === 'delay' || fault.kind === 'latency') await this.#waits.pause(delayMsOf(fault, this.#world))
   }
 
-  async #apply(requestContext: FaultContext, apply: Apply, hooks: FaultHooks): Promise<Answer | undefined> {
+  async #apply(context: FaultContext, apply: Apply, hooks: FaultHooks): Promise<Answer | undefined> {
     if (apply === 'none') return undefined
     if (apply === 'twice') await hooks.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {
@@ -172,40 +169,40 @@ export class FaultRunner {
   }
 
   /** Returns the answer that the fault injects, or the corrupted answer of the handler. */
-  async #answer(requestContext: FaultContext, rule: FaultRule, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
+  async #answer(context: FaultContext, rule: FaultRule, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { fault } = rule
     if (INJECTED_KINDS.has(fault.kind))
-      return injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, requestContext, fault, hooks.refuse)
-    const base = applied ?? (await this.#answerWithoutApplying(requestContext, fault, hooks))
-    if (fault.kind === 'cursor_repeats') return corruptAnswer(base, { ...fault, cursor: cursorOf(requestContext) })
+      return injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
+    const base = applied ?? (await this.#answerWithoutApplying(context, fault, hooks))
+    if (fault.kind === 'cursor_repeats') return corruptAnswer(base, { ...fault, cursor: cursorOf(context) })
     if (fault.kind === 'partial_apply') return answerPartially(base, fault, hooks.items)
     return corruptAnswer(base, fault)
   }
 
   /** Returns the answer that the request would get, without applying it. */
-  async #answerWithoutApplying(requestContext: FaultContext, fault: Fault, hooks: FaultHooks): Promise<Answer> {
+  async #answerWithoutApplying(context: FaultContext, fault: Fault, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind))
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
     const answer = await hooks.apply('first:0')
-    requestContext.entry.applied = false
-    requestContext.entry.applied_at = null
+    context.entry.applied = false
+    context.entry.applied_at = null
     return answer
   }
 
-  #break(requestContext: FaultContext, fault: Fault): void {
-    if (fault.kind === 'close') requestContext.request.socket.destroySoon()
-    else reset(requestContext.request.socket)
+  #break(context: FaultContext, fault: Fault): void {
+    if (fault.kind === 'close') context.request.socket.destroySoon()
+    else reset(context.request.socket)
   }
 
-  #breakAt(requestContext: FaultContext, fault: Fault, stage: string, answer: Answer): void {
-    if (stage === 'mid_response') return sendThenCut(requestContext, answer, Math.floor(answer.body.length / 2))
+  #breakAt(context: FaultContext, fault: Fault, stage: string, answer: Answer): void {
+    if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(answer.body.length / 2))
     if (stage === 'after_response') {
-      requestContext.response.once('finish', () => this.#break(requestContext, fault))
-      requestContext.entry.status = answer.status
-      requestContext.response.writeHead(answer.status, answer.headers)
-      return void requestContext.response.end(answer.body)
+      context.response.once('finish', () => this.#break(context, fault))
+      context.entry.status = answer.status
+      context.response.writeHead(answer.status, answer.headers)
+      return void context.response.end(answer.body)
     }
-    this.#break(requestContext, fault)
+    this.#break(context, fault)
   }
 
   /** Handles the request by a clock that is `s` seconds ahead: for the check of the caller's timestamp, and for the `Date` header. */
@@ -224,8 +221,8 @@ export class FaultRunner {
 /** Kinds that break the connection. If they apply nothing, they need no answer. */
 const BREAKS = new Set(['reset', 'close', 'commit_then_reset', 'crash'])
 
-function cursorOf(requestContext: FaultContext): string | undefined {
-  return parseForm(requestContext.entry.query).find(([name]) => name === 'cursor')?.[1]
+function cursorOf(context: FaultContext): string | undefined {
+  return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]
 }
 
 function cursorExpired(cursor: string | undefined): Refusal {

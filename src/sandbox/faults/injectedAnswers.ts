@@ -19,17 +19,12 @@ interface InjectionParts {
 export const INJECTED_KINDS = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
 
 /** Returns the answer of a fault of {@link INJECTED_KINDS}, and records the wait that it asks its caller for. */
-export function injectAnswer(
-  { world, trafficRules }: InjectionParts,
-  requestContext: FaultContext,
-  fault: Fault,
-  toAnswer: ToAnswer,
-): Answer {
+export function injectAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
-      return rateLimitAnswer({ world, trafficRules }, requestContext, fault, toAnswer)
+      return rateLimitAnswer({ world, trafficRules }, context, fault, toAnswer)
     case 'expire_token':
-      return expiredTokenAnswer(world, requestContext, toAnswer)
+      return expiredTokenAnswer(world, context, toAnswer)
     case 'html':
       return {
         status: wholeNumberOr(fault['status'], 502),
@@ -39,20 +34,16 @@ export function injectAnswer(
     case 'empty':
       return { status: wholeNumberOr(fault['status'], 200), headers: headersOf(fault), body: '' }
     default: {
-      const answer = statusAnswer(requestContext, fault, toAnswer)
+      const answer = statusAnswer(context, fault, toAnswer)
       const waitS = Number(answer.headers['retry-after'])
       if (waitS > 0)
-        trafficRules.noteWait(
-          requestContext.entry,
-          claimedCaller(world, requestContext.request.headers.authorization),
-          world.machineNow() + waitS * 1000,
-        )
+        trafficRules.noteWait(context.entry, claimedCaller(world, context.request.headers.authorization), world.machineNow() + waitS * 1000)
       return answer
     }
   }
 }
 
-function rateLimitAnswer({ world, trafficRules }: InjectionParts, requestContext: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
+function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const nowS = world.machineNow() / 1000
   const retryAfter = fault['retry_after']
   const reset = fault['reset']
@@ -63,21 +54,20 @@ function rateLimitAnswer({ world, trafficRules }: InjectionParts, requestContext
   if (reset !== undefined)
     Object.assign(headers, { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': textOf(resetS ?? reset) })
   const untilS = Math.max(typeof retryAfter === 'number' ? nowS + retryAfter : 0, resetS ?? 0)
-  if (untilS > nowS)
-    trafficRules.noteWait(requestContext.entry, claimedCaller(world, requestContext.request.headers.authorization), untilS * 1000)
-  const answer = toAnswer(rateLimitRefusal(requestContext.endpoint?.host, headers))
+  if (untilS > nowS) trafficRules.noteWait(context.entry, claimedCaller(world, context.request.headers.authorization), untilS * 1000)
+  const answer = toAnswer(rateLimitRefusal(context.endpoint?.host, headers))
   Object.assign(answer.headers, headersOf(fault))
   return answer
 }
 
 /** Invalidates a bearer token. Refuses an access token only in this request, because no call could renew it. */
-function expiredTokenAnswer(world: SandboxWorld, requestContext: FaultContext, toAnswer: ToAnswer): Answer {
-  const isBearer = /^\s*bearer/i.test(requestContext.request.headers.authorization ?? '')
+function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
+  const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
   if (isBearer) authState(world).bearer = null
   return toAnswer(invalidTokenRefusal(isBearer ? '' : '.'))
 }
 
-function statusAnswer(requestContext: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
+function statusAnswer(context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   const status = wholeNumberOr(fault['status'], 500)
   const body = fault['body']
   if (body !== undefined) {
@@ -93,9 +83,9 @@ function statusAnswer(requestContext: FaultContext, fault: Fault, toAnswer: ToAn
   const answer =
     status >= 400
       ? toAnswer(
-          status === 403 && requestContext.endpoint?.name.startsWith('oauth2.') === true
+          status === 403 && context.endpoint?.name.startsWith('oauth2.') === true
             ? bearerRefusal()
-            : requestContext.endpoint?.host === 'core'
+            : context.endpoint?.host === 'core'
               ? coreRefusal(status, CORE_CODES[status] ?? 131, 'Internal error')
               : adsRefusal(ADS_CODES[status] ?? 'INTERNAL_ERROR', `The service answered ${status}`, { status }),
         )

@@ -32,22 +32,22 @@ export function reset(socket: Socket): void {
 }
 
 /** Sends interim answers with the statuses of `statuses` (100, 102, 103; by default 100 and 103). The final answer follows. */
-export function sendInterimAnswers(requestContext: FaultContext, fault: Fault): void {
+export function sendInterimAnswers(context: FaultContext, fault: Fault): void {
   const statuses = Array.isArray(fault['statuses']) ? fault['statuses'].map(Number) : [100, 103]
   for (const status of statuses) {
-    if (status === 100) requestContext.response.writeContinue()
-    else if (status === 102) requestContext.response.writeProcessing()
-    else if (status === 103) requestContext.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
+    if (status === 100) context.response.writeContinue()
+    else if (status === 102) context.response.writeProcessing()
+    else if (status === 103) context.response.writeEarlyHints({ link: '</hint.css>; rel=preload; as=style' })
   }
 }
 
 /** Sends the answer as an old proxy does: HTTP/1.0, without a length, ended by the end of the connection. */
-export function sendHttp10Answer(requestContext: FaultContext, answer: Answer): void {
-  const { socket } = requestContext.request
+export function sendHttp10Answer(context: FaultContext, answer: Answer): void {
+  const { socket } = context.request
   const headers = Object.entries(answer.headers).filter(([name]) => name !== 'content-length' && name !== 'connection')
-  requestContext.entry.status = answer.status
-  requestContext.entry.answer_bytes = Buffer.byteLength(answer.body)
-  requestContext.answered = true
+  context.entry.status = answer.status
+  context.entry.answer_bytes = Buffer.byteLength(answer.body)
+  context.answered = true
   socket.write(`HTTP/1.0 ${answer.status} Answer\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
   socket.end(answer.body)
 }
@@ -61,53 +61,48 @@ export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (m
 }
 
 /** Sends half of the answer, then calls `end`. */
-export function sendHalfThen(requestContext: FaultContext, answer: Answer, end: () => void): void {
-  requestContext.entry.status = answer.status
+export function sendHalfThen(context: FaultContext, answer: Answer, end: () => void): void {
+  context.entry.status = answer.status
   const bytes = Buffer.from(answer.body)
-  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
-  requestContext.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
+  context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(bytes.length) })
+  context.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
 }
 
 /** Announces `length` bytes, sends `bytes` of them, and closes the connection. */
-export function sendThenCut(
-  requestContext: FaultContext,
-  answer: Answer,
-  bytes: number,
-  length: number = Buffer.byteLength(answer.body),
-): void {
-  requestContext.entry.status = answer.status
-  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
-  requestContext.response.flushHeaders()
+export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
+  context.entry.status = answer.status
+  context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })
+  context.response.flushHeaders()
   const part = Buffer.from(answer.body).subarray(0, Math.min(bytes, length - 1))
-  requestContext.entry.answer_bytes = part.length
+  context.entry.answer_bytes = part.length
   // Closes after the part was sent: a reset would make the client discard it.
-  requestContext.response.write(part, () => requestContext.request.socket.destroySoon())
-  if (part.length === 0) requestContext.request.socket.destroySoon()
+  context.response.write(part, () => context.request.socket.destroySoon())
+  if (part.length === 0) context.request.socket.destroySoon()
 }
 
 /** Sends the whole body without the terminating chunk, and closes the connection. */
-export function sendWithoutEnd(requestContext: FaultContext, answer: Answer): void {
-  requestContext.entry.status = answer.status
-  requestContext.response.writeHead(answer.status, answer.headers)
-  requestContext.response.write(answer.body, () => requestContext.request.socket.destroySoon())
+export function sendWithoutEnd(context: FaultContext, answer: Answer): void {
+  context.entry.status = answer.status
+  context.response.writeHead(answer.status, answer.headers)
+  context.response.write(answer.body, () => context.request.socket.destroySoon())
 }
 
 /** Sends the body at `bytesPerS`. `wait` resolves after a time in milliseconds. */
 export async function sendSlowly(
-  requestContext: FaultContext,
+  context: FaultContext,
   answer: Answer,
   bytesPerS: number,
   wait: (ms: number) => Promise<void>,
 ): Promise<void> {
   const body = Buffer.from(answer.body)
-  requestContext.entry.status = answer.status
-  requestContext.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
+  context.entry.status = answer.status
+  context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   let at = 0
-  for (; at + step < body.length && !requestContext.response.destroyed; at += step) {
-    requestContext.response.write(body.subarray(at, at + step))
+  for (; at + step < body.length && !context.response.destroyed; at += step) {
+    context.response.write(body.subarray(at, at + step))
     await wait((step * 1000) / bytesPerS)
   }
   // The last bytes end the answer: a client that has all of them may close immediately, which is not a broken connection.
-  requestContext.response.end(body.subarray(at))
+  context.response.end(body.subarray(at))
 }

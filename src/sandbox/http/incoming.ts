@@ -21,12 +21,12 @@ export function pathOf(path: string): string {
  *
  * @throws {Refusal} 404, 405, or 410 for a retired path
  */
-export function endpointOf(requestContext: RequestContext, strict: boolean): Endpoint {
-  const { route, rawPath } = requestContext
+export function endpointOf(context: RequestContext, strict: boolean): Endpoint {
+  const { route, rawPath } = context
   const isServed = route.kind === 'found' && !(strict && route.endpoint.outsideSpec === true)
   if (isServed && !matchesRetiredPath(route.endpoint)) return route.endpoint
   const core = isCorePath(rawPath)
-  const retired = strict ? undefined : retiredRefusal(requestContext.entry.method, rawPath)
+  const retired = strict ? undefined : retiredRefusal(context.entry.method, rawPath)
   if (retired !== undefined) throw retired
   if (isServed) return route.endpoint
   if (route.kind === 'method') {
@@ -43,7 +43,7 @@ export function endpointOf(requestContext: RequestContext, strict: boolean): End
       405,
       {
         kind: 'ads',
-        errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${requestContext.entry.method} is not allowed for this route` }],
+        errors: [{ code: 'METHOD_NOT_ALLOWED', message: `The method ${context.entry.method} is not allowed for this route` }],
       },
       headers,
     )
@@ -54,37 +54,37 @@ export function endpointOf(requestContext: RequestContext, strict: boolean): End
 }
 
 /** Returns the pairs of a form body; none for another content type. */
-export function formOf(requestContext: RequestContext): readonly Pair[] {
-  const type = requestContext.request.headers['content-type']
-  return requestContext.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
-    ? parseForm(requestContext.body.toString())
+export function formOf(context: RequestContext): readonly Pair[] {
+  const type = context.request.headers['content-type']
+  return context.body.length > 0 && type !== undefined && type.toLowerCase().includes('application/x-www-form-urlencoded')
+    ? parseForm(context.body.toString())
     : NO_PAIRS
 }
 
 const NO_PAIRS: readonly Pair[] = []
 
 /** Returns true if the body is JSON with a content: neither empty, `{}` nor `null`. */
-export function isJsonBody(requestContext: RequestContext): boolean {
+export function isJsonBody(context: RequestContext): boolean {
   return (
-    requestContext.body.length > 0 &&
-    (requestContext.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
-    !/^\s*(?:\{\s*\}|null)?\s*$/.test(requestContext.body.toString())
+    context.body.length > 0 &&
+    (context.request.headers['content-type'] ?? '').toLowerCase().includes('json') &&
+    !/^\s*(?:\{\s*\}|null)?\s*$/.test(context.body.toString())
   )
 }
 
 /** Parses the body into `json`, or sets `jsonError`. */
-export function parseJson(requestContext: RequestContext, names: Names): void {
+export function parseJson(context: RequestContext, names: Names): void {
   try {
-    requestContext.json = names.neutralBody(JSON.parse(requestContext.body.toString()))
+    context.json = names.neutralBody(JSON.parse(context.body.toString()))
   } catch {
-    requestContext.jsonError = true
+    context.jsonError = true
   }
 }
 
 /** Requires `application/json` for the upload of audience users (spec 4.3). Other endpoints read JSON of any content type. @throws {Refusal} */
-export function checkContentType(requestContext: RequestContext, endpoint: Endpoint): void {
-  const type = requestContext.request.headers['content-type'] ?? ''
-  if (endpoint.name !== 'audiences.users' || requestContext.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
+export function checkContentType(context: RequestContext, endpoint: Endpoint): void {
+  const type = context.request.headers['content-type'] ?? ''
+  if (endpoint.name !== 'audiences.users' || context.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
   throw adsRefusals([{ ...invalidParameter('Content-Type', 'application/json', type), details: 'invalid content type' }])
 }
 
@@ -94,15 +94,15 @@ export function checkContentType(requestContext: RequestContext, endpoint: Endpo
  *
  * @throws {Refusal}
  */
-export function checkSize(requestContext: RequestContext, endpoint: Endpoint, choice: string): void {
+export function checkSize(context: RequestContext, endpoint: Endpoint, choice: string): void {
   const limit = endpoint.bodyLimit
   const bytes = limit?.bytes ?? MAX_BODY
   const entries = limit?.entries ?? Number.POSITIVE_INFINITY
-  const tooLong = requestContext.entry.bytes > bytes
-  const tooMany = Array.isArray(requestContext.json) && requestContext.json.length > entries
+  const tooLong = context.entry.bytes > bytes
+  const tooMany = Array.isArray(context.json) && context.json.length > entries
   if (!tooLong && !tooMany) return
   if (choice === 'reset') {
-    reset(requestContext.request.socket)
+    reset(context.request.socket)
     throw new Refusal(400, { kind: 'ads', errors: [] })
   }
   const message = tooLong ? `The request body is larger than ${bytes} bytes` : `The request has more than ${entries} operations`

@@ -16,7 +16,7 @@ export interface RequestContext extends FaultContext {
   /** True if the body should be JSON and is not. */
   jsonError: boolean
   content: RequestContent
-  /** Id of the user, `app`, or `browser`; `nobody` before authentication. */
+  /** Id of the user, `app` or `browser`; another text before authentication. */
   caller: string
   finished: boolean
   readonly firstOfConnection: boolean

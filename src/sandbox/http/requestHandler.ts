@@ -42,48 +42,48 @@ export class RequestHandler {
    *
    * @throws any other error: a mistake in the sandbox, for `answerInternalError`
    */
-  handle(requestContext: RequestContext, apply: Apply): Answer | Promise<Answer> {
+  handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { dispatcher, faults, ledger, world } = this.#parts
     const known: RefusalParts = { headers: {}, echo: {} }
     try {
-      const input = this.#admit(requestContext, known)
+      const input = this.#admit(context, known)
       const checked = dispatcher.check(input)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
-      ledger.current = requestContext.entry
+      ledger.current = context.entry
       if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
       const done = dispatcher.apply(input, checked, apply)
       if (done instanceof Promise)
         return done.then(
-          ({ reply, echo }) => this.#applied(requestContext, answerOf(reply, echo), known),
-          (error: unknown) => this.#answerError(requestContext, error, known),
+          ({ reply, echo }) => this.#applied(context, answerOf(reply, echo), known),
+          (error: unknown) => this.#answerError(context, error, known),
         )
-      return this.#applied(requestContext, answerOf(done.reply, done.echo), known)
+      return this.#applied(context, answerOf(done.reply, done.echo), known)
     } catch (error) {
-      return this.#answerError(requestContext, error, known)
+      return this.#answerError(context, error, known)
     }
   }
 
   /** Converts a refusal to the answer in the form of its host. */
-  refuse(requestContext: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
+  refuse(context: RequestContext, refusal: Refusal, echo: Readonly<Record<string, unknown>> = {}): Answer {
     const { world } = this.#parts
     const answer = answerOfRefusal(refusal, echo, {
       integerCodes: world.switch('ads_error_codes') === 'integer',
       body: world.switch('error_body'),
     })
-    Object.assign(answer.headers, commonHeaders(requestContext.endpoint, requestContext.rawPath))
+    Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath))
     return answer
   }
 
   /** Logs an error of the sandbox itself, and returns a 500. */
-  answerInternalError(requestContext: RequestContext, error: unknown): Answer {
+  answerInternalError(context: RequestContext, error: unknown): Answer {
     this.#parts.world.log.error(
-      { path: requestContext.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
+      { path: context.rawPath, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
       'the sandbox failed on a request',
     )
     return this.refuse(
-      requestContext,
-      requestContext.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error'),
+      context,
+      context.endpoint?.host === 'core' ? coreRefusal(500, 131, 'Internal error') : adsRefusal('INTERNAL_ERROR', 'Internal error'),
     )
   }
 
@@ -92,66 +92,62 @@ export class RequestHandler {
     this.#nonces.clear()
   }
 
-  /**
-   * Checks everything but the parameters, in the order of the service.
-   *
-   * @throws {Refusal}
-   */
-  #admit(requestContext: RequestContext, known: RefusalParts): DispatchInput {
+  /** Checks everything but the parameters, in the order of the service. @throws {Refusal} */
+  #admit(context: RequestContext, known: RefusalParts): DispatchInput {
     const { rates, world } = this.#parts
-    if (requestContext.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
-    const endpoint = endpointOf(requestContext, world.switch('unknown_parameters') === 'strict')
-    const path = requestContext.route.kind === 'found' ? requestContext.route.path : {}
-    const form = formOf(requestContext)
-    known.headers = rateHeaders(this.#rate(endpoint, requestContext, undefined, false))
+    if (context.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
+    const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
+    const path = context.route.kind === 'found' ? context.route.path : {}
+    const form = formOf(context)
+    known.headers = rateHeaders(this.#rate(endpoint, context, undefined, false))
     const caller = authenticate(world, this.#nonces, endpoint, {
-      method: requestContext.entry.method,
-      rawPath: requestContext.rawPath,
-      rawQuery: requestContext.rawQuery,
-      scheme: 'encrypted' in requestContext.request.socket ? 'https' : 'http',
-      host: requestContext.request.headers.host ?? '',
-      authorization: requestContext.request.headers.authorization,
-      query: requestContext.query,
+      method: context.entry.method,
+      rawPath: context.rawPath,
+      rawQuery: context.rawQuery,
+      scheme: 'encrypted' in context.request.socket ? 'https' : 'http',
+      host: context.request.headers.host ?? '',
+      authorization: context.request.headers.authorization,
+      query: context.query,
       form,
     })
-    requestContext.caller = caller.id
-    const rate = this.#rate(endpoint, requestContext, caller, true)
+    context.caller = caller.id
+    const rate = this.#rate(endpoint, context, caller, true)
     known.headers = rateHeaders(rate)
-    if (rate.refused) throw this.#limited(requestContext, endpoint, rate)
+    if (rate.refused) throw this.#limited(context, endpoint, rate)
     // A refusal of an authenticated caller echoes the path (docs/spec-notes.md#errors).
     known.echo = { ...path }
-    checkContentType(requestContext, endpoint)
-    checkSize(requestContext, endpoint, world.switch('over_limit'))
-    if (requestContext.jsonError) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
-    if (endpoint.body !== 'json' && isJsonBody(requestContext))
+    checkContentType(context, endpoint)
+    checkSize(context, endpoint, world.switch('over_limit'))
+    if (context.jsonError) throw parameterRefusal(endpoint, [{ ...invalidParameter('body', 'JSON', ''), details: 'invalid JSON' }])
+    if (endpoint.body !== 'json' && isJsonBody(context))
       throw parameterRefusal(endpoint, [
         { ...invalidParameter('body', 'no JSON body; parameters go into the query or a form', ''), details: 'unexpected body' },
       ])
-    const pairs = form.length === 0 ? requestContext.query : [...requestContext.query, ...form]
+    const pairs = form.length === 0 ? context.query : [...context.query, ...form]
     return {
       endpoint,
       path,
       pairs: world.names.active ? pairs.map(([name, value]) => [world.names.neutral(name), value]) : pairs,
-      query: requestContext.query,
+      query: context.query,
       oauth: caller.oauth,
       user: caller.user,
-      body: requestContext.json,
-      rawBody: requestContext.body,
+      body: context.json,
+      rawBody: context.body,
     }
   }
 
   /** Completes the answer of a handler and its ledger entry. */
-  #applied(requestContext: RequestContext, answer: Answer, known: RefusalParts): Answer {
-    requestContext.entry.applied = answer.status < 400
-    requestContext.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
-    Object.assign(answer.headers, commonHeaders(requestContext.endpoint, requestContext.rawPath), known.headers)
+  #applied(context: RequestContext, answer: Answer, known: RefusalParts): Answer {
+    context.entry.applied = answer.status < 400
+    context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
+    Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
     return answer
   }
 
   /** Converts a refusal to an answer, and throws any other error. */
-  #answerError(requestContext: RequestContext, error: unknown, known: RefusalParts): Answer {
+  #answerError(context: RequestContext, error: unknown, known: RefusalParts): Answer {
     if (!(error instanceof Refusal)) throw error
-    const answer = this.refuse(requestContext, error, known.echo)
+    const answer = this.refuse(context, error, known.echo)
     // The headers of the refusal replace the others. A 429 may hide the rate limit headers (the switch `rate_limit_headers`).
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
@@ -160,14 +156,14 @@ export class RequestHandler {
     return answer
   }
 
-  #rate(endpoint: Endpoint, requestContext: RequestContext, caller: Caller | undefined, take: boolean): RateState {
+  #rate(endpoint: Endpoint, context: RequestContext, caller: Caller | undefined, take: boolean): RateState {
     const { rates, world } = this.#parts
     return rates.check(
       {
         endpoint,
         userId: caller?.id ?? 'nobody',
-        accountId: requestContext.route.kind === 'found' ? requestContext.route.path['account_id'] : undefined,
-        totalCount: requestContext.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
+        accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
+        totalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
         namedOnly: world.switch('rate_limits') === 'off',
         globalReads: Number(world.switch('global_reads')),
         uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
@@ -176,11 +172,11 @@ export class RequestHandler {
     )
   }
 
-  #limited(requestContext: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
+  #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return bearerRefusal()
-    trafficRules.noteWait(requestContext.entry, requestContext.caller, rate.resetS * 1000)
-    ledger.recordViolation(requestContext.entry, requestContext.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
+    trafficRules.noteWait(context.entry, context.caller, rate.resetS * 1000)
+    ledger.recordViolation(context.entry, context.entry.time, 'over_rate_limit', `more than ${rate.limit} in the window`)
     const waitS = Math.max(1, Math.ceil(rate.resetS - world.machineNow() / 1000))
     const headers = world.switch('rate_limit_headers') === 'retry_after' ? { 'retry-after': String(waitS) } : {}
     return rateLimitRefusal(endpoint.host, headers)

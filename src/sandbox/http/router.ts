@@ -8,7 +8,6 @@ export type Route =
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   | { readonly kind: 'unknown' }
 
-/** Segment of the known paths. */
 interface Node {
   readonly literal: Map<string, Node>
   /** Next segment if it is a parameter, whatever its name. */

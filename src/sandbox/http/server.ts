@@ -40,14 +40,14 @@ export class SandboxServer {
     const url = request.url ?? '/'
     if (isSilenced(request.socket)) return
     if (url.startsWith('/_sandbox')) return this.#parts.control.receive(request, response)
-    const requestContext = this.#open(request, response, url)
-    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(requestContext)) : undefined
+    const context = this.#open(request, response, url)
+    const rule = this.#parts.faults.armed ? this.#parts.faults.beforeBody(probeOf(context)) : undefined
     if (rule !== undefined) {
-      noteFault(requestContext, rule)
-      this.#parts.runner.runBeforeBody(requestContext, rule, () => this.#read(requestContext))
+      noteFault(context, rule)
+      this.#parts.runner.runBeforeBody(context, rule, () => this.#read(context))
       return
     }
-    this.#read(requestContext)
+    this.#read(context)
   }
 
   #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
@@ -61,7 +61,7 @@ export class SandboxServer {
     const startedAt = world.machineNow()
     const { connection, firstOfConnection } = this.listener.count(request.socket)
     const worker = request.headers['x-test-worker']
-    const requestContext: RequestContext = {
+    const context: RequestContext = {
       request,
       response,
       entry: ledger.open({
@@ -88,76 +88,74 @@ export class SandboxServer {
       answered: false,
       firstOfConnection,
     }
-    observer.begin(requestContext)
-    response.on('close', () => this.#finish(requestContext))
-    return requestContext
+    observer.begin(context)
+    response.on('close', () => this.#finish(context))
+    return context
   }
 
-  #finish(requestContext: RequestContext): void {
-    if (requestContext.finished) return
-    requestContext.finished = true
-    requestContext.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
-    if (!requestContext.response.writableFinished && !requestContext.answered) requestContext.entry.client_closed = true
-    this.#parts.observer.finish(requestContext)
+  #finish(context: RequestContext): void {
+    if (context.finished) return
+    context.finished = true
+    context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
+    if (!context.response.writableFinished && !context.answered) context.entry.client_closed = true
+    this.#parts.observer.finish(context)
   }
 
-  #read(requestContext: RequestContext): void {
+  #read(context: RequestContext): void {
     const chunks: Buffer[] = []
     let size = 0
-    requestContext.request.on('data', (chunk: Buffer) => {
+    context.request.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size <= MAX_BODY) chunks.push(chunk)
     })
-    requestContext.request.on('end', () => {
-      requestContext.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+    context.request.on('end', () => {
+      context.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
       // This closure exists as long as the request. Without this line, memory would contain each body twice.
       chunks.length = 0
-      requestContext.entry.bytes = size
-      this.#arrived(requestContext)
+      context.entry.bytes = size
+      this.#arrived(context)
     })
-    requestContext.request.on('error', () => requestContext.response.destroy())
+    context.request.on('error', () => context.response.destroy())
   }
 
   /** Continues when the body is complete. */
-  #arrived(requestContext: RequestContext): void {
-    const { entry, endpoint } = requestContext
+  #arrived(context: RequestContext): void {
+    const { entry, endpoint } = context
     const { faults, handler, observer, runner, world } = this.#parts
     entry.body_end_at = new Date(world.machineNow()).toISOString()
-    entry.body_sha256 = hash('sha256', requestContext.body)
-    if (endpoint?.body === 'json' && requestContext.body.length > 0) parseJson(requestContext, world.names)
-    observer.arrive(requestContext)
-    const rule = faults.armed
-      ? faults.withBody({ ...probeOf(requestContext), body: requestContext.body, bodyHash: entry.body_sha256 })
-      : undefined
-    if (rule === undefined) return this.#answer(requestContext)
-    noteFault(requestContext, rule)
+    entry.body_sha256 = hash('sha256', context.body)
+    if (endpoint?.body === 'json' && context.body.length > 0) parseJson(context, world.names)
+    observer.arrive(context)
+    const rule = faults.armed ? faults.withBody({ ...probeOf(context), body: context.body, bodyHash: entry.body_sha256 }) : undefined
+    if (rule === undefined) return this.#answer(context)
+    noteFault(context, rule)
     runner
-      .run(requestContext, rule, {
-        apply: (apply) => handler.handle(requestContext, apply),
+      .run(context, rule, {
+        apply: (apply) => handler.handle(context, apply),
         // Handlers of reads are synchronous, so all of the read uses the old state.
-        applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(requestContext, 'all')),
-        refuse: (refusal) => handler.refuse(requestContext, refusal),
-        send: (answer) => this.#send(requestContext, answer),
-        items: requestContext.content.items,
+        applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(context, 'all')),
+        refuse: (refusal) => handler.refuse(context, refusal),
+        send: (answer) => this.#send(context, answer),
+        items: context.content.items,
       })
-      .catch((error: unknown) => this.#send(requestContext, handler.answerInternalError(requestContext, error)))
+      .catch((error: unknown) => this.#send(context, handler.answerInternalError(context, error)))
   }
 
   /** Handles and answers a request without a fault. Stays synchronous unless the handler is not, because a promise costs time. */
-  #answer(requestContext: RequestContext): void {
+  #answer(context: RequestContext): void {
     const { handler } = this.#parts
-    const fail = (error: unknown): void => this.#send(requestContext, handler.answerInternalError(requestContext, error))
+    const fail = (error: unknown): void => this.#send(context, handler.answerInternalError(context, error))
     try {
-      const answer = handler.handle(requestContext, 'all')
-      if (answer instanceof Promise) answer.then((ready) => this.#send(requestContext, ready)).catch(fail)
-      else this.#send(requestContext, answer)
+      const answer = handler.handle(context, 'all')
+      if (answer instanceof Promise) answer.then((ready) => this.#send(context, ready)).catch(fail)
+      else this.#send(context, answer)
     } catch (error) {
       fail(error)
     }
   }
 
-  #send(requestContext: RequestContext, answer: Answer): void {
-    const { response, entry } = requestContext
+  #send(context: RequestContext, answer: Answer): void {
+    const { response, entry } = context
     if (response.destroyed || response.headersSent) return
     entry.status = answer.status
     entry.answer_started_at = new Date(this.#parts.world.machineNow()).toISOString()
@@ -172,17 +170,17 @@ export class SandboxServer {
 
 const EMPTY = Buffer.alloc(0)
 
-function probeOf(requestContext: RequestContext): FaultProbe {
+function probeOf(context: RequestContext): FaultProbe {
   return {
-    method: requestContext.entry.method,
-    path: requestContext.rawPath,
-    query: requestContext.rawQuery,
-    worker: requestContext.entry.worker ?? undefined,
-    firstOfConnection: requestContext.firstOfConnection,
+    method: context.entry.method,
+    path: context.rawPath,
+    query: context.rawQuery,
+    worker: context.entry.worker ?? undefined,
+    firstOfConnection: context.firstOfConnection,
   }
 }
 
-function noteFault(requestContext: RequestContext, rule: FaultRule): void {
-  requestContext.entry.fault = rule.fault.kind
-  requestContext.entry.fault_id = rule.id
+function noteFault(context: RequestContext, rule: FaultRule): void {
+  context.entry.fault = rule.fault.kind
+  context.entry.fault_id = rule.id
 }

@@ -92,7 +92,6 @@ export class Ledger {
     return this.entries.slice(Math.max(0, seq - first + 1))
   }
 
-  /** Counts a request in flight. */
   begin(endpoint: string): void {
     const counter = this.#inFlight.get(endpoint) ?? { now: 0, most: 0 }
     counter.now++

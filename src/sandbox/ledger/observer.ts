@@ -37,32 +37,28 @@ export class Observer {
   }
 
   /** Records the complete, parsed body of a request, before it is handled. */
-  arrive(requestContext: RequestContext): void {
-    const { entry, route } = requestContext
+  arrive(context: RequestContext): void {
+    const { entry, route } = context
     if (route.kind === 'found') {
-      requestContext.content = contentOf(route.endpoint.name, route.path, requestContext.json, this.#productIds.of)
-      if (requestContext.content.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
-        entry.keys = this.#valuesOf(requestContext).map(({ key, value }) => ({ key, value }))
+      context.content = contentOf(route.endpoint.name, route.path, context.json, this.#productIds.of)
+      if (context.content.keys.length > 0 && this.#world.switch('ledger_keys') === 'on')
+        entry.keys = this.#valuesOf(context).map(({ key, value }) => ({ key, value }))
     }
-    entry.items = requestContext.content.items
-    this.#trafficRules.arrive(entry, requestContext.startedAt, requestContext.content)
+    entry.items = context.content.items
+    this.#trafficRules.arrive(entry, context.startedAt, context.content)
     if (this.#trafficRules.hasWaits)
-      this.#trafficRules.checkWait(
-        entry,
-        claimedCaller(this.#world, requestContext.request.headers.authorization),
-        requestContext.startedAt,
-      )
-    this.#noteOrder(requestContext)
-    checkLimits(requestContext, this.#ledger)
-    checkRawIdentifiers(requestContext, this.#ledger)
+      this.#trafficRules.checkWait(entry, claimedCaller(this.#world, context.request.headers.authorization), context.startedAt)
+    this.#noteOrder(context)
+    checkLimits(context, this.#ledger)
+    checkRawIdentifiers(context, this.#ledger)
   }
 
   /** Records that the answer was sent, or that the connection ended. */
-  finish(requestContext: RequestContext): void {
-    this.#ledger.end(requestContext.entry.endpoint ?? 'unknown')
-    this.#trafficRules.finish(requestContext.entry)
-    if (requestContext.content.keys.length > 0)
-      this.#valueOrder.end(requestContext.entry, () => this.#valuesOf(requestContext), requestContext.content.keys, this.#strict)
+  finish(context: RequestContext): void {
+    this.#ledger.end(context.entry.endpoint ?? 'unknown')
+    this.#trafficRules.finish(context.entry)
+    if (context.content.keys.length > 0)
+      this.#valueOrder.end(context.entry, () => this.#valuesOf(context), context.content.keys, this.#strict)
   }
 
   /** Drops everything that was recorded. */
@@ -79,12 +75,12 @@ export class Observer {
   }
 
   /** Checks the order of values. Hashes only the entries to which a rule can apply. */
-  #noteOrder(requestContext: RequestContext): void {
-    const { keys } = requestContext.content
+  #noteOrder(context: RequestContext): void {
+    const { keys } = context.content
     const strict = this.#strict
     if (!strict && !this.#valueOrder.concerns(keys)) return
-    const values = this.#valuesOf(requestContext, strict ? undefined : (own) => this.#valueOrder.concerns(own))
-    this.#valueOrder.arrive(requestContext.entry, values, keys, this.#world.now(), strict)
+    const values = this.#valuesOf(context, strict ? undefined : (own) => this.#valueOrder.concerns(own))
+    this.#valueOrder.arrive(context.entry, values, keys, this.#world.now(), strict)
   }
 
   #valuesOf({ route, json }: RequestContext, isNeeded?: (keys: readonly string[]) => boolean): readonly KeyValue[] {

@@ -1,18 +1,15 @@
 /**
- * Checks the rules on the timing of requests (docs/sandbox.md#violations): no two in flight for one key or with one body, and none before a
- * requested wait is over. Violations change no answer.
+ * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or with one
+ * body, and none before a requested wait is over. Violations change no answer.
  */
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
-/** Request with products or users. */
 interface Seen {
   readonly entry: LedgerEntry
   readonly startedAt: number
   readonly content: RequestContent
-  /** `content.keys`, when first needed. */
   keySet: Set<string> | undefined
-  /** Infinity while in flight. */
   finishedAt: number
 }
 
@@ -33,7 +30,6 @@ export class TrafficRules {
   readonly #openBodies = new Map<string, { readonly first: number; count: number }>()
   readonly #now: () => number
   readonly #recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void
-
   readonly #graceMs: () => number
 
   /**
@@ -46,7 +42,6 @@ export class TrafficRules {
     this.#graceMs = graceMs
   }
 
-  /** True if a caller was asked to wait. */
   get hasWaits(): boolean {
     return this.#waits.size > 0
   }
@@ -63,7 +58,8 @@ export class TrafficRules {
     const mine: Seen = { entry, startedAt, content, keySet: undefined, finishedAt: Number.POSITIVE_INFINITY }
     for (const other of this.#seen) if (other.finishedAt > startedAt) this.#compare(mine, other)
     this.#seen.push(mine)
-    checkDuplicates(entry, content, this.#recordViolation)
+    const repeated = content.keys.length - new Set(content.keys).size
+    if (repeated > 0) this.#recordViolation(entry, 'duplicate_in_request', `${repeated} keys occur more than once in one request`)
   }
 
   /** Records that the answer was sent, or that the connection ended. */
@@ -92,7 +88,7 @@ export class TrafficRules {
     if (wait === undefined) return
     if (startedAt >= wait.until) return void this.#waits.delete(key)
     if (startedAt > wait.askedAt + this.#graceMs())
-      this.#recordViolation(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too runBeforeBody`)
+      this.#recordViolation(entry, 'request_during_retry_after', `${Math.ceil((wait.until - startedAt) / 1000)} s too early`)
   }
 
   clear(): void {
@@ -129,14 +125,4 @@ export class TrafficRules {
 
 function bodyOf(entry: LedgerEntry): string {
   return `${entry.method} ${entry.path} ${entry.body_sha256}`
-}
-
-function checkDuplicates(
-  entry: LedgerEntry,
-  content: RequestContent,
-  recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void,
-): void {
-  const set = new Set(content.keys)
-  if (set.size === content.keys.length) return
-  recordViolation(entry, 'duplicate_in_request', `${content.keys.length - set.size} keys occur more than once in one request`)
 }

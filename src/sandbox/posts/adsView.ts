@@ -30,10 +30,7 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     lang: 'en',
     source: '<a href="https://shop.example" rel="nofollow">sandbox</a>',
     scopes: { followers: false },
-    geo: null,
-    coordinates: null,
-    place: null,
-    contributors: null,
+    ...NO_PLACE,
     in_reply_to_status_id: replied === null ? null : BigInt(replied),
     in_reply_to_status_id_str: replied,
     in_reply_to_user_id: post.in_reply_to_user_id === null ? null : BigInt(post.in_reply_to_user_id),
@@ -58,7 +55,7 @@ export function fetchedPostWire(world: World, state: PostsState, post: Post, tri
 }
 
 /** Renders a draft or scheduled post for the list of all posts. */
-export function waitingPostView(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
+export function listedWaitingWire(world: World, state: PostsState, waiting: WaitingPost, trimUser: boolean): Record<string, unknown> {
   const text = waiting.text ?? ''
   return {
     id: BigInt(waiting.id),
@@ -76,10 +73,7 @@ export function waitingPostView(world: World, state: PostsState, waiting: Waitin
     lang: 'en',
     source: '',
     scopes: { followers: false },
-    geo: null,
-    coordinates: null,
-    place: null,
-    contributors: null,
+    ...NO_PLACE,
     in_reply_to_status_id: null,
     in_reply_to_status_id_str: null,
     in_reply_to_user_id: null,
@@ -102,6 +96,8 @@ export function waitingWire(waiting: WaitingPost): Record<string, unknown> {
   const own = { ...shared, id: BigInt(waiting.id), id_str: waiting.id }
   return scheduled_at === null ? own : { ...own, scheduled_at, scheduled_status, completed_at, tweet_id }
 }
+
+const NO_PLACE = { geo: null, coordinates: null, place: null, contributors: null }
 
 function userWire(world: World, state: PostsState, id: string, trim: boolean): Record<string, unknown> {
   const ids = { id: BigInt(id), id_str: id }

@@ -1,17 +1,16 @@
-/** Posts on behalf of an advertiser: created, renamed, listed, scheduled, drafted (spec 4.4, docs/spec-notes.md#endpoints). */
-import type { Call, Handler, Reply, World } from '../area.ts'
+/** Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#endpoints). */
+import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { createdPostWire, fetchedPostWire, waitingPostView, waitingWire } from './adsView.ts'
+import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from './adsView.ts'
 import { isDuplicate, newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
-import { accountOf } from '../area.ts'
 
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': (call) => {
-    const author = advertiser(call)
+    const author = advertiserOf(call)
     const content = contentOf(call)
     const nullcast = call.params['nullcast'] !== false
     if (!nullcast && author !== call.user?.id)
@@ -48,23 +47,23 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const user = call.params['user_id']
     const trim = call.params['trim_user'] === true
     const type = call.params['tweet_type']
-    const wanted = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
+    const isSelected = (one: { readonly id: string; readonly account_id: string | null }, userId: string) =>
       one.account_id === accountOf(call).id && passesFilter(ids, one.id) && (user === undefined || userId === String(user))
     if (type === 'PUBLISHED') {
       const timeline = call.params['timeline_type'] ?? 'ALL'
       const withReplies = call.params['include_mentions_and_replies'] !== false
       const posts = [...call.state.posts.values()].filter(
         (post) =>
-          wanted(post, post.author_id) &&
+          isSelected(post, post.author_id) &&
           (timeline === 'ALL' || post.nullcast === (timeline === 'NULLCAST')) &&
           (withReplies || post.in_reply_to_user_id === null),
       )
       return listReply(call, posts, { render: (post) => fetchedPostWire(call.world, call.state, post, trim) })
     }
     const waiting = [...(type === 'DRAFT' ? call.state.drafts : call.state.scheduled).values()].filter(
-      (one) => wanted(one, one.user_id) && one.tweet_id === null,
+      (one) => isSelected(one, one.user_id) && one.tweet_id === null,
     )
-    return listReply(call, waiting, { render: (one) => waitingPostView(call.world, call.state, one, trim) })
+    return listReply(call, waiting, { render: (one) => listedWaitingWire(call.world, call.state, one, trim) })
   },
   'scheduledPosts.list': (call) => listWaiting(call, call.state.scheduled),
   'scheduledPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.scheduled, 'scheduled_tweet_id'))),
@@ -88,14 +87,14 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   'draftPosts.delete': (call) => ok(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
 }
 
-/** Scheduled posts whose time has come, in order. */
+/** Returns the scheduled posts that are due at `now`, in order of their time. */
 export function duePosts(state: PostsState, now: number): WaitingPost[] {
   return [...state.scheduled.values()]
     .filter((one) => one.tweet_id === null && one.scheduled_at !== null && Date.parse(one.scheduled_at) <= now)
     .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
 }
 
-/** Publishes a scheduled post under the id given (an event of the sandbox, not a request). */
+/** Publishes a scheduled post under the id `postId`. */
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
@@ -129,8 +128,8 @@ function publish(world: World, state: PostsState, post: Post): void {
   }
 }
 
-/** The advertiser must have granted access to the ad account (spec 5 rule 6). */
-function advertiser(call: Call<PostsState>): string {
+/** Returns the id of the advertiser. @throws {Refusal} without access to the account (spec 5 rule 6) */
+function advertiserOf(call: Call<PostsState>): string {
   const id = String(call.params['as_user_id'])
   const known = call.world.users.has(id) || call.state.users.has(id)
   if (!known) throw adsRefusal('USER_NOT_FOUND', `User ${id} was not found`, { parameter: 'as_user_id', value: id })
@@ -145,6 +144,7 @@ interface Content {
   readonly card_uri: string | null
 }
 
+/** Reads the given content. Parameters that are absent keep the value of `known`. @throws {Refusal} */
 function contentOf(call: Call<PostsState>, known: Content = { text: '', media_keys: [], card_uri: null }): Content {
   const text = call.given.has('text') ? (textParam(call, 'text') ?? '') : known.text
   const mediaKeys = call.given.has('media_keys') ? (listParam(call, 'media_keys') ?? []) : known.media_keys
@@ -156,7 +156,7 @@ function contentOf(call: Call<PostsState>, known: Content = { text: '', media_ke
   return { text, media_keys: mediaKeys, card_uri: cardUri }
 }
 
-/** Up to 4 images, or 1 GIF, or 1 video (spec 8). */
+/** Allows up to 4 images, or 1 GIF, or 1 video (spec 8). @throws {Refusal} */
 function checkMedia(keys: readonly string[]): void {
   const kinds = keys.map((key) => {
     const kind = mediaKind(key)
@@ -201,7 +201,7 @@ function addWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, sch
   const at = isoSeconds(call.now)
   const waiting: WaitingPost = {
     ...contentOf(call),
-    user_id: advertiser(call),
+    user_id: advertiserOf(call),
     id: call.world.newId(),
     account_id: accountOf(call).id,
     name: textParam(call, 'name'),
@@ -226,7 +226,7 @@ function changeWaiting(call: Call<PostsState>, waiting: WaitingPost, scheduledAt
   return waitingWire(waiting)
 }
 
-/** A hard delete: the record is gone (docs/spec-notes.md#endpoints). */
+/** Deletes a draft or scheduled post for good: reads with `with_deleted` do not find it. */
 function removeWaiting(call: Call<PostsState>, table: Map<string, WaitingPost>, parameter: string): Record<string, unknown> {
   const waiting = findWaiting(call, table, parameter)
   table.delete(waiting.id)

@@ -1,5 +1,4 @@
-/** Names in a post's text, as `context_annotations` and as `annotations` of its entities (spec 2.6). Pure. */
-
+/** Finds known names in the text of a post, for `context_annotations` and for the `annotations` of its entities (spec 2.6). Pure. */
 import { codePoints } from '../text.ts'
 
 interface Named {
@@ -9,7 +8,7 @@ interface Named {
   readonly entityId: string
 }
 
-/** Known names, longer ones before those that they hold. What the service recognizes beyond them is its own secret. */
+/** Invented names. A longer name is before the names that it contains. */
 const NAMES: readonly Named[] = [
   { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
   { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },
@@ -22,7 +21,7 @@ const NAMES: readonly Named[] = [
   { text: 'mugs', type: 'Product', entityId: '1000000000000000009' },
 ]
 
-/** A name as a word of its own, neither in an address nor behind `#` or `@`. */
+/** Matches a name as a whole word, not in an address and not after `#` or `@`. */
 const PATTERNS: ReadonlyMap<Named, RegExp> = new Map(
   NAMES.map((named) => [named, new RegExp(String.raw`(?<![\w#@/.])${named.text}(?![\w.]\w)\b`)]),
 )
@@ -41,7 +40,7 @@ export interface Annotation {
   readonly normalized_text: string
 }
 
-/** Names in the text with their places in code points, the end exclusive; undefined when there are none. */
+/** Returns the names in the text with their positions in code points, the end exclusive. Undefined without names. */
 export function annotationsOf(text: string): readonly Annotation[] | undefined {
   let rest = text
   const found = NAMES.flatMap((named) => {
@@ -54,7 +53,7 @@ export function annotationsOf(text: string): readonly Annotation[] | undefined {
   return found.length === 0 ? undefined : found.toSorted((a, b) => a.start - b.start)
 }
 
-/** A domain and an entity for each name in the text; undefined when there are none. */
+/** Returns a domain and an entity for each name in the text. Undefined without names. */
 export function contextOf(text: string): readonly object[] | undefined {
   const found = (annotationsOf(text) ?? []).flatMap(({ normalized_text: name }) => {
     const named = NAMES.find((one) => one.text === name)

@@ -1,4 +1,4 @@
-/** The posts area: v2 look-up and creation, and posts on behalf of advertisers (spec 2.6, 4.4, 4.7). */
+/** Defines the posts area: posts of v2, posts on behalf of advertisers, and users (spec 2.6, 4.4, 4.7). */
 import { defineArea } from '../area.ts'
 import { emitPost } from '../webhooks/events.ts'
 import { advertiserHandlers, duePosts, publishScheduled } from './advertiser.ts'
@@ -19,9 +19,9 @@ export const postsArea = defineArea({
     for (const due of duePosts(state, world.now())) world.record('posts', { kind: 'published', scheduledId: due.id } satisfies Published)
   },
   applyEvent: (world, state, event) => {
-    // Only this area records events under its name.
+    // `onClock` recorded it: no other code records events of this area.
     const { scheduledId } = event as Published
-    // The id is taken here, so that a replay of the journal counts it too.
+    // A replay takes the id here too, so that later ids are the same.
     publishScheduled(world, state, scheduledId, world.newId())
   },
 })

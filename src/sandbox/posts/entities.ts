@@ -1,7 +1,7 @@
-/** Mentions in a post's text, with places counted in code points (spec 2.6 entities). Pure. */
-
+/** Finds links, mentions, hashtags and annotations in the text of a post (spec 2.6). Pure. */
 import { annotationsOf, type Annotation } from './annotations.ts'
 
+/** Position in code points, the end exclusive. */
 interface Place {
   readonly start: number
   readonly end: number
@@ -14,17 +14,17 @@ export interface Entities {
   readonly annotations?: readonly Annotation[]
 }
 
-/** Kinds that do not occur are absent. */
+/** Returns the entities of a text. A type without entities is absent. */
 export function entitiesOf(text: string): Entities {
-  const urls = matches(text, /https?:\/\/\S+/g).map(({ value, start, end }) => ({
+  const urls = findAll(text, /https?:\/\/\S+/g).map(({ value, start, end }) => ({
     start,
     end,
     url: value,
     expanded_url: value,
     display_url: value.replace(/^https?:\/\//, ''),
   }))
-  const mentions = matches(text, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
-  const hashtags = matches(text, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
+  const mentions = findAll(text, /(?<![\w@])@\w{1,15}/g).map(({ value, start, end }) => ({ start, end, username: value.slice(1) }))
+  const hashtags = findAll(text, /(?<![\w#&])#[\p{L}\p{N}_]+/gu).map(({ value, start, end }) => ({ start, end, tag: value.slice(1) }))
   const annotations = annotationsOf(text)
   return {
     ...(urls.length > 0 ? { urls } : {}),
@@ -34,12 +34,12 @@ export function entitiesOf(text: string): Entities {
   }
 }
 
-/** Returns true if the text names the user, which summons a replier (spec 9). */
+/** Returns true if the text mentions the user, who may then reply (spec 9). */
 export function mentionsUser(text: string, username: string): boolean {
   return (entitiesOf(text).mentions ?? []).some((mention) => mention.username.toLowerCase() === username.toLowerCase())
 }
 
-function matches(text: string, pattern: RegExp): (Place & { readonly value: string })[] {
+function findAll(text: string, pattern: RegExp): (Place & { readonly value: string })[] {
   return Array.from(text.matchAll(pattern), (match) => {
     const start = Array.from(text.slice(0, match.index)).length
     return { value: match[0], start, end: start + [...match[0]].length }

@@ -1,4 +1,4 @@
-/** The first posts and users. Invented. */
+/** Creates the first posts and users, all invented. */
 import { isoSeconds } from '../timestamps.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import { newPost, type Post, type PostsState, type WaitingPost } from './state.ts'

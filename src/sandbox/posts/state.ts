@@ -1,7 +1,7 @@
-/** Posts, users, media and places of the v2 data model, and the posts that wait: scheduled and drafted (spec 2.4, 2.6; docs/spec-notes.md#endpoints). */
+/** State of the posts area: published, scheduled and draft posts, users, media and places (spec 2.4, 2.6). */
 import type { World } from '../area.ts'
 
-/** A post with everything that any endpoint shows of it; the wire forms are views of this. */
+/** Published post, with the fields of all endpoints. */
 export interface Post {
   readonly id: string
   text: string
@@ -23,7 +23,7 @@ export interface Post {
   readonly poll_id: string | null
   readonly place_id: string | null
   readonly reply_settings: string
-  /** Every version of it, the first one first; the same list on each of them. */
+  /** Ids of all versions of the post, oldest first. Each version has the same list. */
   edit_history: readonly string[]
   readonly scheduled_at: string | null
   readonly metrics: {
@@ -34,7 +34,7 @@ export interface Post {
   }
 }
 
-/** A scheduled or drafted post. Deleting one is final: nothing stays (docs/spec-notes.md#endpoints). */
+/** Scheduled or draft post. */
 export interface WaitingPost {
   readonly id: string
   readonly account_id: string
@@ -57,19 +57,19 @@ export interface PostsState {
   readonly posts: Map<string, Post>
   readonly scheduled: Map<string, WaitingPost>
   readonly drafts: Map<string, WaitingPost>
-  /** v2 user objects by id, complete. */
+  /** Complete v2 users by id. */
   readonly users: Map<string, Readonly<Record<string, unknown>>>
   readonly media: Map<string, Readonly<Record<string, unknown>>>
   readonly places: Map<string, Readonly<Record<string, unknown>>>
   readonly polls: Map<string, Readonly<Record<string, unknown>>>
 }
 
-/** Returns true if a post with that id exists and can be promoted. */
+/** Returns true if a post with the id exists. */
 export function hasPost(world: World, id: string): boolean {
   return world.stateOf('posts').posts.has(id)
 }
 
-/** User of v2: of the initial state, or added later. */
+/** Returns the v2 user with the id, of the first state or added by the control API. */
 export function userOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
   const known = state.users.get(id)
   const added = world.users.get(id)
@@ -86,7 +86,15 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
   }
 }
 
-/** Defaults of a new post. */
+/** Returns the id of the user with the handle, with or without `@`, ignoring case. */
+export function idOfHandle(world: World, state: PostsState, handle: string): string | undefined {
+  const wanted = handle.replace(/^@/, '').toLowerCase()
+  for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id
+  for (const [id, user] of state.users) if (String(user['username']).toLowerCase() === wanted) return id
+  return undefined
+}
+
+/** Returns a post with defaults for the fields that are not given. */
 export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdAt'> & Partial<Post>): Post {
   return {
     name: null,
@@ -111,18 +119,18 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
   }
 }
 
-/** Assumed: how long the service remembers what an author said (the code DUPLICATE_TWEET is published, its rule is not). */
-const REMEMBERED_MS = 86_400_000
+/** Time in which an author may not repeat a post. Assumed: the code DUPLICATE_TWEET is published, its rule is not. */
+const DUPLICATE_MS = 86_400_000
 
-/** Returns true if the author posted the same within a day: text, media and card alike, in answer to the same. Edits are no repetition. */
+/** Returns true if the author published a post with equal text, media, card and references within a day. Edits are not duplicates. */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false
-  const said = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])
+  const contentOf = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])
   return [...state.posts.values()].some(
     (one) =>
       one.author_id === post.author_id &&
-      post.createdAt - one.createdAt < REMEMBERED_MS &&
+      post.createdAt - one.createdAt < DUPLICATE_MS &&
       !post.edit_history.includes(one.id) &&
-      said(one) === said(post),
+      contentOf(one) === contentOf(post),
   )
 }

@@ -1,8 +1,9 @@
-/** Users of the core host and of v2, by id and by handle; outside the specification. */
+/** Handles lookups of users on the core host and on v2, by id and by handle. Outside the specification. */
 import type { Call, Handler, Reply } from '../area.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { listParam } from '../params.ts'
 import { v2ParameterRefusal, coreRefusal, PROBLEMS } from '../refusal.ts'
-import { userOf, type PostsState } from './state.ts'
+import { idOfHandle, userOf, type PostsState } from './state.ts'
 import { postWire, selectionOf, userWire, type PartialError } from './v2View.ts'
 
 type UserCall = Call<PostsState>
@@ -10,43 +11,48 @@ type UserCall = Call<PostsState>
 export const userHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'users.verifyCredentials': (call) => ({ kind: 'json', body: coreUser(call, call.user?.id ?? '') }),
   'users.show': (call) => {
-    const id = call.given.has('user_id') ? String(call.params['user_id']) : idOf(call, String(call.params['screen_name']))
+    const id = call.given.has('user_id')
+      ? String(call.params['user_id'])
+      : idOfHandle(call.world, call.state, String(call.params['screen_name']))
     const user = id === undefined ? undefined : coreUser(call, id)
     if (user === undefined) throw coreRefusal(404, 50, 'User not found.')
     return { kind: 'json', body: user }
   },
   'users.lookup': (call) => {
-    const ids = [...(listParam(call, 'user_id') ?? []), ...(listParam(call, 'screen_name') ?? []).map((name) => idOf(call, name) ?? '')]
+    const ids = [
+      ...(listParam(call, 'user_id') ?? []),
+      ...(listParam(call, 'screen_name') ?? []).map((name) => idOfHandle(call.world, call.state, name) ?? ''),
+    ]
     const users = ids.map((id) => coreUser(call, id)).filter((user) => user !== undefined)
     if (users.length === 0) throw coreRefusal(404, 17, 'No user matches for specified terms.')
     return { kind: 'json', body: users }
   },
-  'users.me': (call) => answer(call, [call.user?.id ?? ''], { one: true, parameter: 'id' }),
-  'users.get': (call) => answer(call, [wholeNumber('id', String(call.params['id']))], { one: true, parameter: 'id' }),
+  'users.me': (call) => answerUsers(call, [call.user?.id ?? ''], { one: true, parameter: 'id' }),
+  'users.get': (call) => answerUsers(call, [wholeNumber('id', String(call.params['id']))], { one: true, parameter: 'id' }),
   'users.list': (call) =>
-    answer(
+    answerUsers(
       call,
       (listParam(call, 'ids') ?? []).map((id) => wholeNumber('ids', id)),
       { one: false, parameter: 'ids' },
     ),
-  'users.byUsername': (call) => answer(call, [String(call.params['username'])], { one: true, parameter: 'username' }),
-  'users.byUsernames': (call) => answer(call, listParam(call, 'usernames') ?? [], { one: false, parameter: 'usernames' }),
+  'users.byUsername': (call) => answerUsers(call, [String(call.params['username'])], { one: true, parameter: 'username' }),
+  'users.byUsernames': (call) => answerUsers(call, listParam(call, 'usernames') ?? [], { one: false, parameter: 'usernames' }),
 }
 
-interface Asked {
-  /** The answer is one user, not a list. */
+interface Lookup {
   readonly one: boolean
-  /** Type of the values: ids or handles. */
+  /** Parameter that the values come from: ids or handles. */
   readonly parameter: 'id' | 'ids' | 'username' | 'usernames'
 }
 
-function answer(call: UserCall, values: readonly string[], { one, parameter }: Asked): Reply {
+/** Answers the found users, with an error for each unknown value. */
+function answerUsers(call: UserCall, values: readonly string[], { one, parameter }: Lookup): Reply {
   const selection = selectionOf(call, 'tweet')
   const users: Record<string, unknown>[] = []
   const pinned: Record<string, unknown>[] = []
   const errors: PartialError[] = []
   for (const value of new Set(values)) {
-    const id = parameter.startsWith('id') ? value : idOf(call, value)
+    const id = parameter.startsWith('id') ? value : idOfHandle(call.world, call.state, value)
     const user = id === undefined ? undefined : userWire(call.world, call.state, id, selection)
     if (user === undefined) {
       errors.push(missing(parameter, value))
@@ -66,19 +72,11 @@ function answer(call: UserCall, values: readonly string[], { one, parameter }: A
   }
 }
 
-/** Returns the id of the user with the handle. */
-function idOf({ world, state }: UserCall, handle: string): string | undefined {
-  const wanted = handle.replace(/^@/, '').toLowerCase()
-  for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id
-  for (const [id, user] of state.users) if (String(user['username']).toLowerCase() === wanted) return id
-  return undefined
-}
-
 function coreUser(call: UserCall, id: string): Record<string, unknown> | undefined {
   const { world, state } = call
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
-  const metrics = (known['public_metrics'] ?? {}) as Readonly<Record<string, number>>
+  const metrics = recordOf(known['public_metrics'])
   return {
     id: BigInt(id),
     id_str: id,
@@ -99,7 +97,7 @@ function coreUser(call: UserCall, id: string): Record<string, unknown> | undefin
   }
 }
 
-/** `Thu Jan 15 12:00:00 +0000 2026`, the core host's form. */
+/** Formats a time as the core host does: `Thu Jan 15 12:00:00 +0000 2026`. */
 function coreTime(iso: string): string {
   const [day = '', date = '', month = '', year = '', time = ''] = new Date(iso).toUTCString().split(/[ ,]+/)
   return `${day} ${month} ${date} ${time} +0000 ${year}`

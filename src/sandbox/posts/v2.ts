@@ -1,4 +1,4 @@
-/** `GET` and `POST /2/tweets` (spec 4.7, 9; docs/spec-notes.md#posts). */
+/** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { listParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
@@ -11,7 +11,7 @@ import { recordOf } from '../../unknownValue.ts'
 
 const HOUR = 3_600_000
 
-/** Notifies the activity area of a new post; it sends the events that subscriptions request. */
+/** Called with each new post. The webhooks area sends the events that subscriptions request. */
 export type OnPost = (world: World, post: Post) => void
 
 export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<PostsState>>> {
@@ -21,7 +21,7 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
     'posts.delete': deletePost,
     'posts.search': search,
     'posts.create': async (call) => {
-      const { post, poll } = draft(call)
+      const { post, poll } = readPost(call)
       if (isDuplicate(call.world, call.state, post))
         throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
       call.state.posts.set(post.id, post)
@@ -31,7 +31,7 @@ export function v2Handlers(onPost: OnPost): Readonly<Record<string, Handler<Post
         if (version !== undefined) version.edit_history = post.edit_history
       }
       await call.effect(() => Promise.resolve(onPost(call.world, post)))
-      const history = call.world.switch('edit_history') === 'on' ? { [`edit_history_${namesOf(call)}_ids`]: post.edit_history } : {}
+      const history = call.world.switch('edit_history') === 'on' ? { [`edit_history_${fieldPrefixOf(call)}_ids`]: post.edit_history } : {}
       return { kind: 'json', status: 201, body: { data: { id: post.id, text: post.text, ...history } } }
     },
   }
@@ -47,8 +47,9 @@ function lookUpOne(call: Call<PostsState>): Reply {
   return answerPosts(call, [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
 }
 
+/** Answers the found posts, with an error for each unknown id. `dataOf` returns `data`. */
 function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (posts: readonly unknown[]) => object): Reply {
-  const names = checkedNames(call)
+  const names = checkedPrefix(call)
   const bad = ids.find((id) => !/^\d{1,19}$/.test(id))
   if (bad !== undefined) throw v2ParameterRefusal('ids', bad, `The \`ids\` query parameter value [${bad}] is not valid`)
   const selection = selectionOf(call, names)
@@ -73,9 +74,9 @@ function answerPosts(call: Call<PostsState>, ids: readonly string[], dataOf: (po
   }
 }
 
-/** Which names the caller may use: `tweet.fields` or `post.fields`. @throws {Refusal} for the other ones */
-function checkedNames(call: Call<PostsState>): 'tweet' | 'post' {
-  const names = namesOf(call)
+/** Returns the prefix of field names, `tweet` or `post` (the switch `v2_names`). @throws {Refusal} if the caller used the other one */
+function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
+  const names = fieldPrefixOf(call)
   const unwanted = names === 'post' ? 'tweet.fields' : 'post.fields'
   if (call.given.has(unwanted))
     throw v2ParameterRefusal(
@@ -86,9 +87,9 @@ function checkedNames(call: Call<PostsState>): 'tweet' | 'post' {
   return names
 }
 
-/** Posts of the caller whose text has every word, newest first: an app-only token finds those of everyone. */
+/** Searches the caller's posts, newest first. An app-only token searches the posts of all users. Outside the specification. */
 function search(call: Call<PostsState>): Reply {
-  const names = checkedNames(call)
+  const names = checkedPrefix(call)
   const selection = selectionOf(call, names)
   const terms = readQuery(String(call.params['query']))
   const [start, end] = ['start_time', 'end_time'].map((name) => (call.given.has(name) ? Date.parse(String(call.params[name])) : undefined))
@@ -124,7 +125,7 @@ function search(call: Call<PostsState>): Reply {
 
 type Term = (call: Call<PostsState>, post: Post) => boolean
 
-/** Words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle` and the counts of spec 9. Other operators are refused. */
+/** Reads a query: words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle`, `min_likes:N` and the like. @throws {Refusal} for another operator */
 function readQuery(query: string): readonly Term[] {
   return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
@@ -163,7 +164,7 @@ function byOperator(operator: string, value: string): Term | undefined {
   }
 }
 
-/** Deletes an own post; outside the specification. */
+/** Deletes a post of the caller. Outside the specification. */
 function deletePost(call: Call<PostsState>): Reply {
   const id = String(call.params['id'])
   const post = call.state.posts.get(id)
@@ -174,8 +175,8 @@ function deletePost(call: Call<PostsState>): Reply {
   return { kind: 'json', body: { data: { deleted: true } } }
 }
 
-/** The post that a body describes, checked but not stored. */
-function draft(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
+/** Creates the post that the body describes, with its poll. Does not store them. @throws {Refusal} */
+function readPost(call: Call<PostsState>): { readonly post: Post; readonly poll: Readonly<Record<string, unknown>> | undefined } {
   const author = call.user?.id ?? ''
   const { params, state } = call
   const text = typeof params['text'] === 'string' ? params['text'] : ''
@@ -214,7 +215,7 @@ function draft(call: Call<PostsState>): { readonly post: Post; readonly poll: Re
   return { post, poll }
 }
 
-/** A poll that closes after its duration; outside the specification, as common clients send it. */
+/** Reads the poll of a body; undefined without one. Outside the specification. @throws {Refusal} */
 function pollOf(call: Call<PostsState>): Readonly<Record<string, unknown>> | undefined {
   const { poll } = call.params
   if (poll === undefined || poll === null) return undefined
@@ -243,11 +244,11 @@ function placeOf(call: Call<PostsState>): string | null {
   return id
 }
 
-/** Checks that the author of the original post summoned the replier (spec 9). */
+/** Returns the post that is replied to; undefined without one. @throws {Refusal} unless its author mentioned the caller (spec 9) */
 function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   const reply = call.params['reply']
   if (reply === undefined || reply === null) return undefined
-  const id = onlyText(reply, 'reply', 'in_reply_to_tweet_id', sdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']))
+  const id = postIdOf(reply, 'reply', 'in_reply_to_tweet_id', sdkFields(call, ['exclude_reply_user_ids', 'auto_populate_reply_metadata']))
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('reply.in_reply_to_tweet_id', id, 'the post to reply to was not found')
   if (post.author_id !== author && !mentionsUser(post.text, call.user?.screenName ?? ''))
@@ -255,11 +256,11 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-/** An own post of the last hour, by a user with a premium subscription (spec 4.7). */
+/** Returns the post that is edited; undefined without one. @throws {Refusal} unless it is the caller's, within an hour, with a premium subscription (spec 4.7) */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
   if (options === undefined || options === null) return undefined
-  const id = onlyText(options, 'edit_options', 'previous_post_id')
+  const id = postIdOf(options, 'edit_options', 'previous_post_id')
   const post = call.state.posts.get(id)
   if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
@@ -272,6 +273,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
+/** Reads 1 to 4 media keys. `besides`: other fields that are accepted. @throws {Refusal} */
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']
@@ -282,12 +284,13 @@ function mediaOf(media: unknown, besides: readonly string[]): readonly string[] 
   return ids.map((id: string) => (mediaKind(id) === undefined ? `3_${id}` : id))
 }
 
-/** Fields that common clients send besides; none where only what is documented is taken. */
+/** Returns the fields that common clients also send; none with the switch `unknown_parameters: strict`. */
 function sdkFields(call: Call<PostsState>, names: readonly string[]): readonly string[] {
   return call.world.switch('unknown_parameters') === 'strict' ? [] : names
 }
 
-function onlyText(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
+/** Reads the post id in the field `name` of an object. `besides`: other fields that are accepted. @throws {Refusal} */
+function postIdOf(object: unknown, parameter: string, name: string, besides: readonly string[] = []): string {
   const fields = recordOf(object)
   const extra = Object.keys(fields).find((one) => one !== name && !besides.includes(one))
   if (extra !== undefined) throw v2ParameterRefusal(`${parameter}.${extra}`, '', `"${extra}" is not a field of ${parameter}`)
@@ -297,7 +300,7 @@ function onlyText(object: unknown, parameter: string, name: string, besides: rea
   return value
 }
 
-function namesOf(call: Call<PostsState>): 'tweet' | 'post' {
+function fieldPrefixOf(call: Call<PostsState>): 'tweet' | 'post' {
   return call.world.switch('v2_names') === 'post' ? 'post' : 'tweet'
 }
 

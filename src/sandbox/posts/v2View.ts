@@ -1,11 +1,11 @@
-/** Posts and what they point to, as the v2 data model prints them: only the fields asked for (spec 2.6, docs/spec-notes.md#posts). */
+/** Renders posts, and the objects that they reference, in the form of v2: only the requested fields (spec 2.6, docs/spec-notes.md#posts). */
 import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { listParam } from '../params.ts'
 import { PROBLEMS } from '../refusal.ts'
 import { contextOf } from './annotations.ts'
 import { entitiesOf } from './entities.ts'
-import { userOf, type Post, type PostsState } from './state.ts'
+import { idOfHandle, userOf, type Post, type PostsState } from './state.ts'
 
 export interface Selection {
   readonly post: ReadonlySet<string>
@@ -14,17 +14,16 @@ export interface Selection {
   readonly place: ReadonlySet<string>
   readonly poll: ReadonlySet<string>
   readonly expansions: ReadonlySet<string>
-  /** The caller; undefined with an app-only token. Private metrics are for the author alone. */
+  /** Id of the caller; undefined with an app-only token. Private metrics are shown only to the author. */
   readonly userId: string | undefined
-  /** `tweet`: the wire names of the specification; `post`: the newest schema's (switch `v2_names`). */
+  /** Prefix of field names: `tweet` as in the specification, or `post` (the switch `v2_names`). */
   readonly names: 'tweet' | 'post'
-  /** The service shows the history by default (switch `edit_history`). */
+  /** True if posts have their edit history by default (the switch `edit_history`). */
   readonly editHistory: boolean
 }
 
 type Wire = Record<string, unknown>
 
-/** Fields and expansions that the caller requested. */
 export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
   const set = (name: string) => new Set(listParam(call, name) ?? [])
   return {
@@ -40,7 +39,7 @@ export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Se
   }
 }
 
-/** A problem beside the data of a partial answer (docs/spec-notes.md#posts 'Partial'). */
+/** Entry of `errors` in an answer that has `data` too (docs/spec-notes.md#posts). */
 export interface PartialError {
   readonly resource_id: string
   readonly resource_type: string
@@ -55,7 +54,7 @@ const MEDIA_TYPE = { IMAGE: 'photo', VIDEO: 'video', GIF: 'animated_gif' } as co
 
 const PRIVATE = ['non_public_metrics', 'organic_metrics', 'promoted_metrics']
 
-/** The selected fields that the post has. Fields that hold nothing are absent. */
+/** Returns the post with its selected fields. Fields without a value are absent. */
 export function postWire(post: Post, selection: Selection): Wire {
   const all = fieldsOf(post)
   const wire: Wire = { id: post.id, text: post.text }
@@ -67,7 +66,7 @@ export function postWire(post: Post, selection: Selection): Wire {
   return wire
 }
 
-/** Objects that the posts point to, each once, in the order met (`includes`). Undefined when nothing is expanded. */
+/** Returns `includes`: the referenced objects that were requested, each once, in order. Undefined without any. */
 export function includesOf(world: World, state: PostsState, posts: readonly Post[], selection: Selection): Wire | undefined {
   const { expansions } = selection
   const users = new Map<string, Wire>()
@@ -88,7 +87,7 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
     if (expansions.has('author_id')) addUser(post.author_id)
     if (expansions.has('in_reply_to_user_id')) addUser(post.in_reply_to_user_id)
     if (expansions.has('entities.mentions.username'))
-      for (const { username } of entitiesOf(post.text).mentions ?? []) addUser(idOfName(world, state, username))
+      for (const { username } of entitiesOf(post.text).mentions ?? []) addUser(idOfHandle(world, state, username))
     for (const { id } of post.referenced) {
       if (expansions.has('referenced_tweets.id')) addPost(id)
       if (expansions.has('referenced_tweets.id.author_id')) addUser(addPost(id)?.author_id)
@@ -117,12 +116,12 @@ export function includesOf(world: World, state: PostsState, posts: readonly Post
   return found.length === 0 ? undefined : Object.fromEntries(found.map(([name, objects]) => [name, [...objects.values()]]))
 }
 
-/** A poll closes at its end. */
+/** Returns the poll as it is at `now`: closed after its end. */
 function pollAt(poll: Readonly<Record<string, unknown>>, now: number): Readonly<Record<string, unknown>> {
   return Date.parse(String(poll['end_datetime'])) <= now ? { ...poll, voting_status: 'closed' } : poll
 }
 
-/** Private fields that were asked for and are not the caller's to see. */
+/** Returns an error for each requested private field of another user's post. */
 export function forbiddenFields(post: Post, selection: Selection, parameter: string): PartialError[] {
   if (selection.userId === post.author_id) return []
   return PRIVATE.filter((name) => selection.post.has(name)).map((name) => ({
@@ -174,7 +173,7 @@ function fieldsOf(post: Post): Wire {
   }
 }
 
-/** A user with the selected fields; undefined for an unknown id. */
+/** Returns a user with the selected fields; undefined for an unknown id. */
 export function userWire(world: World, state: PostsState, id: string, selection: Selection): Wire | undefined {
   const known = userOf(world, state, id)
   if (known === undefined) return undefined
@@ -182,6 +181,7 @@ export function userWire(world: World, state: PostsState, id: string, selection:
   return pick(known, ['id', 'name', 'username'], wanted)
 }
 
+/** Returns the fields of `always` and `wanted` that the object has. Omits private metrics unless the caller wrote `post`. */
 function pick(
   object: Readonly<Record<string, unknown>>,
   always: readonly string[],
@@ -195,13 +195,6 @@ function pick(
     if (object[name] !== undefined) wire[name] = object[name]
   }
   return wire
-}
-
-function idOfName(world: World, state: PostsState, username: string): string | undefined {
-  const wanted = username.toLowerCase()
-  for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id
-  for (const user of state.users.values()) if (String(user['username']).toLowerCase() === wanted) return String(user['id'])
-  return undefined
 }
 
 function isEmpty(object: object): boolean {

@@ -22,11 +22,7 @@ export interface FileLock {
   readonly release: () => void
 }
 
-/**
- * Locks a state file.
- *
- * @throws {UsageError} `SANDBOX_STATE_LOCKED` while another sandbox uses it
- */
+/** Locks a state file. @throws {UsageError} `SANDBOX_STATE_LOCKED` while another sandbox uses it */
 export function lockFile(file: string): FileLock {
   const path = resolve(file)
   const lock = `${path}.lock`

@@ -44,7 +44,6 @@ export interface StatePart {
 /** Raised when the shape of a state changes. A file of another version is rejected. */
 const VERSION = 2
 
-/** First line of a file that begins with a state. */
 interface Head {
   readonly kind: 'state'
   readonly version: number

@@ -6,7 +6,6 @@ interface SwitchDefinition {
   readonly dialect?: number
   /** Allowed values. The first is the default. */
   readonly values: readonly [string, ...string[]]
-  /** True if any whole number is allowed too. */
   readonly number?: boolean
   /** Other spellings of the values. */
   readonly spellings?: Readonly<Record<string, string>>

@@ -7,7 +7,6 @@ import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal
 import { parseAuthorization, verifySignature, type Pair } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
 
-/** Part of a request that authentication reads. */
 export interface Incoming {
   readonly method: string
   readonly rawPath: string
@@ -48,11 +47,7 @@ export class Nonces {
   }
 }
 
-/**
- * Authenticates a request.
- *
- * @throws {Refusal} in the form of the endpoint's host
- */
+/** Authenticates a request. @throws {Refusal} in the form of the endpoint's host */
 export function authenticate(world: SandboxWorld, nonces: Nonces, endpoint: Endpoint, incoming: Incoming): Caller {
   if (endpoint.auth === 'browser') return { user: undefined, oauth: NONE, kind: 'browser', id: 'browser' }
   const header = incoming.authorization

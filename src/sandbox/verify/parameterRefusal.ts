@@ -1,6 +1,6 @@
 /** Refuses wrong parameters in the form of each host (docs/spec-notes.md#errors). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
-import { adsRefusals, v2ParameterRefusals, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
+import { adsRefusals, v2ParameterRefusals, callbackRefusal, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import { bearerRefusal } from './authenticate.ts'
 
@@ -10,12 +10,7 @@ export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]
   if (endpoint.path.startsWith('/2/'))
     return v2ParameterRefusals(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))
   if (endpoint.name.startsWith('oauth2.')) return bearerRefusal()
-  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback')
-    return coreRefusal(
-      403,
-      415,
-      'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings',
-    )
+  if (endpoint.name === 'oauth.requestToken' && errors[0]?.parameter === 'oauth_callback') return callbackRefusal()
   if (endpoint.name === 'oauth.accessToken' && errors[0]?.code === 'MISSING_PARAMETER')
     return coreRefusal(401, 32, 'Could not authenticate you.')
   return coreRefusal(400, 214, `Bad request parameters: ${errors.map((error) => error.message).join('; ')}`)

@@ -2,7 +2,6 @@
 import { rateLimits, type RateLimit } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
-/** State of a rate limit after a request. */
 export interface RateState {
   readonly limit: number
   readonly remaining: number
@@ -26,9 +25,8 @@ export interface RateInput {
   readonly totalCount: boolean
   /** Enforces only the limits that the specification names. */
   readonly namedOnly: boolean
-  /** Limit of reads without an account. */
   readonly globalReads: number
-  /** Whose uploads of users are counted together (the switch `upload_limit_per`). */
+  /** Scope in which uploads of users are counted together (the switch `upload_limit_per`). */
   readonly uploadsPer: 'user' | 'account'
 }
 
@@ -90,7 +88,6 @@ export class Rates {
   }
 }
 
-/** Returns the names of the limits that the request counts against. */
 function classesOf(input: RateInput): string[] {
   // For lookups of posts, the limit of a user is larger than that of the app.
   const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]

@@ -3,11 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { recordOf } from '../../unknownValue.ts'
 import { adsRefusals, invalidParameter, type AdsError } from '../refusal.ts'
 
-/**
- * Compares the returned fields with the record that `read` returns.
- *
- * @throws {Refusal} that names each field that differs
- */
+/** Compares the returned fields with the record that `read` returns. @throws {Refusal} that names each field that differs */
 export function refuseChangedFields(returned: ReadonlyMap<string, unknown>, read: () => unknown): void {
   const errors = changedFields(returned, recordOf(read()))
   if (errors.length > 0) throw adsRefusals(errors)

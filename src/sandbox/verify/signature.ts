@@ -27,7 +27,7 @@ export interface Secrets {
   readonly tokenSecret: string
 }
 
-/** How equal `oauth_*` pairs are signed. `rfc`: each of them. `both`: also accepts that they are signed once, as a widely used client does. */
+/** Rule for equal `oauth_*` pairs in a signature. `rfc`: each is signed. `both`: they may also be signed once, as a widely used client does. */
 export type DuplicateOauth = 'both' | 'rfc'
 
 /** Returns true if the `oauth_signature` of the request is valid. */
@@ -86,7 +86,6 @@ function sign(request: SignedRequest, pairs: readonly Pair[], secrets: Secrets):
   return createHmac('sha1', key).update(signatureBase(request, pairs)).digest('base64')
 }
 
-/** Drops repeated equal `oauth_*` pairs. */
 function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {

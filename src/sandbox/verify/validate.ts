@@ -20,11 +20,8 @@ export interface RequestInput {
 }
 
 export interface Validated {
-  /** As `Call.params`. */
   readonly params: Record<string, unknown>
-  /** As `Call.given`. */
   readonly given: Set<string>
-  /** As `Call.echo`. */
   readonly echo: Record<string, unknown>
   readonly errors: AdsError[]
   /** Decoded create-only fields that the client sent back on an update. Allowed only if they equal the stored ones. */

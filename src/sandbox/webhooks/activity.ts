@@ -1,4 +1,4 @@
-/** Activity subscriptions and the stream (spec 6.2; docs/spec-notes.md#webhooks). */
+/** Handles activity subscriptions and the activity stream (spec 6.2; docs/spec-notes.md#webhooks). */
 import { activityEventTypes, deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { Handler } from '../area.ts'
 import { v2ParameterRefusal } from '../refusal.ts'
@@ -7,7 +7,7 @@ import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts
 import { checkStreamLimit, openStream } from './stream.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** The specification's words, then the documentation's: all are accepted (docs/spec-notes.md#webhooks direction). */
+/** Accepted directions: the names of the specification, then those of the service's documentation. */
 const DIRECTIONS = ['sent', 'received', 'both', 'outbound', 'inbound']
 const FIELDS = ['user_id', 'keyword', 'direction']
 
@@ -41,14 +41,16 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
   },
 }
 
+/** Checks the filter of a subscription. @throws {Refusal} */
 function filterOf(type: string, value: unknown): SubscriptionFilter {
-  // The contract's parameter is an object, checked before.
   const filter = recordOf(value)
+  const texts: Record<string, string> = {}
   for (const [name, given] of Object.entries(filter)) {
     if (!FIELDS.includes(name)) throw v2ParameterRefusal(`filter.${name}`, '', `"${name}" is not a field of filter`)
     if (typeof given !== 'string' || given === '') throw v2ParameterRefusal(`filter.${name}`, String(given), `filter.${name} is a text`)
+    texts[name] = given
   }
-  const { user_id: user, keyword, direction } = filter as SubscriptionFilter
+  const { user_id: user, keyword, direction } = texts
   if (user !== undefined && !/^\d{1,19}$/.test(user)) throw v2ParameterRefusal('filter.user_id', user, 'filter.user_id is a user id')
   if (user === undefined && (keyword === undefined || type === 'post.create' || type === 'post.delete'))
     throw v2ParameterRefusal('filter.user_id', '', `filter.user_id is required for ${type}`)

@@ -1,7 +1,7 @@
-/** The webhooks and activity area (spec 3.1, 4.7, 6; docs/spec-notes.md#webhooks). */
+/** Defines the webhooks area: registrations, activity events, replays (spec 3.1, 4.7, 6; docs/spec-notes.md#webhooks). */
 import { activityHandlers } from './activity.ts'
 import { defineArea } from '../area.ts'
-import { expire, runChecks, settleCheck } from './checks.ts'
+import { expire, recordCheck, runChecks } from './checks.ts'
 import { emitControl } from './control.ts'
 import { applyEntries, deliverDue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
@@ -9,7 +9,7 @@ import { runJobs } from './replay.ts'
 import { createRuntime, endRuntime } from './runtime.ts'
 import { createWebhooks, type CheckOutcome, type Delivery, type LoggedEvent, type ReplayJob, type WebhooksState } from './state.ts'
 
-/** Changes without a request, as plain JSON for the journal. */
+/** Event of the journal: a change without a request. */
 type WebhookEvent =
   | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
   | { readonly kind: 'expired'; readonly id: string }
@@ -25,7 +25,7 @@ type WebhookEvent =
 export const webhooksArea = defineArea({
   name: 'webhooks',
   createState: createWebhooks,
-  // Connections do not outlive their process.
+  // The journal contains a WebhooksState of this version. Its connections ended with their process.
   loadState: (_world, plain) => ({ ...(plain as WebhooksState), runtime: createRuntime() }),
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitControl },
@@ -34,12 +34,12 @@ export const webhooksArea = defineArea({
     await Promise.all([deliverDue(world, state), runJobs(world, state)])
   },
   applyEvent: (world, state, recorded) => {
-    // Only this area records events under its name.
+    // Files of this folder recorded it: no other code records events of this area.
     const event = recorded as WebhookEvent
     switch (event.kind) {
       case 'checked': {
         const webhook = state.webhooks.get(event.id)
-        if (webhook !== undefined) settleCheck(webhook, event.outcome, event.at)
+        if (webhook !== undefined) recordCheck(webhook, event.outcome, event.at)
         return
       }
       case 'expired': {

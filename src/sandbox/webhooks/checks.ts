@@ -1,4 +1,4 @@
-/** Validity of webhooks by the sandbox's clock (spec 3.1, 6.1 rule 3). */
+/** Checks webhooks with challenges, and invalidates those that fail, by the sandbox's clock (spec 3.1, 6.1 rule 3). */
 import type { World } from '../area.ts'
 import { checkWebhook } from './outbound.ts'
 import { once } from './runtime.ts'
@@ -6,10 +6,10 @@ import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-/** No successful validation for longer than this, because of transient failures, makes a webhook invalid. */
+/** Time without a successful check after which transient failures invalidate a webhook. */
 const GRACE_MS = 28 * HOUR
 
-/** Sends the challenge now. */
+/** Sends a challenge to the URL. `token`: default random. */
 export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
   return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form'), token)
 }
@@ -21,8 +21,8 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
   return period === 'hourly' ? sinceCheck >= HOUR : now - webhook.lastSuccessAt >= 24 * HOUR && sinceCheck >= 30 * MINUTE
 }
 
-/** Takes a check's outcome into account (the table of spec 3.1). */
-export function settleCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
+/** Records the outcome of a check: success validates the webhook, a transient failure keeps it for a time, any other invalidates it (spec 3.1). */
+export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now
   webhook.lastOutcome = outcome
   if (outcome === 'valid') {
@@ -32,12 +32,12 @@ export function settleCheck(webhook: Webhook, outcome: CheckOutcome, now: number
   else expire(webhook, now)
 }
 
-/** Invalidates what has only had transient failures for longer than the grace. */
+/** Invalidates a webhook whose checks have failed for longer than {@link GRACE_MS}. */
 export function expire(webhook: Webhook, now: number): void {
   if (isExpired(webhook, now)) webhook.valid = false
 }
 
-/** Runs every check that is due, and records each outcome. */
+/** Runs every check that is due. Resolves when all outcomes are recorded. */
 export async function runChecks(world: World, state: WebhooksState): Promise<void> {
   const period = world.switch('crc_period')
   const checks: Promise<void>[] = []

@@ -1,8 +1,8 @@
-/** `POST /_sandbox/events`: makes activity events happen, also forged, repeated and shuffled ones (docs/sandbox.md). */
+/** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#the-control-api). */
 import type { ControlHandler } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 import { challenge } from './checks.ts'
-import { deliverDue, noteEvent, type ActivityEvent, type EmitOptions } from './events.ts'
+import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
 
 interface EventInput {
@@ -13,24 +13,25 @@ interface EventInput {
   readonly event_uuid?: string | number
   readonly tag?: string
   readonly includes?: unknown
-  /** An envelope as it is delivered, instead of the fields above. */
+  /** Event in the form in which it is delivered, instead of the fields above. */
   readonly data?: EventInput
-  /** Number of deliveries: with its own id each time, or the same event again when `event_uuid` is given. */
+  /** Number of events. Each has its own id, unless `event_uuid` is set. */
   readonly times?: number
   readonly signature?: 'good' | 'bad' | 'none'
   readonly webhook_id?: string
-  /** Sends the body no faster than this: a receiver that waits for slow senders for ever is found out. */
+  /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
-  /** Sends a challenge to that webhook now, with this token if given. */
+  /** Id of a webhook: sends a challenge to it instead of an event. `token`: token of the challenge. */
   readonly challenge?: string
   readonly token?: string
 }
 
 /**
- * Body: one event or an array of them. Every field may be left out: `{}` is a `post.create` of user 1001. Answers
- * `{ events: [uuid…], deliveries: { delivered, failed } }` when each first attempt has ended.
+ * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
+ * `{ events: [uuid…], deliveries: { delivered, failed } }` when the first attempts have ended.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
+  // A test wrote the body. The fields of a wrong type are delivered as they are.
   const inputs = (Array.isArray(body) ? body : [body ?? {}]) as readonly EventInput[]
   const [first] = inputs
   if (first?.challenge !== undefined) {
@@ -44,7 +45,7 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
       ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }),
       ...(input.bytes_per_s === undefined ? {} : { bytesPerS: input.bytes_per_s }),
     }
-    return Array.from({ length: input.times ?? 1 }, () => noteEvent(world, eventOf(input.data ?? input), options))
+    return Array.from({ length: input.times ?? 1 }, () => emitEvent(world, eventOf(input.data ?? input), options))
   })
   await deliverDue(world, state)
   const queued = state.nextDelivery - before
@@ -65,7 +66,7 @@ function eventOf(input: EventInput): ActivityEvent {
   }
 }
 
-/** A payload in the shape of the event's kind (docs/spec-notes.md#webhooks Payload). */
+/** Returns an invented payload in the shape of the event's type. */
 function payloadOf(type: string, user: string): unknown {
   if (type === 'post.delete') return { id: '1166476031668015106', author_id: user }
   if (type.startsWith('post.')) return { id: '1166476031668015106', text: 'See how our mugs are made', author_id: user }

@@ -1,4 +1,4 @@
-/** Activity events: made, matched with webhooks and subscriptions, delivered, retried (spec 6; docs/spec-notes.md#webhooks). */
+/** Emits activity events: matches them with webhooks and subscriptions, delivers and retries them (spec 6; docs/spec-notes.md#webhooks). */
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
@@ -9,7 +9,7 @@ import { sendEvent } from './outbound.ts'
 import { once } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
-/** Attempts of one delivery, and the pause between them by the sandbox's clock (docs/spec-notes.md#webhooks Delivery). */
+/** Attempts of one delivery, and the time between them by the sandbox's clock. */
 const ATTEMPTS = 3
 const PAUSE_MS = 60_000
 const REPLAY_DAYS_MS = 5 * 86_400_000
@@ -25,29 +25,29 @@ export interface ActivityEvent {
 
 export interface EmitOptions {
   readonly signature?: 'good' | 'bad' | 'none'
-  /** Sends the body no faster. */
+  /** Bytes of the body a second. Default: no limit. */
   readonly bytesPerS?: number
-  /** Only to this webhook. */
+  /** Delivers only to this webhook. */
   readonly webhookId?: string
-  /** Only where a subscription asks for it; otherwise webhooks without subscriptions get everything. */
+  /** Delivers only to subscriptions. By default, webhooks without subscriptions get every event. */
   readonly subscribedOnly?: boolean
 }
 
 const sending = pLimit(32)
 
-/** `post.create` for those who subscribed to the author. Does not wait for the receivers. */
+/** Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
-  noteEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
+  emitEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
   void deliverDue(world, stateOf(world))
   return null
 }
 
 /**
- * Emits an event: stores it for replays, sends it to the streams, and queues it, signed as requested, for every webhook
- * that it is for; `deliverDue` sends. Hands back the event's id.
+ * Stores an event for replays, writes it to the open streams, and queues a delivery for each webhook that gets it. `deliverDue` sends the
+ * deliveries. Returns the id of the event.
  */
-export function noteEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
+export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = stateOf(world)
   const uuid = event.event_uuid ?? randomUUID()
   const envelope = (tag: string | null | undefined) =>
@@ -92,7 +92,7 @@ export function noteEvent(world: World, event: ActivityEvent, options: EmitOptio
   return uuid
 }
 
-/** Sends every delivery that is due; resolves when all, also those already on their way, have ended. */
+/** Sends every delivery that is due. Resolves when all of them have ended, also those that were sent before. */
 export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
@@ -101,18 +101,18 @@ export async function deliverDue(world: World, state: WebhooksState): Promise<vo
 
 async function attempt(world: World, state: WebhooksState, delivery: Delivery): Promise<void> {
   const webhook = state.webhooks.get(delivery.webhookId)
-  // Removed or invalid meanwhile: what was missed is there for a replay.
-  const status = webhook?.valid === true ? await post(world, webhook.url, delivery) : 0
-  const gone = webhook?.valid !== true
+  // An event for a webhook that is removed or invalid stays in the log, for a replay.
+  const isValid = webhook?.valid === true
+  const status = isValid ? await post(world, webhook.url, delivery) : 0
   world.record('webhooks', {
     kind: 'attempt',
     key: delivery.key,
-    done: gone || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS,
+    done: !isValid || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS,
     dueAt: world.now() + PAUSE_MS,
   })
 }
 
-/** Status of the receiver's answer; 0 when none came. */
+/** Posts a signed event to a receiver. Resolves to the status of its answer; 0 without one. */
 export function post(world: World, url: string, delivery: Pick<Delivery, 'body' | 'signature' | 'bytesPerS'>): Promise<number> {
   return sendEvent({
     url,
@@ -125,12 +125,12 @@ export function post(world: World, url: string, delivery: Pick<Delivery, 'body' 
   })
 }
 
-/** The receiver answers 200 (spec 6.1); anything else is tried again. */
+/** Returns true for 200, the only answer that accepts an event (spec 6.1). */
 export function isSuccess(status: number): boolean {
   return status === 200
 }
 
-/** Puts an event into the log and queues it for its webhooks (applied through the journal). */
+/** Adds an event to the log and queues its deliveries. Drops events that are too old for a replay. */
 export function applyEntries(
   world: World,
   state: WebhooksState,
@@ -166,20 +166,22 @@ export function matches(subscription: Subscription, event: ActivityEvent): boole
   return wanted === undefined || wanted === 'both' || wanted === directionOf(event)
 }
 
-/** The newer spelling of a deprecated name (spec 6.2). */
+/** Returns the current name of a deprecated event type (spec 6.2); any other name unchanged. */
 export function canonicalType(name: string): string {
-  return (deprecatedEventTypes as Readonly<Record<string, string>>)[name] ?? name
+  const current: Readonly<Record<string, string>> = deprecatedEventTypes
+  return current[name] ?? name
 }
 
-/** `sent` and `received` are the specification's words, `outbound` and `inbound` the documentation's (docs/spec-notes.md#webhooks direction). */
+/** Returns the specification's name of a direction. The service's documentation calls `sent` `outbound` and `received` `inbound`. */
 function canonicalDirection(direction: string | undefined): string | undefined {
   return direction === 'inbound' ? 'received' : direction === 'outbound' ? 'sent' : direction
 }
 
 function directionOf(event: ActivityEvent): string | undefined {
-  return canonicalDirection(event.filter.direction) ?? (/\.(sent|received)$/.exec(event.event_type)?.[1] as string | undefined)
+  return canonicalDirection(event.filter.direction) ?? /\.(sent|received)$/.exec(event.event_type)?.[1]
 }
 
+/** Returns the filter as the event shows it, with the direction of direct messages and chats. */
 function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
   const direction = directionOf(event)
   if (direction === undefined || !/^(dm|chat)\./.test(event.event_type)) return event.filter

@@ -1,13 +1,13 @@
-/** The webhook endpoints (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
+/** Handles the endpoints of webhooks (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
 import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
-import { challenge, settleCheck } from './checks.ts'
+import { challenge, recordCheck } from './checks.ts'
 import { parseMinute, runJobs } from './replay.ts'
 import type { Webhook, WebhooksState } from './state.ts'
 import { webhookUrlProblem } from './url.ts'
 
-/** Assumed: the number is unpublished. */
+/** Assumed, because the number is not published. */
 const MAX_WEBHOOKS = 10
 const MINUTE = 60_000
 const REPLAY_BACK_MS = 5 * 86_400_000
@@ -46,11 +46,11 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const webhook = findWebhook(call, call.params['webhook_id'])
     const outcome = await call.effect(() => challenge(call.world, webhook.url))
     if (outcome !== 'valid') {
-      // A refused call is not journalled, but what it found out is.
+      // Refused calls are not in the journal, so the outcome is recorded as an event.
       call.world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: call.now })
       throw webhookRefusal('CrcValidationFailed', explain(outcome), 'webhook_id', webhook.id)
     }
-    settleCheck(webhook, 'valid', call.now)
+    recordCheck(webhook, 'valid', call.now)
     return { kind: 'json', body: { data: { valid: true } } }
   },
   'webhooks.delete': (call) => {
@@ -70,7 +70,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     if (to <= from) throw v2ParameterRefusal('to_date', String(call.params['to_date']), 'to_date is later than from_date')
     const id = call.world.newId()
     const created = new Date(call.now).toISOString()
-    // The minute named by `to_date` belongs to the range.
+    // The range includes the whole minute of `to_date`.
     call.state.jobs.set(id, { job_id: id, webhookId: webhook.id, from, to: to + MINUTE, created_at: created, state: 'pending' })
     await call.effect(() => {
       setImmediate(() => void runJobs(call.world, call.state))
@@ -80,15 +80,15 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
   },
 }
 
-/** @throws Refusal `WebhookIdInvalid` */
+/** Returns the webhook with the id. @throws {Refusal} `WebhookIdInvalid` */
 export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
   const webhook = call.state.webhooks.get(String(id))
   if (webhook === undefined) throw webhookRefusal('WebhookIdInvalid', 'no webhook of this app has that id', 'webhook_id', String(id))
   return webhook
 }
 
-/** 400 whose message begins with the reason (docs/spec-notes.md#webhooks Failure body). */
-export function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
+/** 400 whose message begins with the reason. */
+function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
   return v2ParameterRefusal(parameter, value, `${reason}: ${message}`)
 }
 

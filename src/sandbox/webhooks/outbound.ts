@@ -1,11 +1,11 @@
-/** Requests of the sandbox to a developer's endpoint: challenge checks and signed events (spec 6.1, docs/spec-notes.md#webhooks). */
+/** Sends requests to a developer's receiver: challenges and signed events (spec 6.1, docs/spec-notes.md#webhooks). */
 import { createHmac, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { CheckOutcome } from './state.ts'
 import { errorCode, isRecord } from '../../unknownValue.ts'
 
-/** The receiver answers within 10 seconds (spec 8). */
+/** Time in which a receiver must answer (spec 8). */
 export const RESPONSE_LIMIT_MS = 10_000
 const MAX_ANSWER_BYTES = 65_536
 
@@ -13,12 +13,12 @@ const agents = { http: new http.Agent({ keepAlive: true, maxSockets: 64 }), http
 
 export type SignatureForm = 'base64' | 'hex'
 
-/** `sha256=` and the HMAC-SHA256 of the bytes with the consumer secret. */
-export function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): string {
+/** Returns `sha256=` and the HMAC-SHA256 of the bytes under the consumer secret. */
+function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): string {
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. `token` only to try a receiver with a hostile one. */
+/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. `token`: default random; a test may send a hostile one. */
 export async function checkWebhook(
   url: string,
   secret: string,
@@ -41,13 +41,13 @@ export interface EventRequest {
   readonly secret: string
   readonly form: SignatureForm
   readonly signature: 'good' | 'bad' | 'none'
-  /** Name of the header that carries it. */
+  /** Name of the header with the signature. */
   readonly header: string
   readonly bytesPerS?: number
   readonly limitMs?: number
 }
 
-/** Posts an event. Status of the answer, or 0 when none came. Never rejects, follows no redirect. */
+/** Posts an event. Resolves to the status of the answer; 0 without one. Never rejects, follows no redirect. */
 export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
@@ -93,12 +93,12 @@ function send(
     )
     request.on('error', (error) => resolve({ error }))
     if (bytesPerS === undefined || body === undefined) request.end(body)
-    else void drip(request, body, bytesPerS)
+    else void sendSlowly(request, body, bytesPerS)
   })
 }
 
-/** Ten pieces a second, until all is out or the receiver has had enough. */
-async function drip(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
+/** Sends the body at `bytesPerS`, in ten pieces a second. Stops if the receiver ends the request. */
+async function sendSlowly(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   for (let at = 0; at < body.length && !request.destroyed; at += step) {
     request.write(body.subarray(at, at + step))
@@ -112,7 +112,7 @@ function responseToken(body: string): unknown {
     const parsed: unknown = JSON.parse(body)
     return isRecord(parsed) ? parsed['response_token'] : undefined
   } catch {
-    // Not JSON, so not the token: the check has failed.
+    // An answer that is not JSON fails the check.
     return undefined
   }
 }

@@ -1,10 +1,10 @@
-/** Replay jobs: every event of a webhook in a time range again, then an event that says how it ended (docs/spec-notes.md#webhooks Replay). */
+/** Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#webhooks). */
 import type { World } from '../area.ts'
 import { isSuccess, post } from './events.ts'
 import { once } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
-/** Runs the jobs that wait; resolves when they are done. */
+/** Runs the pending jobs. Resolves when they have ended. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
   const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
   await Promise.all(waiting.map((job) => once(state.runtime, `job ${job.job_id}`, () => runJob(world, state, job))))
@@ -16,7 +16,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
   let failed = webhook === undefined || !webhook.valid ? events.length || 1 : 0
   if (webhook?.valid === true) {
     for (const event of events) {
-      // One after another: a replay keeps the order of the events.
+      // Waits for each delivery, so that a replay keeps the order of events.
       const status = await post(world, webhook.url, { body: event.body, signature: 'good' })
       if (!isSuccess(status)) failed++
     }
@@ -32,7 +32,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
   world.record('webhooks', { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
 }
 
-/** `yyyymmddhhmm` in UTC as milliseconds; undefined when it is no such minute. */
+/** Reads `yyyymmddhhmm` in UTC. Returns milliseconds since 1970; undefined for any other text. */
 export function parseMinute(text: string): number | undefined {
   const match = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(text)
   if (match === null) return undefined

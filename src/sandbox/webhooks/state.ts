@@ -1,4 +1,4 @@
-/** Webhooks, subscriptions, what was sent to whom, and replay jobs (spec 3.1, 6; docs/spec-notes.md#webhooks). Plain data; connections live in runtime.ts. */
+/** State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the connections. */
 import { createRuntime } from './runtime.ts'
 
 /** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
@@ -9,7 +9,7 @@ export interface Webhook {
   readonly url: string
   valid: boolean
   readonly created_at: string
-  /** Sandbox time of the last successful validation and of the last check. */
+  /** Times of the last successful check and of the last check, by the sandbox's clock, milliseconds since 1970. */
   lastSuccessAt: number
   lastCheckAt: number
   lastOutcome: CheckOutcome
@@ -26,13 +26,13 @@ export interface Subscription {
   readonly event_type: string
   readonly filter: SubscriptionFilter
   readonly tag: string | null
-  /** Null: the event stream. */
+  /** Null for the activity stream. */
   readonly webhook_id: string | null
   readonly created_at: string
   readonly updated_at: string
 }
 
-/** One event as it was, or would have been, delivered to one webhook. */
+/** Event for one webhook, delivered or not. */
 export interface LoggedEvent {
   readonly at: number
   readonly webhookId: string
@@ -62,11 +62,11 @@ export interface ReplayJob {
 }
 
 export interface WebhooksState {
-  /** Key of this sandbox's open connections. */
+  /** Id of the runtime (`runtime.ts`). */
   readonly runtime: number
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>
-  /** In order of time; five days are kept for replays. */
+  /** Events of the last five days in order of time, for replays. */
   readonly log: LoggedEvent[]
   readonly pending: Map<string, Delivery>
   readonly jobs: Map<string, ReplayJob>

@@ -1,15 +1,15 @@
-/** `GET /2/activity/stream`: one JSON event a line over a connection that stays open (spec 6.2). */
+/** Serves `GET /2/activity/stream`: one JSON event a line, on a connection that stays open (spec 6.2). */
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import { runtimeOf } from './runtime.ts'
 import type { WebhooksState } from './state.ts'
 
-/** Assumed: the number is unpublished. */
+/** Assumed, because the number is not published. */
 const MAX_STREAMS = 2
-/** A blank line now and then keeps proxies from closing the connection. */
+/** Time between empty lines, which keep proxies from closing the connection. */
 const KEEP_ALIVE_MS = 20_000
 
-/** @throws Refusal `TooManyConnections` (spec 7) */
+/** Refuses another stream above the limit. @throws {Refusal} `TooManyConnections` (spec 7) */
 export function checkStreamLimit(state: WebhooksState): void {
   if (runtimeOf(state.runtime).streams.size < MAX_STREAMS) return
   throw jsonRefusal(429, {

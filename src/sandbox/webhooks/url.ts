@@ -1,4 +1,4 @@
-/** Which URLs may be registered (spec 6.1 rule 2; docs/spec-notes.md#webhooks Record). Pure. */
+/** Checks whether a URL may be registered as a webhook (spec 6.1 rule 2). Pure. */
 import { BlockList, isIP } from 'node:net'
 
 // IPv4 rules hold for IPv4-mapped addresses too (node:net BlockList.check).
@@ -22,7 +22,7 @@ for (const [network, prefix] of [
 ] as const)
   notPublic.addSubnet(network, prefix, 'ipv6')
 
-/** Why the URL is refused, or undefined. `devUrls` allows http and ports, on loopback only. */
+/** Returns why the URL is refused; undefined if it is accepted. `devUrls`: also allows http and ports, on loopback only. */
 export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
   if (!URL.canParse(text)) return 'the url is not a URL'
   const url = new URL(text)
@@ -31,7 +31,7 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (devUrls && isLoopback(host) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
-  // The parser drops `:443`, and a port is a port.
+  // The URL parser drops the default port, but no port is allowed.
   if (/^https:\/\/[^/?#]*:\d*(?:[/?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
   if (!isPublic(host)) return 'the url must be publicly reachable'
   return undefined

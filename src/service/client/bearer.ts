@@ -1,17 +1,17 @@
-/** The app-only token: fetched once, shared by all who wait for it, never decoded (spec 5 rule 3; docs/spec-notes.md#tokens). */
+/** Caches the app-only token (spec 5 rule 3; docs/spec-notes.md#tokens). */
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface Bearer {
-  /** Returns the token in use, or a new one. Concurrent callers share one request; a call with `retry: false` sends its own, once. */
+  /** Returns the cached token, or fetches one. Concurrent callers share one request; a call with `retry: false` sends its own, once. */
   readonly get: (options?: CallOptions) => Promise<string>
-  /** The service no longer takes `token`: the next `get` requests another, unless another call already did. */
+  /** Drops `token` from the cache, because the service refused it. Does nothing if the cache has another token. */
   readonly drop: (token: string) => void
 }
 
-/** After code 99 further requests only make it worse: for this long the refusal is repeated from memory. */
+/** Time after a refusal with code 99 in which `get` throws that refusal again, because more requests prolong it. */
 const quietMs = 60_000
 
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {
@@ -42,7 +42,7 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
   }
 }
 
-/** Key and secret are URL-encoded before they are joined (docs/spec-notes.md#tokens 'oauth2/token'). */
+/** Returns the header of basic authentication. Key and secret are URL-encoded before they are joined. */
 export function basicAuthorization(consumerKey: string, consumerSecret: string): string {
   return `Basic ${Buffer.from(`${percentEncode(consumerKey)}:${percentEncode(consumerSecret)}`).toString('base64')}`
 }

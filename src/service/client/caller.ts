@@ -1,14 +1,14 @@
-/** One call of the contract, with waiting and sending again where that does no harm. */
+/** Sends a call of the contract. Waits and retries where a repetition is safe (docs/guarantees.md#bounded-retry). */
 import type { Clock } from '../../clock.ts'
 import { backoffMs, longestHoldMs } from '../../http/waitPolicy.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { findEndpoint } from '../contract/index.ts'
+import { endpointOf } from '../contract/index.ts'
 import { basicAuthorization, createBearer, type Bearer } from './bearer.ts'
 import type { ServiceConfig } from './config.ts'
 import { decodeAnswer, decodeForm, type Decoded } from './decode.ts'
 import type { Answer } from './exchange.ts'
-import { isRecord } from './issues.ts'
+import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import type { Spelling } from './names.ts'
 import { buildRequest, type BuiltRequest, type Params } from './request.ts'
 import { BadSignatureError, RateLimitedError, type ServiceError, TokenInvalidError, UnreadableAnswerError } from './serviceErrors.ts'
@@ -17,7 +17,7 @@ import { type Proof, type Sender, userProof } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface CallResult {
-  /** `data` of the advertising interface and of v2; the whole body elsewhere, form-encoded answers as an object. */
+  /** `data` of the answer, or its whole body without `data`. Form-encoded answers are objects. */
   readonly data: unknown
   readonly body: unknown
   readonly nextCursor: string | undefined
@@ -38,20 +38,20 @@ export interface CallerParts {
 
 export interface Caller {
   readonly call: (endpoint: Endpoint, params: Params, options?: CallOptions) => Promise<CallResult>
-  /** The proof that a call would be sent with: what a stream opens its connection with. */
+  /** Returns the credentials of a call, for a stream, which is opened without `call`. */
   readonly prove: (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => Promise<Proof>
   readonly bearer: Bearer
 }
 
-/** Sendings of one call at most, and the time that may be spent waiting between them (a window of quotas and its slack). */
-const maxSendings = 8
+const maxAttempts = 8
+/** Longest sum of the waits of one call: a rate limit window of 15 minutes, and one minute more. */
 const maxWaitMs = 16 * 60_000
 const backoff = { backoffMinMs: 1_000, backoffMaxMs: 60_000 }
 
 export function createCaller(parts: CallerParts): Caller {
   const { config, clock } = parts
-  const holds: Holds = new Map()
-  const bearer = createBearer((options) => fetchBearer(parts, holds, options), clock)
+  const waits: Waits = new Map()
+  const bearer = createBearer((options) => fetchBearer(parts, waits, options), clock)
   const prove = (endpoint: Endpoint, built: BuiltRequest, options: CallOptions) => proofFor({ endpoint, built, options, config, bearer })
   return {
     prove,
@@ -64,7 +64,7 @@ export function createCaller(parts: CallerParts): Caller {
         options,
         prove: () => prove(endpoint, built, options),
         bearer,
-        holds,
+        waits,
       })
       // The token is invalid for all callers; it may be the cached one.
       if (endpoint.name === 'oauth2.invalidateToken' && typeof params['access_token'] === 'string') bearer.drop(params['access_token'])
@@ -73,31 +73,31 @@ export function createCaller(parts: CallerParts): Caller {
   }
 }
 
-interface Sending {
+interface CallParts {
   readonly endpoint: Endpoint
   readonly built: BuiltRequest
   readonly options: CallOptions
   readonly prove: () => Promise<Proof>
   readonly bearer: Bearer | undefined
-  readonly holds: Holds
+  readonly waits: Waits
 }
 
-/** Until when the service asked not to be called, in epoch milliseconds, by class of limit: holds every call of one client. */
-type Holds = Map<Endpoint['limit'], number>
+/** End of the wait that the service asked for, in epoch milliseconds, by class of limit. Applies to all calls of a client. */
+type Waits = Map<Endpoint['limit'], number>
 
-async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, holds }: Sending): Promise<CallResult> {
+async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, waits }: CallParts): Promise<CallResult> {
   const { sender, clock, log, spelling } = parts
   const where = `${endpoint.method} ${built.path}`
   let waitedMs = 0
-  let renewed = false
-  for (let sending = 1; ; sending += 1) {
+  let tokenRenewed = false
+  for (let attempt = 1; ; attempt += 1) {
     for (;;) {
-      const heldUntilMs = holds.get(endpoint.limit) ?? 0
-      const heldMs = heldUntilMs - clock.now()
-      if (heldMs <= 0) break
-      if (options.retry === false || waitedMs + heldMs > maxWaitMs || options.signal?.aborted === true) throw heldError(where, heldUntilMs)
-      waitedMs += heldMs
-      await clock.sleep(heldMs, options.signal)
+      const untilMs = waits.get(endpoint.limit) ?? 0
+      const waitMs = untilMs - clock.now()
+      if (waitMs <= 0) break
+      if (options.retry === false || waitedMs + waitMs > maxWaitMs || options.signal?.aborted === true) throw waitError(where, untilMs)
+      waitedMs += waitMs
+      await clock.sleep(waitMs, options.signal)
     }
     const proof = await prove()
     const exchange = await sender.send({
@@ -111,37 +111,40 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       ...(built.body === undefined ? {} : { body: built.body }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     })
-    const decoded = exchange.kind === 'answer' ? decodeAnswer(exchange, spelling) : undefined
-    const error = toServiceError(exchange, { endpoint, where, nowMs: clock.now() }, decoded)
-    if (exchange.kind === 'answer' && decoded !== undefined && error === undefined) return toResult(endpoint, exchange, decoded, log)
-    // Never both undefined: an exchange without an answer is always an error.
-    const failed = error as ServiceError
+    const context = { endpoint, where, nowMs: clock.now() }
+    let failed: ServiceError
+    if (exchange.kind === 'answer') {
+      const decoded = decodeAnswer(exchange, spelling)
+      const error = toServiceError(exchange, context, decoded)
+      if (error === undefined) return toResult(endpoint, exchange, decoded, log)
+      failed = error
+    } else failed = toServiceError(exchange, context)
     if (failed.waitUntilMs !== undefined) {
       const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestHoldMs)
-      holds.set(endpoint.limit, Math.max(holds.get(endpoint.limit) ?? 0, untilMs))
+      waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, untilMs))
     }
     if (options.retry === false || options.signal?.aborted === true) throw failed
 
     if (failed instanceof BadSignatureError && sender.clockWasCorrected()) continue
-    if (failed instanceof TokenInvalidError && proof.kind === 'header' && bearer !== undefined && !renewed) {
-      renewed = true
+    if (failed instanceof TokenInvalidError && proof.kind === 'header' && bearer !== undefined && !tokenRenewed) {
+      tokenRenewed = true
       bearer.drop(proof.authorization.replace(/^Bearer /, ''))
       continue
     }
-    if (!isRetryable(failed, endpoint.repeatable) || sending >= maxSendings) throw failed
-    const askedMs = failed.waitUntilMs === undefined ? 0 : failed.waitUntilMs - clock.now()
-    const waitMs = Math.max(backoffMs(sending, backoff, parts.random), askedMs)
+    if (!isRetryable(failed, endpoint.repeatable) || attempt >= maxAttempts) throw failed
+    const requestedMs = failed.waitUntilMs === undefined ? 0 : failed.waitUntilMs - clock.now()
+    const waitMs = Math.max(backoffMs(attempt, backoff, parts.random), requestedMs)
     waitedMs += waitMs
     if (waitedMs > maxWaitMs) throw failed
     log.info(
-      { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), sending },
-      'the service asks to wait, or could not be reached',
+      { code: failed.code, status: failed.status, waitMs: Math.round(waitMs), attempt },
+      'the call failed and is retried after a wait',
     )
     await clock.sleep(waitMs, options.signal)
   }
 }
 
-function heldError(where: string, untilMs: number): RateLimitedError {
+function waitError(where: string, untilMs: number): RateLimitedError {
   const until = new Date(Math.min(untilMs, 8.64e15)).toISOString()
   return new RateLimitedError(`nothing was sent: the service asks to wait until ${until}`, {
     where,
@@ -161,7 +164,7 @@ function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Log
         ? decodeForm(decoded.value)
         : undefined
   const { status, headers } = answer
-  if (!isRecord(body) || !('data' in body)) return { data: body, body, nextCursor: undefined, totalCount: undefined, status, headers }
+  if (!isPlainRecord(body) || !('data' in body)) return { data: body, body, nextCursor: undefined, totalCount: undefined, status, headers }
   const { next_cursor: next, total_count: total } = body
   return {
     data: shapeData(endpoint, body['data']),
@@ -173,16 +176,16 @@ function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Log
   }
 }
 
-/** One record may come in an array of one, a list of results as a single object (docs/spec-notes.md#audience-uploads): both are read. */
+/** Returns a record, or a list of records, as the contract says. The service may answer a record as an array of one, and a list as one object. */
 function shapeData(endpoint: Endpoint, data: unknown): unknown {
   if (endpoint.path.startsWith('/2/')) return data
   const { many, resource } = endpoint.answer
-  if (!many) return Array.isArray(data) && data.length === 1 ? (data[0] as unknown) : data
-  const list = Array.isArray(data) ? (data as unknown[]) : data === null || data === undefined ? [] : [data]
-  // An unset field of a product may read as an empty text (docs/spec-notes.md#catalogs 'Reads').
+  if (!many) return Array.isArray(data) && data.length === 1 ? listOf(data)[0] : data
+  const list = Array.isArray(data) ? listOf(data) : data === null || data === undefined ? [] : [data]
+  // An unset field of a product may be an empty text, which means null (docs/spec-notes.md#catalogs).
   return resource === 'product'
     ? list.map((item) =>
-        isRecord(item) ? Object.fromEntries(Object.entries(item).map(([key, value]) => [key, value === '' ? null : value])) : item,
+        isPlainRecord(item) ? Object.fromEntries(Object.entries(item).map(([key, value]) => [key, value === '' ? null : value])) : item,
       )
     : list
 }
@@ -219,9 +222,8 @@ async function proofFor({ endpoint, built, options, config, bearer }: ProofFor):
   }
 }
 
-async function fetchBearer(parts: CallerParts, holds: Holds, options: CallOptions): Promise<string> {
-  // The contract holds it: a test lists every entry.
-  const endpoint = findEndpoint('oauth2.token') as Endpoint
+async function fetchBearer(parts: CallerParts, waits: Waits, options: CallOptions): Promise<string> {
+  const endpoint = endpointOf('oauth2.token')
   const proof: Proof = { kind: 'header', authorization: basicAuthorization(parts.config.consumerKey, parts.config.consumerSecret) }
   const built: BuiltRequest = { path: endpoint.path, query: {}, form: { grant_type: 'client_credentials' }, oauth: {} }
   const { body, status } = await sendUntilDone(parts, {
@@ -230,11 +232,11 @@ async function fetchBearer(parts: CallerParts, holds: Holds, options: CallOption
     options,
     prove: () => Promise.resolve(proof),
     bearer: undefined,
-    holds,
+    waits,
   })
-  const token = isRecord(body) ? body['access_token'] : undefined
+  const token = isPlainRecord(body) ? body['access_token'] : undefined
   if (typeof token === 'string' && token !== '') return token
-  throw new UnreadableAnswerError('the answer holds no access_token', {
+  throw new UnreadableAnswerError('the answer contains no access_token', {
     where: 'POST /oauth2/token',
     hint: 'Check SLUICE_BASE_URL.',
     status,

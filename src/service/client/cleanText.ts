@@ -1,6 +1,6 @@
 /**
- * Out with digests, e-mail addresses, phone numbers and control characters; 300 characters at most. Every word of the
- * service goes through here before it is kept, shown or logged: it may repeat what it was sent (docs/guarantees.md#no-raw-identifier-at-rest).
+ * Removes digests, email addresses, phone numbers and control characters from a text, and shortens it to 300 characters. Every text of the
+ * service is cleaned before it is stored, shown or logged, because it may repeat what was sent (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 export function cleanText(value: string): string {
   return value

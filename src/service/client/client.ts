@@ -1,4 +1,4 @@
-/** The typed client: every endpoint of the contract as a method, lists as async iterables. */
+/** Creates the typed client: a method for each endpoint of the contract, lists as async iterables. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -9,6 +9,7 @@ import { encodePairs } from './encode.ts'
 import { List } from './list.ts'
 import { createSpelling, type Spelling } from './names.ts'
 import { buildRequest, type Params } from './request.ts'
+import { listOf } from '../../unknownValue.ts'
 import { CallError } from './serviceErrors.ts'
 import { openStream } from './stream.ts'
 import type { Sender } from './sender.ts'
@@ -17,21 +18,21 @@ import type { CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
 export interface ClientOptions extends TransportOptions {
   readonly log?: Logger
-  /** From 0 to below 1, for the jitter of waits. */
+  /** Returns a number from 0 to below 1, for the jitter of waits. */
   readonly random?: () => number
 }
 
 interface General {
-  /** Any endpoint by name, with status, headers, cursor and whole body. Lists: one page. */
+  /** Calls an endpoint by name. Returns status, headers, cursor and the whole body too. Reads one page of a list. */
   readonly call: <Name extends EndpointName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
-  /** The same where the name is known at run time only. */
+  /** Same as `call`, for names that are known only at run time. */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
-  /** Address at which a person allows the application: `authorize` asks each time, `authenticate` only once. */
+  /** Returns the address at which a person allows the application. `authorize` asks each time, `authenticate` only once. */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
     page?: 'authorize' | 'authenticate',
   ) => string
-  /** Returns the app-only token in use, or a new one: cached, one request for concurrent callers. Never log it. */
+  /** Returns the cached app-only token, or fetches one. Concurrent callers share one request. Never log it. */
   readonly bearerToken: (options?: CallOptions) => Promise<string>
   readonly close: () => Promise<void>
 }
@@ -39,10 +40,10 @@ interface General {
 export type Client = Methods & General
 
 /**
- * A client of the service, or of a sandbox: only the addresses differ.
+ * Creates a client of the service or of a sandbox. Only the addresses differ.
  *
- * Waits and retries automatically where that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors are
- * `ServiceError`s: match on class or `code`. `close` ends its connections.
+ * The client waits and retries where that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors are
+ * `ServiceError`s: compare the class or `code`. `close` ends its connections.
  *
  * ```ts
  * const client = createClient({ baseUrl, consumerKey, consumerSecret, accessToken, accessTokenSecret })
@@ -50,7 +51,7 @@ export type Client = Methods & General
  * ```
  */
 export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
-  // One address is enough for a sandbox, which serves all three hosts.
+  // A sandbox serves all three hosts at one address.
   const config: ServiceConfig = {
     adsBaseUrl: given.baseUrl,
     adsSandboxBaseUrl: given.adsBaseUrl ?? given.baseUrl,
@@ -70,6 +71,7 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
   })
   const callByName = async (name: string, params: Params, callOptions?: CallOptions) => caller.call(known(name), params, callOptions)
   const general: General = {
+    // Only the types of the parameters differ.
     call: callByName as General['call'],
     callByName,
     authorizeUrl: ({ oauth_token: token, force_login: force, screen_name: name }, page = 'authorize') => {
@@ -81,6 +83,7 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
     bearerToken: (options) => caller.bearer.get(options),
     close: () => sender.close(),
   }
+  // `methods` has a method for each endpoint of the contract, from which `Methods` is derived.
   return { ...methods({ config, caller, sender, spelling, clock }), ...general } as Client
 }
 
@@ -98,9 +101,8 @@ function methods(parts: Parts): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const endpoint of endpoints) {
     const [group = '', method = ''] = endpoint.name.split('.')
-    groups[group] ??= {}
-    // Its group exists: made in the line above.
-    ;(groups[group] as Record<string, Method>)[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
+    const methods = (groups[group] ??= {})
+    methods[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
   }
   return groups
 }
@@ -110,20 +112,20 @@ function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { conf
     const built = buildRequest(endpoint, params, config.adsVersion)
     return openStream({ endpoint, built, options, sender, spelling, clock, prove: () => caller.prove(endpoint, built, options) })
   }
-  if (endpoint.list !== undefined) return listOf(endpoint, params, options, caller)
+  if (endpoint.list !== undefined) return createList(endpoint, params, options, caller)
   return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))
 }
 
-function listOf(endpoint: Endpoint, params: Params, options: CallOptions, caller: Caller): List<unknown> {
+function createList(endpoint: Endpoint, params: Params, options: CallOptions, caller: Caller): List<unknown> {
   return new List(async (cursor) => {
-    // A cursor and with_total_count exclude each other: the total comes with the first page (spec Conventions).
+    // The service allows with_total_count only without a cursor, so only the first page has the total (spec Conventions).
     const { with_total_count: withTotal, ...rest } = params
     const page = await caller.call(
       endpoint,
       cursor === undefined ? (withTotal === undefined ? rest : params) : { ...rest, cursor },
       options,
     )
-    return { items: Array.isArray(page.data) ? (page.data as unknown[]) : [], nextCursor: page.nextCursor, totalCount: page.totalCount }
+    return { items: listOf(page.data), nextCursor: page.nextCursor, totalCount: page.totalCount }
   }, `${endpoint.method} ${endpoint.path}`)
 }
 

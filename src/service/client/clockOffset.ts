@@ -1,20 +1,20 @@
 import type { Clock } from '../../clock.ts'
 
-/** A difference below this is no reason to refuse a signature (the window is 300 s: docs/spec-notes.md#signing 'Nonce, time'). */
+/** Difference of clocks that does not cause a refusal: the service allows 300 s (docs/spec-notes.md#signing). */
 const clockToleranceMs = 30_000
 
 export interface ClockOffset {
-  /** The service's time as far as we know, epoch milliseconds: what signatures are stamped with. */
+  /** Returns the time for signatures, by the service's clock as far as it is known, in epoch milliseconds. */
   readonly now: () => number
-  /** Takes an answer's status and `Date` into account. */
+  /** Corrects the offset from the status and `Date` of an answer. */
   readonly update: (status: number, date: string | undefined) => void
-  /** True once after a correction: worth one resend. */
+  /** Returns true once after a correction. The caller may then send the request again. */
   readonly takeCorrection: () => boolean
 }
 
 /**
- * Our clock against the service's, read from the `Date` of a refusal and only then: once, and again only after an accepted
- * request has shown that the correction held (docs/spec-notes.md#unknown 'timestamp window').
+ * Measures the difference between the clocks of this machine and of the service, from the `Date` of a 401. Corrects it once, and again only
+ * after an accepted request.
  */
 export function createClockOffset(clock: Clock): ClockOffset {
   let offsetMs = 0

@@ -1,7 +1,7 @@
-/** Describes a parameter of the contract in a sentence, for a person whose call was refused. */
+/** Describes parameters of the contract for hints. */
 import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
 
-/** `count: a whole number, 1 to 200, default 100 (spec 8)`; undefined for a parameter that the contract does not know. */
+/** Returns a description such as `count: a whole number, 1 to 200, default 100 (spec 8)`; undefined for an unknown parameter. */
 export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
   // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
   const plain = name.split(/[.[]/)[0] ?? name
@@ -17,7 +17,7 @@ export function describeParameter(endpoint: Endpoint, name: string): string | un
   return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')
 }
 
-/** `account_id, name; optional: user_id`. */
+/** Returns the names of the parameters: `required: account_id, name; optional: user_id`. */
 export function describeParameters(endpoint: Endpoint): string {
   const required = endpoint.parameters.filter((one) => one.required === true).map((one) => one.name)
   const optional = endpoint.parameters.filter((one) => one.required !== true).map((one) => one.name)

@@ -1,18 +1,18 @@
-/** Percent-encoding as OAuth 1.0a wants it, everywhere: in URLs, form bodies and signatures alike (docs/spec-notes.md#signing 'Encoding'). */
+/** Percent-encoding of OAuth 1.0a, for URLs, form bodies and signatures (docs/spec-notes.md#signing). */
 
-/** All but `A-Za-z0-9-._~`, as UTF-8 with upper-case hex. A lone surrogate becomes U+FFFD instead of an exception. */
+/** Encodes all characters but `A-Za-z0-9-._~` as UTF-8 with upper-case hex. A lone surrogate becomes U+FFFD. */
 export function percentEncode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** `a=1&b=2`, in the order given; a space is `%20`, never `+`. */
+/** Encodes pairs as `a=1&b=2`, in their order. A space is `%20`. */
 export function encodePairs(pairs: Iterable<readonly [string, string]>): string {
   let text = ''
   for (const [name, value] of pairs) text += `${text === '' ? '' : '&'}${percentEncode(name)}=${percentEncode(value)}`
   return text
 }
 
-/** The pairs of a query string or form body: `+` and `%20` are both a space, a name alone has an empty value. */
+/** Decodes the pairs of a query or form body. `+` and `%20` both mean a space. A name alone has an empty value. */
 export function decodePairs(text: string): [string, string][] {
   return text === '' ? [] : [...new URLSearchParams(text)]
 }

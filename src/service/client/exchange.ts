@@ -1,6 +1,6 @@
-/** One request and its outcome. The client reports it, the caller classifies it. */
+/** Types of one request and its outcome. */
 
-/** The complete answer. `body` holds every byte; header names are lower case. */
+/** Complete answer. Header names are in lower case. */
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
@@ -9,7 +9,7 @@ export interface Answer {
   readonly durationMs: number
 }
 
-/** No byte of the request left this machine (DNS, refused, TLS): the service cannot have applied it. */
+/** No byte of the request was sent (DNS, refused connection, TLS), so the service cannot have applied it. */
 export interface NotSent {
   readonly kind: 'not-sent'
   readonly error: Error
@@ -17,8 +17,8 @@ export interface NotSent {
 }
 
 /**
- * Request bytes left and no complete answer came (reset, timeout, truncated body, EPIPE). `status` is set when a head
- * arrived: then the service had decided before the connection broke, and nothing of this request can land later.
+ * The request was sent, and no complete answer arrived (reset, timeout, truncated body). `status` is set if the headers arrived: the service has
+ * then handled the request, so it cannot be applied later.
  */
 export interface Lost {
   readonly kind: 'lost'
@@ -29,26 +29,26 @@ export interface Lost {
 
 export type Exchange = Answer | NotSent | Lost
 
-/** One request to send. The body is frozen; the signature is made again for each sending (docs/guarantees.md). */
+/** Request to send. A resend has the same body and a new signature (docs/guarantees.md#idempotent-resend). */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly host: 'core' | 'ads' | 'ads-sandbox'
-  /** Below the host, without a query. */
+  /** Path without the query. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
-  /** JSON bytes; sent with `Content-Type: application/json`, never signed. */
+  /** JSON body, which is never signed. */
   readonly body?: Uint8Array
-  /** Deadline from first byte to last, by the monotonic clock. */
+  /** Maximum time to the last byte of the answer, by the monotonic clock. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
   /** Extra headers (`x-test-worker` in tests). */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Signs and sends, once: no retry, no redirect, no classification. Never throws but for a programming error. */
+/** Signs and sends requests, once each: no retry, no redirect. Returns failures as an `Exchange`. */
 export interface Transport {
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
-  /** Names the variables whose values the service refuses; undefined if it accepts them. Absent if they cannot be tested. */
+  /** Resolves to the names of the variables whose values the service refuses; undefined if it accepts all. Absent if that cannot be tested. */
   readonly refusedCredentials?: () => Promise<string | undefined>
   readonly close: () => Promise<void>
 }

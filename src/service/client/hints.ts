@@ -1,24 +1,24 @@
-/** Hints for refusals of the service: the variable to check, the parameter with its rule, the size that fits. */
+/** Returns hints for refusals: the variable to check, the parameter with its rule, the maximum size. */
 import type { Endpoint } from '../contract/endpoint.ts'
 import { webhookReasons } from '../contract/webhookResources.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
 import type { ServiceIssue } from './issues.ts'
 
-export const keys = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
-export const allKeys = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
+export const consumerVariables = 'SLUICE_CONSUMER_KEY and SLUICE_CONSUMER_SECRET'
+export const credentialVariables = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'
 
-/** Hints by the reason that begins a message of the webhook endpoints (docs/spec-notes.md#webhooks 'Reasons'). */
+/** Hints by the reason at the beginning of a message of the webhook endpoints. */
 const webhookHints: Readonly<Record<(typeof webhookReasons)[number], string>> = {
   CrcValidationFailed:
     'Let a receiver answer at that address first, with the same SLUICE_CONSUMER_SECRET: sluice webhooks listen, or sluice serve.',
   UrlValidationFailed:
-    'Take an https address without a port, of at most 200 characters. The sandbox takes http on loopback with its switch webhook_dev_urls on.',
+    'Use an https address without a port, of at most 200 characters. The sandbox accepts http on loopback with its switch webhook_dev_urls on.',
   DuplicateUrlFailed: 'It is registered already: sluice webhooks list.',
   WebhookLimitExceeded: 'Remove one first: sluice webhooks list, then sluice webhooks remove ID.',
-  WebhookIdInvalid: 'Take an id that is there: sluice webhooks list.',
+  WebhookIdInvalid: 'Use an id of the list: sluice webhooks list.',
 }
 
-/** Every parameter the service named, with what the contract asks of it; of webhooks what the reason asks for. */
+/** Describes each parameter that the service named. For a refusal with a reason of webhooks, returns the hint of the reason. */
 export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
   if (reason !== undefined) return webhookHints[reason]
@@ -36,13 +36,13 @@ export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): 
     index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
   )
   const about = issues.flatMap(({ parameter }) => (parameter === undefined ? [] : (describeParameter(endpoint, parameter) ?? [])))
-  const hint = `Nothing of the batch was applied: hint or take out ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
+  const hint = `Nothing of the batch was applied. Correct or remove ${entries.slice(0, 5).join(', ')}${entries.length > 5 ? ` and ${entries.length - 5} more` : ''}.`
   return [hint, ...new Set(about)].join(' ')
 }
 
 export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   if (issues.some(({ code }) => code === 'ROUTE_NOT_FOUND'))
-    return 'Nothing is served there: check version and path against docs/coverage.md.'
+    return 'No endpoint has this path: check version and path against docs/coverage.md.'
   const names = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
   const deleted = endpoint.parameters.some(({ name }) => name === 'with_deleted')
     ? '; deleted records are found only with with_deleted=true'
@@ -52,7 +52,7 @@ export function notFoundHint(endpoint: Endpoint, issues: readonly ServiceIssue[]
 
 export function tokenHint(endpoint: Endpoint): string {
   return endpoint.auth === 'bearer'
-    ? `A new app-only token is needed: sluice auth bearer (${keys}).`
+    ? `A new app-only token is needed: sluice auth bearer (${consumerVariables}).`
     : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
 }
 

@@ -1,4 +1,4 @@
-/** The client of the service: its public API. */
+/** Public API of the client. */
 import '../../nodeVersion.ts'
 
 export type { ClientConfig, ServiceConfig } from './config.ts'

@@ -1,20 +1,21 @@
-/** Reads the errors of an answer from any of the service's forms (spec 7; docs/spec-notes.md#signing). */
+/** Reads the errors of an answer, in any form of the service (spec 7; docs/spec-notes.md#errors). */
+import { isPlainRecord } from '../../unknownValue.ts'
 import { cleanText } from './cleanText.ts'
 
 export interface ServiceIssue {
-  /** Upper snake case on the advertising interface, a number in text elsewhere; empty where none was given. */
+  /** Name on the advertising host (`INVALID_PARAMETER`), number as text on the core host; empty without one. */
   readonly code: string
-  /** Cleaned of e-mail addresses, phone numbers and digests: the service repeats what it was sent. */
+  /** Without email addresses, phone numbers and digests (`cleanText`). */
   readonly message: string
   readonly parameter?: string
   readonly details?: string
-  /** The input item of a batch (`operation_errors`). */
+  /** Index of the entry in a batch (`operation_errors`). */
   readonly index?: number
 }
 
-/** Returns undefined for a body without an error in a known form. */
+/** Returns the errors of a body; undefined without an error in a known form. */
 export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
-  if (!isRecord(body)) return undefined
+  if (!isPlainRecord(body)) return undefined
   const issues = [...readErrors(body['errors']), ...readOperationErrors(body['operation_errors'])]
   if (issues.length > 0) return issues
   if (typeof body['title'] === 'string' && (typeof body['type'] === 'string' || typeof body['detail'] === 'string'))
@@ -24,30 +25,26 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   return undefined
 }
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** An array of objects or of texts, one object, or objects by name. */
+/** Reads `errors`: an array of objects or texts, one object, or objects by name. */
 function readErrors(errors: unknown): ServiceIssue[] {
-  if (Array.isArray(errors)) return errors.filter(isSaid).map((item) => readIssue(item))
-  if (!isRecord(errors)) return typeof errors === 'string' ? [readIssue(errors)] : []
+  if (Array.isArray(errors)) return errors.filter(isGiven).map((item) => readIssue(item))
+  if (!isPlainRecord(errors)) return typeof errors === 'string' ? [readIssue(errors)] : []
   if ('code' in errors || 'message' in errors) return [readIssue(errors)]
   return Object.values(errors).flatMap((item) => readErrors(item))
 }
 
-/** Aligned (an array of errors for each item) or flat (an object or null for each): docs/spec-notes.md#audience-uploads 'Item errors'. */
+/** Reads `operation_errors`: for each entry an array of errors, or one error or null (docs/spec-notes.md#audience-uploads). */
 function readOperationErrors(operations: unknown): ServiceIssue[] {
   if (!Array.isArray(operations)) return []
   return operations.flatMap((own: unknown, index) =>
-    (Array.isArray(own) ? own : [own]).filter(isSaid).map((item) => ({ ...readIssue(item), index })),
+    (Array.isArray(own) ? own : [own]).filter(isGiven).map((item) => ({ ...readIssue(item), index })),
   )
 }
 
 function readIssue(item: unknown): ServiceIssue {
-  if (!isRecord(item)) return { code: '', message: cleanText(String(item)) }
+  if (!isPlainRecord(item)) return { code: '', message: cleanText(String(item)) }
   const parameter =
-    item['parameter'] ?? item['attribute'] ?? (isRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
+    item['parameter'] ?? item['attribute'] ?? (isPlainRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
   return {
     code: text(item['code'] ?? lastSegment(item['type'])),
     message: text(item['message'] ?? item['detail'] ?? item['title']),
@@ -56,7 +53,7 @@ function readIssue(item: unknown): ServiceIssue {
   }
 }
 
-/** `{title, detail, type, status}` of v2: the last segment of `type` is its code. */
+/** Reads a v2 problem `{ title, detail, type, status }`. The code is the last segment of `type`. */
 function readProblem(body: Readonly<Record<string, unknown>>): ServiceIssue {
   const { detail, title, type } = body
   return { code: lastSegment(type), message: text(detail ?? title) }
@@ -67,11 +64,10 @@ function lastSegment(type: unknown): string {
 }
 
 function text(value: unknown): string {
-  return value === undefined || value === null
-    ? ''
-    : cleanText(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean | bigint))
+  return value === undefined || value === null ? '' : cleanText(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-function isSaid(item: unknown): boolean {
-  return item !== null && item !== undefined && !(isRecord(item) && Object.keys(item).length === 0)
+/** Returns false for null, undefined and an empty object. */
+function isGiven(item: unknown): boolean {
+  return item !== null && item !== undefined && !(isPlainRecord(item) && Object.keys(item).length === 0)
 }

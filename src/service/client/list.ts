@@ -1,20 +1,20 @@
-/** A listing of the service, read page by page while it is iterated. */
+/** Reads a list of the service, page by page, while it is iterated. */
+import { recordOf } from '../../unknownValue.ts'
 import { InvalidParameterError, RepeatingCursorError } from './serviceErrors.ts'
 
 export interface Page<Item> {
   readonly items: readonly Item[]
-  /** Undefined on the last page: the service writes null or nothing. */
+  /** Undefined on the last page. */
   readonly nextCursor: string | undefined
-  /** Only where asked for with `with_total_count`. */
+  /** Only with `with_total_count`. */
   readonly totalCount: number | undefined
 }
 
 /**
- * Nothing is sent before it is iterated; each iteration starts again. Memory of one page, and of the ids seen where a
- * listing has more than one page: a cursor that expired restarts it once, and what was given out is not given again
- * (docs/spec-notes.md#unknown 'Expired cursor').
+ * List of records. Each iteration reads it again from the first page. If a cursor expires, the iteration restarts once and omits the records
+ * that it has returned. Memory: one page, and the returned ids of a list of several pages.
  *
- * Errors: those of the call; `SERVICE_CURSOR_REPEATS` where the service sends a cursor a second time.
+ * Errors: those of the call; `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
  */
 export class List<Item> implements AsyncIterable<Item> {
   readonly #fetchPage: (cursor: string | undefined) => Promise<Page<Item>>
@@ -25,7 +25,7 @@ export class List<Item> implements AsyncIterable<Item> {
     this.#where = where
   }
 
-  /** Pages as they come, without a restart. */
+  /** Reads the pages in order. Does not restart if a cursor expires. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const seen = new Set<string>()
     let cursor: string | undefined
@@ -34,7 +34,7 @@ export class List<Item> implements AsyncIterable<Item> {
       yield page
       cursor = page.nextCursor
       if (cursor !== undefined && seen.has(cursor)) {
-        throw new RepeatingCursorError('the service gave the same cursor twice', {
+        throw new RepeatingCursorError('the service returned the same cursor twice', {
           where: this.#where,
           hint: 'List again; if it repeats, use a smaller count or report the endpoint to the service.',
         })
@@ -44,7 +44,7 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    const given = new Set<string>()
+    const returned = new Set<string>()
     let restarts = 0
     for (;;) {
       let pages = 0
@@ -54,8 +54,8 @@ export class List<Item> implements AsyncIterable<Item> {
           for (const item of page.items) {
             const id = idOf(item)
             if (id !== undefined && (restarts > 0 || pages > 1 || page.nextCursor !== undefined)) {
-              if (restarts > 0 && given.has(id)) continue
-              given.add(id)
+              if (restarts > 0 && returned.has(id)) continue
+              returned.add(id)
             }
             yield item
           }
@@ -78,8 +78,7 @@ function isExpiredCursor(error: unknown): boolean {
 }
 
 function idOf(item: unknown): string | undefined {
-  if (typeof item !== 'object' || item === null) return undefined
-  const { id, media_key: mediaKey } = item as { readonly id?: unknown; readonly media_key?: unknown }
+  const { id, media_key: mediaKey } = recordOf(item)
   const key = id ?? mediaKey
   return typeof key === 'string' || typeof key === 'number' || typeof key === 'bigint' ? String(key) : undefined
 }

@@ -1,18 +1,18 @@
 /**
- * The neutral words of the specification and the service's own spelling of them (`SLUICE_SERVICE_NAMES`).
- * Applied at the edge only: to parameter names, header names and JSON keys. Values are never touched.
+ * Translates between the neutral words of the specification and the service's own spelling (`SLUICE_SERVICE_NAMES`): in names of parameters
+ * and headers, and in JSON keys. Values are not changed.
  */
 
 export type Names = Readonly<Record<string, string>>
 
 export interface Spelling {
-  /** A parameter or header name, on its way out. */
+  /** Returns the service's spelling of a parameter or header name. */
   readonly out: (name: string) => string
-  /** Keys of a JSON text on its way out; the same bytes where nothing is to be spelled otherwise. */
+  /** Returns a JSON text with the service's spelling of its keys; the same bytes if nothing changes. */
   readonly bodyOut: (body: Uint8Array) => Uint8Array
-  /** A header or key name, on its way in. */
+  /** Returns the neutral word for a header name or key of the service. */
   readonly in: (name: string) => string
-  /** False: every word stays as it is. */
+  /** False if no word is spelled differently. */
   readonly active: boolean
 }
 
@@ -22,13 +22,13 @@ export function createSpelling(names: Names = {}): Spelling {
   const outward = new Map(pairs)
   const inward = new Map(pairs.map(([neutral, real]) => [real, neutral]))
   const keys = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
-  // A quote inside a text is written \", so a bare quoted word before a colon is a key and nothing else.
+  // JSON escapes quotes inside a text, so a quoted word before a colon is always a key.
   const key = new RegExp(String.raw`(?<!\\)"(${keys})"(?=\s*:)`, 'g')
   return {
     out: (name) => outward.get(name) ?? name,
     in: (name) => inward.get(name) ?? name,
     bodyOut(body) {
-      // latin1 keeps every byte: UTF-8 beyond ASCII passes through untouched.
+      // latin1 maps each byte to one character, so bytes beyond ASCII do not change.
       const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
       const spelled = text.replace(key, (_match, word: string) => JSON.stringify(outward.get(word)))
       return spelled === text ? body : Buffer.from(spelled, 'latin1')

@@ -1,4 +1,4 @@
-/** Encodes the parameters of a call by the contract alone. */
+/** Encodes the parameters of a call, as the contract describes them. */
 import type { Endpoint, Parameter } from '../contract/endpoint.ts'
 import { stringifyExact } from './decode.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
@@ -10,15 +10,15 @@ export type Params = Readonly<Record<string, unknown>>
 export interface BuiltRequest {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
-  /** Parameters of an urlencoded body; only on the core host, where the sign-in endpoints are documented so. */
+  /** Parameters of a form body, for endpoints of the core host. */
   readonly form?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
   readonly oauth: Readonly<Record<string, string>>
 }
 
 /**
- * Values are written as the service reads them: lists joined by commas, times in UTC without milliseconds, null as an empty
- * value. Bounds and rules are left to the service: it is its word that counts.
+ * Builds the request of a call: lists joined by commas, times in UTC without milliseconds, null as an empty value. Does not check bounds and
+ * rules of values: the service does.
  *
  * @throws {CallError} for an unknown parameter, a required one that is missing, or a value that cannot be written
  */
@@ -45,7 +45,7 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
     else {
       const text = toText(endpoint, parameter, value)
       if (parameter.in === 'path') {
-        // An empty segment, or one of dots, would name another resource.
+        // An empty segment or one of dots would change the path.
         if (/^\.{0,2}$/.test(text)) refuseMissing(endpoint, name)
         path = path.replace(new RegExp(`:${name}(?![a-z_])`), () => percentEncode(text))
       } else if (parameter.in === 'oauth') oauth[name] = text
@@ -88,7 +88,7 @@ function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): strin
   }
   if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, parameter, item)).join(',')
   if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(endpoint, parameter.name, 'is not a number')
-  // A rounded id names another record.
+  // The number may be rounded, and then names another record.
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
     throw refusal(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')

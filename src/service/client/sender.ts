@@ -1,10 +1,10 @@
-/** A transport that can sign in any of the ways of the service. `transport.ts` makes one. */
+/** Types of the layer that signs and sends requests. `transport.ts` implements it. */
 import type { ServiceConfig } from './config.ts'
 import type { Exchange, ExchangeRequest } from './exchange.ts'
 import type { OAuthParameters } from './signing.ts'
 import type { Opened } from './wireStream.ts'
 
-/** Credentials of one request. */
+/** Credentials of one request: an OAuth signature, a finished header, or none. */
 export type Proof =
   | { readonly kind: 'oauth'; readonly token?: string; readonly tokenSecret?: string; readonly extra?: OAuthParameters }
   | { readonly kind: 'header'; readonly authorization: string }
@@ -12,21 +12,21 @@ export type Proof =
 
 export interface SentRequest extends ExchangeRequest {
   readonly proof: Proof
-  /** Urlencoded body, signed; excludes `body`. */
+  /** Form body, which is signed. Excludes `body`. */
   readonly form?: Readonly<Record<string, string>>
 }
 
-/** A transport that can prove itself in any of the service's ways: what the client is built on. */
+/** Sends requests with any type of credentials. */
 export interface Sender {
   readonly send: (request: SentRequest) => Promise<Exchange>
-  /** Opens an answer that is read while it arrives. */
+  /** Opens a stream: an answer that is read while it arrives. */
   readonly open: (request: SentRequest) => Promise<Opened>
-  /** True once after the service's `Date` showed our clock to be wrong and signatures were moved: worth one resend. */
+  /** Returns true once after the clock of signatures was corrected. The caller may then send the request again. */
   readonly clockWasCorrected: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** The access token of the configuration; without one, requests are signed by the consumer alone. */
+/** Returns the credentials of the configured user; those of the consumer alone without an access token. */
 export function userProof(config: ServiceConfig): Proof {
   return config.accessToken === undefined
     ? { kind: 'oauth' }

@@ -1,4 +1,4 @@
-/** The errors of a call as classes: match on class or `code`, never on text. */
+/** Errors of a call. Programs compare the class or `code`, never the text. */
 import { SluiceError, type Recovery } from '../../errors.ts'
 import type { ServiceIssue } from './issues.ts'
 
@@ -8,19 +8,19 @@ export interface ServiceErrorDetails {
   readonly hint: string
   readonly status?: number
   readonly issues?: readonly ServiceIssue[]
-  /** By the service's own advice, epoch milliseconds. */
+  /** End of the wait that the service asked for, in epoch milliseconds. */
   readonly waitUntilMs?: number
   readonly cause?: Error
 }
 
-/** Whatever went wrong with a call: nothing was sent, no answer came, or the service refused. */
+/** Failure of a call: nothing was sent, no answer arrived, or the service refused. */
 export abstract class ServiceError extends SluiceError {
   /** Status of the answer; undefined without one. */
   readonly status: number | undefined
-  /** Errors of the answer in the service's order; empty if it has no readable one. */
+  /** Errors of the answer in its order; empty if none could be read. */
   readonly issues: readonly ServiceIssue[]
   readonly waitUntilMs: number | undefined
-  /** True: certainly not applied. False: it may have been. */
+  /** True if the request was certainly not applied; false if it may have been. */
   abstract readonly notApplied: boolean
 
   constructor(message: string, details: ServiceErrorDetails) {
@@ -31,7 +31,7 @@ export abstract class ServiceError extends SluiceError {
   }
 }
 
-/** The service refused and applied nothing; sending the same again gets the same answer until something is changed. */
+/** Refusal: nothing was applied, and the same request will be refused again. */
 abstract class Refusal extends ServiceError {
   readonly recovery: Recovery = 'fix-config'
   readonly notApplied = true
@@ -49,7 +49,7 @@ export class TokenInvalidError extends Refusal {
 export class ApplicationNotApprovedError extends Refusal {
   readonly code = 'SERVICE_APPLICATION_NOT_APPROVED'
 }
-/** ACCOUNT_NOT_FOUND: the account does not exist or the signed user may not reach it. */
+/** ACCOUNT_NOT_FOUND: the account does not exist, or the user has no access to it. */
 export class AccountOutOfReachError extends Refusal {
   readonly code = 'SERVICE_ACCOUNT_OUT_OF_REACH'
 }
@@ -57,7 +57,7 @@ export class AccountOutOfReachError extends Refusal {
 export class PermissionLevelError extends Refusal {
   readonly code = 'SERVICE_PERMISSION_LEVEL'
 }
-/** Code 220: an app-only token where a user is needed, or the other way round. */
+/** Code 220: an app-only token where a user is needed, or a user where an app-only token is needed. */
 export class WrongContextError extends Refusal {
   readonly code = 'SERVICE_WRONG_CONTEXT'
 }
@@ -72,15 +72,15 @@ export class ForbiddenError extends Refusal {
 export class NotFoundError extends Refusal {
   readonly code = 'SERVICE_NOT_FOUND'
 }
-/** 400 with the parameters that were refused: see `issues`. */
+/** 400. `issues` names the refused parameters. */
 export class InvalidParameterError extends Refusal {
   readonly code = 'SERVICE_INVALID_PARAMETER'
 }
-/** 413, or too many operations: split the request, never resend it as it is. */
+/** 413, or too many operations. The caller must split the request. */
 export class RequestTooLargeError extends Refusal {
   readonly code = 'SERVICE_REQUEST_TOO_LARGE'
 }
-/** A batch of which the service refused single entries; nothing of it was applied. `issues[].index` names them. */
+/** Refusal of a batch because of single entries, which `issues[].index` names. Nothing was applied. */
 export class BatchRefusedError extends Refusal {
   readonly code = 'SERVICE_BATCH_REFUSED'
 }
@@ -89,50 +89,50 @@ export class RefusedError extends Refusal {
   readonly code = 'SERVICE_REFUSED'
 }
 
-/** 403 code 99: bearer tokens asked for too often, or with the wrong consumer key or secret. */
+/** 403 code 99: too many requests for bearer tokens, or a wrong consumer key or secret. */
 export class BearerRefusedError extends ServiceError {
   readonly code = 'SERVICE_BEARER_REFUSED'
   readonly recovery: Recovery = 'fix-config'
   readonly notApplied = true
 }
-/** 429 or code 88, after our own waiting was used up. */
+/** 429 or code 88, after the retries of the client. */
 export class RateLimitedError extends ServiceError {
   readonly code = 'SERVICE_RATE_LIMITED'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = true
 }
-/** 408, 423, 5xx, gateways: may or may not have been applied, except for 423. */
+/** 408, 423 or 5xx. The request may have been applied, except with 423. */
 export class UnavailableError extends ServiceError {
   readonly code = 'SERVICE_UNAVAILABLE'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = this.status === 423
 }
-/** A success that cannot be read, or an HTML page in its place. */
+/** Status of success with a body that cannot be read, such as an HTML page. */
 export class UnreadableAnswerError extends ServiceError {
   readonly code = 'SERVICE_ANSWER_UNREADABLE'
   readonly recovery: Recovery = 'stop-run'
   readonly notApplied = false
 }
-/** No byte was sent: name, connection or TLS failed. */
+/** No byte was sent: DNS, connection or TLS failed. */
 export class UnreachableError extends ServiceError {
   readonly code = 'SERVICE_UNREACHABLE'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = true
 }
-/** The request left and no complete answer came. */
+/** The request was sent, and no complete answer arrived. */
 export class AnswerLostError extends ServiceError {
   readonly code = 'SERVICE_ANSWER_LOST'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = false
 }
-/** A listing gave the same cursor twice: going on would never end. */
+/** A list returned the same cursor twice, so it would never end. */
 export class RepeatingCursorError extends ServiceError {
   readonly code = 'SERVICE_CURSOR_REPEATS'
   readonly recovery: Recovery = 'stop-run'
   readonly notApplied = true
 }
 
-/** The call is wrong by the contract alone: an unknown endpoint or parameter, or a required one missing. Nothing was sent. */
+/** Call that does not match the contract: an unknown endpoint or parameter, or a missing one. Nothing was sent. */
 export class CallError extends SluiceError {
   readonly code = 'CALL_INVALID'
   readonly recovery: Recovery = 'fix-config'

@@ -1,4 +1,4 @@
-/** OAuth 1.0a signatures, HMAC-SHA1, over the `oauth-1.0a` package (spec 5 rule 1; docs/spec-notes.md#signing). */
+/** Signs requests by OAuth 1.0a with HMAC-SHA1, with the package `oauth-1.0a` (spec 5 rule 1; docs/spec-notes.md#signing). */
 import { createHmac, randomBytes } from 'node:crypto'
 import OAuth from 'oauth-1.0a'
 import { decodePairs, percentEncode } from './encode.ts'
@@ -13,29 +13,29 @@ export interface OAuthKeys {
 
 export interface SignedRequest {
   readonly method: string
-  /** Sent address: scheme, host with a non-default port, path, query. */
+  /** Address as it is sent: scheme, host with a non-default port, path, query. */
   readonly url: string
   /** Form body as it is sent. JSON and multipart bodies are never signed. */
   readonly form?: string
 }
 
-/** Protocol parameters; `oauth_version` may be left out, more (`oauth_callback`, `oauth_verifier`) may be put in. */
+/** OAuth parameters by name. `oauth_version` is optional; `oauth_callback` and `oauth_verifier` are possible. */
 export type OAuthParameters = Readonly<Record<string, string>>
 
-/** Signs with fixed protocol parameters. Pure: what the vectors of RFC 5849 call. */
+/** Returns the signature for given OAuth parameters. Pure, so that tests can use the examples of RFC 5849. */
 export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters: OAuthParameters): string {
   const { origin, pathname, search } = splitUrl(request.url)
-  const data = nameless<string | string[]>()
-  // The library would lose a name that stands in query and form alike, so the pairs are gathered here (RFC 5849 3.4.1.3.1).
+  const data = withoutPrototype<string | string[]>()
+  // The library loses a name that is in both query and form, so the pairs are collected here (RFC 5849 3.4.1.3.1).
   for (const [name, value] of [...decodePairs(search), ...decodePairs(request.form ?? '')]) {
     const before = data[name]
     if (before === undefined) data[name] = value.toWellFormed()
     else data[name] = [...(Array.isArray(before) ? before : [before]), value.toWellFormed()]
   }
-  // Where it sees a body hash among the protocol parameters it leaves the others out, so the hash goes in with them.
+  // The library omits the data if a body hash is among the OAuth parameters, so the hash is passed with the data.
   const { oauth_body_hash: bodyHash, ...rest } = parameters
   if (bodyHash !== undefined) data['oauth_body_hash'] = bodyHash
-  // Its type asks for all protocol parameters; it only ever enumerates what is there.
+  // The type requires all OAuth parameters, but the library only enumerates the given ones.
   return signer(keys).getSignature(
     { method: request.method, url: origin + pathname, data },
     keys.tokenSecret,
@@ -43,15 +43,15 @@ export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters:
   )
 }
 
-/** Value of the `Authorization` header, sorted by name. `realm` is neither needed nor signed. */
+/** Returns the value of the `Authorization` header, sorted by name. */
 export function authorizationHeader(parameters: OAuthParameters): string {
-  const parts = Object.keys(parameters).sort()
-  return `OAuth ${parts.map((name) => `${percentEncode(name)}="${percentEncode(parameters[name] as string)}"`).join(', ')}`
+  const parts = Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `OAuth ${parts.map(([name, value]) => `${percentEncode(name)}="${percentEncode(value)}"`).join(', ')}`
 }
 
 /**
- * Signs one sending: a new nonce and `timestampMs` each time, so a resend is never a replay.
- * `extra`: `oauth_callback`, `oauth_verifier`.
+ * Returns the `Authorization` header of one attempt. Each attempt has a new nonce, so a resend is not refused as a replay. `extra`:
+ * `oauth_callback`, `oauth_verifier`.
  */
 export function sign(request: SignedRequest, keys: OAuthKeys, timestampMs: number, extra: OAuthParameters = {}): string {
   const parameters: Record<string, string> = {
@@ -75,12 +75,14 @@ function signer({ consumerKey, consumerSecret }: OAuthKeys): OAuth {
   })
 }
 
-/** Scheme and host in lower case, default port dropped; the path stays as it is sent (RFC 5849 3.4.1.2). */
+/** Splits an address. `origin`: scheme and host in lower case, without the default port. The path stays as it is (RFC 5849 3.4.1.2). */
 function splitUrl(url: string): { readonly origin: string; readonly pathname: string; readonly search: string } {
   const [, start = '', pathname = '', search = ''] = /^([^/]*\/\/[^/?#]*)([^?#]*)(?:\?([^#]*))?/.exec(url) ?? []
   return { origin: new URL(start).origin, pathname: pathname === '' ? '/' : pathname, search }
 }
 
-function nameless<T>(): Record<string, T> {
+/** Returns an object without a prototype, for names such as `__proto__`. */
+function withoutPrototype<T>(): Record<string, T> {
+  // Object.create returns any.
   return Object.create(null) as Record<string, T>
 }

@@ -1,9 +1,9 @@
-/** Connections that stay open: one JSON object a line, blank lines to keep them alive (spec 6.2). */
+/** Reads streams: connections that stay open, with one JSON object a line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { decodeAnswer } from './decode.ts'
 import type { Answer } from './exchange.ts'
-import { isRecord } from './issues.ts'
+import { isPlainRecord } from '../../unknownValue.ts'
 import type { Spelling } from './names.ts'
 import type { BuiltRequest } from './request.ts'
 import { AnswerLostError } from './serviceErrors.ts'
@@ -21,14 +21,14 @@ export interface StreamParts {
   readonly clock: Clock
 }
 
-/** A line above this is no event. */
+/** Maximum length of a line. */
 const maxLineBytes = 1024 * 1024
 
 /**
- * Objects in the order they arrive, until `options.signal` is aborted or the iteration is left; then the connection is
- * closed. Does not reconnect automatically: events of a gap are fetched by a replay, which the caller requests.
+ * Yields the objects of a stream until `options.signal` is aborted or the iteration ends, then closes the connection. Does not reconnect: the
+ * caller opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` when the service ends the stream.
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream.
  */
 export async function* openStream({
   endpoint,
@@ -71,11 +71,11 @@ export async function* openStream({
     opened.close()
   }
   if (options.signal?.aborted !== true)
-    throw new AnswerLostError('the service ended the stream', { where, hint: 'Open it again; a replay brings the events of the gap.' })
+    throw new AnswerLostError('the service ended the stream', { where, hint: 'Open it again, and request a replay of the events between.' })
 }
 
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {
   const answer: Answer = { kind: 'answer', status: 200, headers: {}, body: Buffer.from(line), durationMs: 0 }
   const decoded = decodeAnswer(answer, spelling)
-  return decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value : undefined
+  return decoded.kind === 'json' && isPlainRecord(decoded.value) ? decoded.value : undefined
 }

@@ -1,11 +1,21 @@
-/** An exchange → the typed error it means, or undefined for a success. The one place where statuses and codes are classified. */
+/** Classifies exchanges: converts a failed one to a typed error. Only this file reads statuses and error codes. */
 import { readHold } from '../../http/waitPolicy.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import type { Answer, Exchange } from './exchange.ts'
+import type { Answer, Exchange, Lost, NotSent } from './exchange.ts'
 import { cleanText } from './cleanText.ts'
-import { isRecord, readIssues, type ServiceIssue } from './issues.ts'
+import { readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
-import { allKeys, batchHint, hostVariable, keys, namedParameters, notFoundHint, parameterHint, sizeHint, tokenHint } from './hints.ts'
+import {
+  credentialVariables,
+  batchHint,
+  hostVariable,
+  consumerVariables,
+  namedParameters,
+  notFoundHint,
+  parameterHint,
+  sizeHint,
+  tokenHint,
+} from './hints.ts'
 import {
   AccountOutOfReachError,
   AnswerLostError,
@@ -29,17 +39,20 @@ import {
   UnreadableAnswerError,
   WrongContextError,
 } from './serviceErrors.ts'
-import { recordOf } from '../../unknownValue.ts'
+import { isPlainRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 export interface CallContext {
   readonly endpoint: Endpoint
   /** `PUT /12/product_catalogs/4001/products`, without a query. */
   readonly where: string
   readonly nowMs: number
-  /** Sent with an app-only token although the contract asks for a user. */
+  /** True if the request was sent with an app-only token although the contract requires a user. */
   readonly asApplication?: boolean
 }
 
+/** Returns the error of a failed exchange; undefined for a success. `decoded`: the decoded answer, if the caller has it. */
+export function toServiceError(exchange: NotSent | Lost, context: CallContext): ServiceError
+export function toServiceError(exchange: Exchange, context: CallContext, decoded?: Decoded): ServiceError | undefined
 export function toServiceError(exchange: Exchange, context: CallContext, decoded?: Decoded): ServiceError | undefined {
   switch (exchange.kind) {
     case 'not-sent':
@@ -61,8 +74,8 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
 }
 
 /**
- * May the same request be sent again by the client itself? What was certainly not applied may; what may have been applied
- * only where the contract says that a repetition does no harm (docs/spec-notes.md#errors 'Retry').
+ * Returns true if the client may send the same request again. A request that may have been applied is sent again only if it is `repeatable`
+ * (docs/spec-notes.md#errors).
  */
 export function isRetryable(error: ServiceError, repeatable: boolean): boolean {
   return error.recovery === 'retry' && (error.notApplied || repeatable)
@@ -72,10 +85,10 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
   const { status } = answer
   const issues = decoded.kind === 'json' ? readIssues(decoded.value) : undefined
   if (status >= 200 && status < 300) return classifySuccess(answer, context, decoded, issues)
-  const said =
-    sayIssues(issues ?? []) ||
+  const detail =
+    textOfIssues(issues ?? []) ||
     (decoded.kind === 'html'
-      ? 'an HTML page came instead of an answer, probably from a gateway'
+      ? 'the answer is an HTML page, probably of a gateway'
       : decoded.kind === 'text'
         ? cleanText(decoded.value)
         : '')
@@ -83,25 +96,25 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
     answer,
     context,
     issues: issues ?? [],
-    message: `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${said === '' ? '' : `: ${said}`}`,
+    message: `${status}${issues?.[0]?.code ? ` ${issues[0].code}` : ''}${detail === '' ? '' : `: ${detail}`}`,
     details: (hint) => ({ where: context.where, hint, status, issues: issues ?? [] }),
     has: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
   }
   return classifyWait(refused) ?? classifyAccess(refused) ?? classifyRequest(refused)
 }
 
-/** Anything but a 2xx, and what it says. */
+/** Answer that is not a 2xx, with its errors. */
 interface Refused {
   readonly answer: Answer
   readonly context: CallContext
   readonly issues: readonly ServiceIssue[]
   readonly message: string
   readonly details: (hint: string) => ServiceErrorDetails
-  /** Does it name one of these codes? */
+  /** Returns true if the answer has one of the codes. */
   readonly has: (...codes: readonly string[]) => boolean
 }
 
-/** Classifies temporary errors: too many requests, a failing service. */
+/** Classifies temporary errors: rate limits and failures of the service. Undefined for any other. */
 function classifyWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
   const { status } = answer
   const holdMs = readHold(answer, context.nowMs)
@@ -118,8 +131,8 @@ function classifyWait({ answer, context, message, details, has }: Refused): Serv
     return new UnavailableError(message, {
       ...details(
         status === 423
-          ? 'Another request holds the record; try again.'
-          : 'The service is in trouble; try again later. It may have been applied.',
+          ? 'Another request has locked the record; try again.'
+          : 'The service failed; try again later. The request may have been applied.',
       ),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
@@ -127,13 +140,13 @@ function classifyWait({ answer, context, message, details, has }: Refused): Serv
   return undefined
 }
 
-/** Classifies missing rights: tokens, signatures, the application, the account, the user. */
+/** Classifies missing permissions: tokens, signatures, application, account, user. Undefined for any other error. */
 function classifyAccess({ answer, context, issues, message, details, has }: Refused): ServiceError | undefined {
   const { status } = answer
   if (has('99')) {
     return new BearerRefusedError(
       message,
-      details(`Check ${keys}. If they are right, tokens were asked for too often: keep the one you have, wait some minutes.`),
+      details(`Check ${consumerVariables}. If they are right, too many tokens were requested: wait some minutes, and keep the next one.`),
     )
   }
   if (has('89')) return new TokenInvalidError(message, details(tokenHint(context.endpoint)))
@@ -146,7 +159,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Refu
     return new WrongContextError(
       message,
       details(
-        `This call wants ${context.endpoint.auth === 'bearer' ? 'an app-only token' : 'a user: SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'}.`,
+        `This call needs ${context.endpoint.auth === 'bearer' ? 'an app-only token' : 'a user: SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET'}.`,
       ),
     )
   }
@@ -171,21 +184,21 @@ function classifyAccess({ answer, context, issues, message, details, has }: Refu
         message,
         details('This call is signed for a user: send it without the app-only token (leave --bearer out).'),
       )
-    return new BadSignatureError(message, details(`Check ${allKeys}, and this machine's clock; sluice doctor tests each.`))
+    return new BadSignatureError(message, details(`Check ${credentialVariables}, and this machine's clock; sluice doctor tests each.`))
   }
   if (status === 403) {
     const about = namedParameters(context.endpoint, issues)
     return new ForbiddenError(
       message,
       details(
-        `The signed user or application may not do this${about.length > 0 ? `. ${about.join('. ')}` : '; the message above is all that the service says.'}`,
+        `The signed user or application may not do this${about.length > 0 ? `. ${about.join('. ')}` : '; the service gives no other reason.'}`,
       ),
     )
   }
   return undefined
 }
 
-/** Classifies faults of the request itself. */
+/** Classifies every other refusal: errors of the request. */
 function classifyRequest({ answer, context, issues, message, details, has }: Refused): ServiceError {
   const { status } = answer
   if (status === 404) return new NotFoundError(message, details(notFoundHint(context.endpoint, issues)))
@@ -215,9 +228,9 @@ function classifySuccess(
   const { status } = answer
   const base = { where: context.where, status }
   if (decoded.kind === 'html')
-    return new UnreadableAnswerError(`${status}: an HTML page came instead of an answer`, {
+    return new UnreadableAnswerError(`${status}: the answer is an HTML page`, {
       ...base,
-      hint: `Check ${hostVariable(context.endpoint)}: something else answers there.`,
+      hint: `Check ${hostVariable(context.endpoint)}: another server answers there.`,
     })
   const form = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
   if (decoded.kind === 'text' && !form && !(status === 204 && decoded.value === '')) {
@@ -227,15 +240,15 @@ function classifySuccess(
     })
   }
   if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
-    return new UnreadableAnswerError(`${status}: the answer has another shape than promised`, {
+    return new UnreadableAnswerError(`${status}: the answer has an unexpected shape`, {
       ...base,
       hint: 'It may have been applied: read back before sending it again.',
     })
-  // v2 puts errors of single ids beside the results, or in their place (docs/spec-notes.md#posts 'Partial').
+  // A 2xx of v2 may have errors of single ids (docs/spec-notes.md#posts).
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
-  const data = decoded.kind === 'json' && isRecord(decoded.value) ? decoded.value['data'] : undefined
+  const data = decoded.kind === 'json' && isPlainRecord(decoded.value) ? decoded.value['data'] : undefined
   if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
-    return new UnreadableAnswerError(`${status}: errors stand beside results`, {
+    return new UnreadableAnswerError(`${status}: the answer has both errors and results`, {
       ...base,
       issues,
       hint: 'Part of it may have been applied: read back.',
@@ -248,25 +261,25 @@ function classifySuccess(
     : new InvalidParameterError(message, details)
 }
 
-/** Returns the first five errors, each with its parameter or the index of its batch entry. */
-function sayIssues(issues: readonly ServiceIssue[]): string {
-  const said = issues.flatMap(({ message, index, parameter }) => {
+/** Returns the messages of the first five errors, each with its parameter or the index of its batch entry. */
+function textOfIssues(issues: readonly ServiceIssue[]): string {
+  const texts = issues.flatMap(({ message, index, parameter }) => {
     if (message === '') return []
-    // A long message is cut, and the service may leave the parameter out of it.
+    // The message may not contain the parameter, or may have lost it when it was shortened.
     const about = parameter === undefined || message.includes(parameter) ? message : `${parameter}: ${message}`
     return [index === undefined ? about : `entry ${index}: ${about}`]
   })
-  return said.slice(0, 5).join('; ') + (said.length > 5 ? `; and ${said.length - 5} more` : '')
+  return texts.slice(0, 5).join('; ') + (texts.length > 5 ? `; and ${texts.length - 5} more` : '')
 }
 
-/** Every answer of the advertising interface is an object with `data`: records, an array of them, or texts (spec, Conventions). */
+/** Returns true if the answer has `data` as the contract says: a record, or a list of records or texts (spec Conventions). */
 function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
-  if (decoded.kind !== 'json' || !isRecord(decoded.value) || !('data' in decoded.value)) return false
+  if (decoded.kind !== 'json' || !isPlainRecord(decoded.value) || !('data' in decoded.value)) return false
   const { data } = decoded.value
-  // A list that holds nothing may read as null.
+  // An empty list may be null.
   if (data === null) return endpoint.answer.many
-  const items = Array.isArray(data) ? (data as readonly unknown[]) : [data]
-  return items.every((item) => isRecord(item) || (endpoint.answer.many && typeof item === 'string'))
+  const items = Array.isArray(data) ? listOf(data) : [data]
+  return items.every((item) => isPlainRecord(item) || (endpoint.answer.many && typeof item === 'string'))
 }
 
 function reason(error: Error): string {

@@ -1,4 +1,4 @@
-/** The signed transport: every request in user context, signed again at each sending, sent once (docs/guarantees.md). */
+/** Implements `Sender` and `Transport`: signs each request and sends it once. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { createClockOffset } from './clockOffset.ts'
 import type { ServiceConfig } from './config.ts'
@@ -11,12 +11,13 @@ import type { Wire, WireRequest } from './wire.ts'
 
 export interface TransportOptions {
   readonly clock?: Clock
-  /** Connections to one host; 64. */
+  /** Maximum number of connections to one host. Default: 64. */
   readonly connections?: number
-  /** 8 MiB: the largest honest answer is under 1 MB. */
+  /** Maximum size of an answer. Default: 8 MiB, because the largest valid answer is under 1 MB. */
   readonly maxAnswerBytes?: number
 }
 
+/** Creates a transport that signs every request for the configured user. */
 export function createTransport(config: ServiceConfig, options: TransportOptions = {}): Transport {
   const sender = createSender(config, options)
   const proof = userProof(config)
@@ -27,9 +28,10 @@ export function createTransport(config: ServiceConfig, options: TransportOptions
   }
 }
 
+/** Creates a sender for all types of credentials. */
 export function createSender(config: ServiceConfig, options: TransportOptions = {}): Sender {
   const clock = options.clock ?? systemClock
-  // Loaded with the first request: undici is a hundred files, 10 MB and 40 ms, and a run with nothing to send needs none of it.
+  // undici is loaded with the first request, because a run without requests does not need its 100 files, 10 MB and 40 ms.
   let wire: Promise<Wire> | undefined
   const loadWire = () =>
     (wire ??= import('./wire.ts').then(({ createWire }) =>
@@ -63,7 +65,7 @@ function noAddress(): NotSent {
   return { kind: 'not-sent', error: new Error('no address is configured for this host'), durationMs: 0 }
 }
 
-interface Sending {
+interface Preparation {
   readonly spelling: Spelling
   readonly base: Base
   readonly request: SentRequest
@@ -71,8 +73,8 @@ interface Sending {
   readonly nowMs: number
 }
 
-/** Complete request as it is sent, signature included. */
-function prepare({ spelling, base, request, config, nowMs }: Sending): WireRequest {
+/** Returns the request as it is sent, with its signature. */
+function prepare({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
   const { method, proof } = request
   const query = encodePairs(spelledPairs(request.query, spelling))
   const path = `${base.prefix}${request.path}${query === '' ? '' : `?${query}`}`

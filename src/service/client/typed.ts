@@ -1,4 +1,4 @@
-/** Types of calls and answers, derived from the literal types of the contract. No code. */
+/** Types of calls and answers, derived from the contract. */
 import type { contract, EndpointName } from '../contract/index.ts'
 import type { resources, ResourceName } from '../contract/resources.ts'
 import type {
@@ -18,7 +18,7 @@ export type EndpointOf<Name extends EndpointName> = Extract<(typeof contract)[nu
 
 type Params<Name extends EndpointName> = ParamsOf<EndpointOf<Name>>
 
-/** JSON parameters by endpoint, in place of the contract's `object` and `array`. `body`: the endpoint takes the bare array. */
+/** Types of JSON parameters by endpoint, more precise than the contract's `object` and `array`. `body`: the endpoint takes a bare array. */
 interface JsonBodies {
   readonly 'products.put': { readonly products: readonly ProductInput[] }
   readonly 'products.delete': { readonly product_keys: readonly string[] }
@@ -46,10 +46,10 @@ interface JsonBodies {
   readonly 'activity.subscribe': { readonly event_type: ActivityEvent; readonly filter: ActivityFilter }
 }
 
-/** Fails the type check when `JsonBodies` names an endpoint that the contract does not have. */
+/** Fails the type check if `JsonBodies` names an unknown endpoint. */
 export const namesEndpoints: keyof JsonBodies extends EndpointName ? true : never = true
 
-/** Large ids may be given as text, as number or as bigint; times as ISO 8601 text or as Date. */
+/** Type of a parameter's value. Large ids may be text, number or bigint; times ISO 8601 text or Date. */
 type ValueOf<P> = P extends { readonly type: 'enum'; readonly values: readonly (infer V)[] }
   ? V
   : P extends { readonly type: 'csv-enum'; readonly values: readonly (infer V)[] }
@@ -74,15 +74,15 @@ interface Values {
 }
 
 type Parameters<E> = E extends { readonly parameters: readonly (infer P)[] } ? P : never
-/** Fields of each entry are no parameters of the call. */
+/** Parameters of a call. For a bare array, the contract lists the fields of each entry too, which are not parameters. */
 type Sent<E> = E extends { readonly bodyIs: 'array' } ? Exclude<Parameters<E>, { readonly in: 'body' }> : Parameters<E>
 type Named = { readonly name: string }
 type RequiredOf<E> = Extract<Sent<E>, { readonly required: true } & Named>
 type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Named>
-/** Null unsets the field: it is sent as an empty value. */
+/** Null, for fields that an empty value unsets. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
-/** A JSON parameter has the type written for it in `JsonBodies`, every other one that of the contract. */
+/** Type of a parameter: that of `JsonBodies`, else that of the contract. */
 type Typed<E, P extends Named> = E extends { readonly name: infer N extends keyof JsonBodies }
   ? P['name'] extends keyof JsonBodies[N]
     ? JsonBodies[N][P['name']]
@@ -94,7 +94,7 @@ type ArrayBody<E> = E extends { readonly bodyIs: 'array' }
     : { readonly body: readonly object[] }
   : unknown
 
-/** Parameters by wire name; `body` where the endpoint takes a bare array. */
+/** Parameters by wire name. `body`: the bare array of endpoints that take one. */
 export type ParamsOf<E> = { readonly [P in RequiredOf<E> as P['name']]: Typed<E, P> } & {
   readonly [P in OptionalOf<E> as P['name']]?: Typed<E, P> | Unset<P> | undefined
 } & ArrayBody<E>
@@ -122,7 +122,7 @@ interface Fields {
 type Null<F> = F extends { readonly nullable: true } ? null : never
 type FieldsOf<R extends ResourceName> = (typeof resources)[R]['fields'][number]
 
-/** A record of the service. Enumerations stay open: a read may show values that the specification does not list. */
+/** Record of the service. An enumeration also allows other values, because a read may return values that the specification does not list. */
 export type RecordOf<R extends ResourceName> = R extends keyof Nested
   ? Nested[R]
   : {
@@ -132,7 +132,7 @@ export type RecordOf<R extends ResourceName> = R extends keyof Nested
         | (F extends { readonly optional: true } ? undefined : never)
     }
 
-/** Records that hold other records. */
+/** Records that contain other records. */
 interface Nested {
   readonly productsResponse: { readonly products_response: readonly RecordOf<'productResult'>[] }
   readonly deleteProducts: { readonly delete_products: readonly RecordOf<'deletedProduct'>[] }
@@ -146,16 +146,16 @@ interface Nested {
 type ResourceOf<E> = E extends { readonly answer: { readonly resource: infer R extends ResourceName } } ? RecordOf<R> : unknown
 type DataOf<E> = E extends { readonly answer: { readonly many: true } } ? readonly ResourceOf<E>[] : ResourceOf<E>
 
-/** Top level of a v2 answer. */
+/** Answer of v2. */
 export interface V2Answer<Data> {
   readonly data?: Data
   readonly includes?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
-  /** Errors of single ids, beside the found records (docs/spec-notes.md#posts 'Partial'). */
+  /** Errors of single ids, if others were found (docs/spec-notes.md#posts). */
   readonly errors?: readonly Readonly<Record<string, unknown>>[]
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-/** `data` on the advertising interface, the whole body on v2, the fields of a sign-in answer. */
+/** Result of a call: `data` on the advertising host, the whole body on v2, the fields of a sign-in answer. */
 export type AnswerOf<E> = E extends { readonly path: `/2/${string}` } ? V2Answer<DataOf<E>> : DataOf<E>
 
 type ResultOf<E> = E extends { readonly stream: true }
@@ -166,13 +166,13 @@ type ResultOf<E> = E extends { readonly stream: true }
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** From connecting to the last byte, for each sending; 30,000. */
+  /** Maximum time of each attempt, from connecting to the last byte. Default: 30,000. */
   readonly timeoutMs?: number
   /** Credentials of a call whose endpoint allows both. Default: `app`. */
   readonly context?: 'user' | 'app'
-  /** Secret of the request token that `oauth.accessToken` exchanges. */
+  /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
-  /** False: one sending, whatever comes of it. */
+  /** False: one attempt, without waits. */
   readonly retry?: boolean
 }
 
@@ -183,7 +183,7 @@ type MethodOf<E> =
 
 type GroupOf<Name> = Name extends `${infer Group}.${string}` ? Group : never
 
-/** `client.catalogs.list()`: every endpoint of the contract under its area's name. */
+/** Methods of all endpoints, such as `client.catalogs.list()`. */
 export type Methods = {
   readonly [Group in GroupOf<EndpointName>]: {
     readonly [Name in Extract<EndpointName, `${Group}.${string}`> as Name extends `${Group}.${infer Method}` ? Method : never]: MethodOf<

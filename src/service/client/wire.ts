@@ -1,6 +1,6 @@
 /**
- * One request out, one `Exchange` back, over undici's dispatch layer: no retry, no redirect, one request a connection at a
- * time, and an exact outcome whether any byte of the request may have reached the service.
+ * Sends requests with undici's dispatch layer: no retry, no redirect, one request on a connection at a time. Its outcome says whether any byte
+ * of the request may have reached the service.
  */
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
@@ -9,9 +9,9 @@ import type { Exchange } from './exchange.ts'
 
 export interface WireOptions {
   readonly clock: Clock
-  /** Connections to one host at most; further requests wait for one, within their deadline. */
+  /** Maximum number of connections to one host. Other requests wait for one, within their deadline. */
   readonly connections: number
-  /** An answer above this is given up: lost, because it cannot be believed. */
+  /** Maximum size of an answer. A larger one counts as lost. */
   readonly maxAnswerBytes: number
 }
 
@@ -23,7 +23,7 @@ export interface WireRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** From now to the last byte of the answer, connecting included, by the monotonic clock. */
+  /** Maximum time to the last byte of the answer, with connecting, by the monotonic clock. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
@@ -33,7 +33,7 @@ export interface Wire {
   readonly close: () => Promise<void>
 }
 
-/** Local error that ended an exchange. `code` is stable. */
+/** Error of this machine that ended an exchange. `code` is stable. */
 export class WireError extends Error {
   readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END'
   constructor(code: WireError['code'], message: string) {
@@ -49,10 +49,10 @@ export function createWire(options: WireOptions): Wire {
     if (pool === undefined) {
       pool = new Pool(origin, {
         connections: options.connections,
-        // With more, a broken connection would make undici send the requests behind the first one again on its own.
+        // With pipelining, undici would resend requests after a broken connection on its own.
         pipelining: 1,
         allowH2: false,
-        // Deadlines are ours: one for the whole exchange, by the monotonic clock.
+        // `dispatch` has one deadline for the whole exchange.
         headersTimeout: 0,
         bodyTimeout: 0,
         connect: connectorOverInterim({ timeout: 30_000, minVersion: 'TLSv1.2', allowH2: false }),
@@ -72,7 +72,7 @@ export function createWire(options: WireOptions): Wire {
       }
     },
     async close() {
-      // With nothing under way, what still stands in a queue was given up: not worth waiting for a connection.
+      // With no request in flight, queued requests were aborted, so there is nothing to wait for.
       await Promise.all([...pools.values()].map((pool) => (inFlight === 0 ? pool.destroy() : pool.close())))
     },
   }
@@ -88,7 +88,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   let size = 0
   const chunks: Buffer[] = []
 
-  const settle = (exchange: Exchange) => {
+  const finish = (exchange: Exchange) => {
     if (done) return
     done = true
     clearTimeout(timer)
@@ -97,17 +97,16 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   }
   const fail = (error: Error) => {
     const durationMs = clock.monotonic() - startedAt
-    // undici calls onRequestStart right before it hands the head to a connected socket: without that nothing was written.
-    if (controller === undefined) settle({ kind: 'not-sent', error, durationMs })
-    else if (status === undefined) settle({ kind: 'lost', error, durationMs })
-    else settle({ kind: 'lost', error, status, durationMs })
+    // undici calls onRequestStart right before it writes the headers. Without that call nothing was written.
+    if (controller === undefined) finish({ kind: 'not-sent', error, durationMs })
+    else if (status === undefined) finish({ kind: 'lost', error, durationMs })
+    else finish({ kind: 'lost', error, status, durationMs })
   }
   const giveUp = (error: WireError) => {
     fail(error)
     controller?.abort(error)
   }
-  const onAbort = () => giveUp(new WireError('ABORTED', 'the request was given up'))
-  // setTimeout counts monotonic time and may fire a millisecond early, never late by more than the event loop is busy.
+  const onAbort = () => giveUp(new WireError('ABORTED', 'the request was aborted'))
   const timer = setTimeout(() => giveUp(new WireError('DEADLINE', `no complete answer within ${request.timeoutMs} ms`)), request.timeoutMs)
 
   if (request.signal?.aborted) return onAbort()
@@ -115,9 +114,9 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // Given up while it waited for a connection: nothing is written.
-      if (done) return started.abort(new WireError('ABORTED', 'the request was given up before it was sent'))
-      // A second start would be a resend by the layer below.
+      // Aborted while it waited for a connection: nothing is written.
+      if (done) return started.abort(new WireError('ABORTED', 'the request was aborted before it was sent'))
+      // A second start would be a resend by undici.
       if (controller !== undefined) {
         fail(new WireError('RESENT', 'the connection broke while the request was sent'))
         return started.abort(new WireError('RESENT', 'a request is never sent twice'))
@@ -125,10 +124,10 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
       controller = started
     },
     onResponseStart(_controller, statusCode, raw) {
-      // What comes before the answer says nothing of what became of the request (W10).
+      // Interim answers do not say whether the request was applied (docs/faults.md).
       if (statusCode < 200) return
       status = statusCode
-      headers = flatten(raw)
+      headers = flatHeaders(raw)
       framed =
         statusCode === 204 ||
         statusCode === 304 ||
@@ -142,10 +141,11 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
       chunks.push(chunk)
     },
     onResponseEnd() {
-      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-      if (!framed && !isClosedJson(body))
-        return fail(new WireError('NO_END', 'the answer ended with its connection; nothing proves that it is whole'))
-      settle({ kind: 'answer', status: status ?? 0, headers, body, durationMs: clock.monotonic() - startedAt })
+      const [first] = chunks
+      const body = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+      if (!framed && !isCompleteJson(body))
+        return fail(new WireError('NO_END', 'the answer ended with its connection; its end is not proven'))
+      finish({ kind: 'answer', status: status ?? 0, headers, body, durationMs: clock.monotonic() - startedAt })
     },
     onResponseError(_controller, error) {
       fail(error)
@@ -158,7 +158,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   }
 }
 
-function flatten(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+export function flatHeaders(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const flat: Record<string, string> = {}
   for (const name in raw) {
     const value = raw[name]
@@ -167,8 +167,8 @@ function flatten(raw: Readonly<Record<string, string | string[] | undefined>>): 
   return flat
 }
 
-/** An answer without length or chunks ends where its connection ends. Only a closed JSON value proves its own end. */
-function isClosedJson(body: Buffer): boolean {
+/** Returns true for complete JSON. An answer without length or chunks ends with its connection, so only its content can prove its end. */
+function isCompleteJson(body: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     return typeof value === 'object' && value !== null

@@ -1,12 +1,12 @@
-/** An answer that is read while it arrives, on a connection of its own. */
+/** Opens streams: answers that are read while they arrive, on a connection of their own. */
 import { Client } from 'undici'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { Exchange } from './exchange.ts'
-import type { WireRequest } from './wire.ts'
+import { flatHeaders, type WireRequest } from './wire.ts'
 
 export type Opened = { readonly kind: 'open'; readonly chunks: AsyncIterable<Uint8Array>; readonly close: () => void } | Exchange
 
-/** `timeoutMs` counts to the head of the answer; after that the stream lives until it is closed or aborted. */
+/** Opens a stream. Returns an `Exchange` if the status is not 200. `timeoutMs`: maximum time to the headers of the answer. */
 export async function openWire(request: WireRequest): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request
   const client = new Client(origin, {
@@ -17,20 +17,13 @@ export async function openWire(request: WireRequest): Promise<Opened> {
   })
   const close = () => void client.destroy()
   try {
-    const {
-      statusCode,
-      headers: raw,
-      body,
-    } = await client.request({ path, method, headers, body: request.body ?? null, signal: signal ?? null })
-    if (statusCode === 200) return { kind: 'open', chunks: untilAborted(body, signal), close }
-    const flat = Object.fromEntries(
-      Object.entries(raw).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
-    )
+    const response = await client.request({ path, method, headers, body: request.body ?? null, signal: signal ?? null })
+    if (response.statusCode === 200) return { kind: 'open', chunks: untilAborted(response.body, signal), close }
     const answer: Exchange = {
       kind: 'answer',
-      status: statusCode,
-      headers: flat,
-      body: Buffer.from(await body.arrayBuffer()),
+      status: response.statusCode,
+      headers: flatHeaders(response.headers),
+      body: Buffer.from(await response.body.arrayBuffer()),
       durationMs: 0,
     }
     close()
@@ -41,7 +34,7 @@ export async function openWire(request: WireRequest): Promise<Opened> {
   }
 }
 
-/** An abort is a wish, not a failure: the chunks end. */
+/** Yields the chunks. Ends without an error if the caller aborts. */
 async function* untilAborted(
   chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** Accounts, their apps, history and features (spec 2.5, 4.5; spec 5 rule 7). */
+/** Endpoints of accounts, their apps, history and features (spec 2.5, 4.5; spec 5 rule 7). */
 import type { Endpoint } from './endpoint.ts'
 import { accountFeatures, historyEntities, industryTypes, listedFeatures } from './campaignResources.ts'
 import { accountId, count200, cursor, idFilter, list200, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'

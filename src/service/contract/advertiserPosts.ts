@@ -1,4 +1,4 @@
-/** Posts for an advertiser: made now, scheduled or drafted, listed, renamed (spec 4.4 `/tweet`, `/tweets/:tweet_id/name`; docs/spec-notes.md#endpoints). */
+/** Endpoints of posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4; docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, cursor, longPath, path, query, sentBySdks, sortBy, withTotalCount } from './parameter.ts'
 

@@ -1,4 +1,4 @@
-/** Keyword insights, sharing permissions, custom audiences, user lists and do-not-reach lists (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
+/** Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
 import type { Endpoint } from './endpoint.ts'
 import {
   accountId,
@@ -19,7 +19,7 @@ const account = '/12/accounts/:account_id'
 const audience = `${account}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
 const permissionsToday = `${account}/custom_audiences/:custom_audience_id/permissions` as const
-/** Names on the path of today (docs/spec-notes.md#echoes-and-cursors 'Versions'). */
+/** Names of the parameters on the current path of permissions. */
 const namesToday = {
   custom_audience_id: 'tailored_audience_id',
   custom_audience_permission_id: 'tailored_audience_permission_id',
@@ -33,7 +33,7 @@ const spec43 = 'spec 4.3'
 const gaps8 = 'docs/spec-notes.md#endpoints custom_audiences'
 const gaps8lists = 'docs/spec-notes.md#endpoints do_not_reach_lists'
 
-/** Fields of each entry of the array (spec 2.3 'User-list operation item'). */
+/** Fields of each operation (spec 2.3). */
 const operation = [
   body('operation_type', 'enum', { required: true, values: ['Update', 'Delete'], source: 'spec 4.3 rule 1' }),
   body('params', 'object', { required: true, source: 'spec 4.3 rule 1' }),

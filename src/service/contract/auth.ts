@@ -1,4 +1,4 @@
-/** Authentication: the three-legged flow and the app-only token (spec 4.1, 5; docs/spec-notes.md#tokens). */
+/** Endpoints of tokens: the three-legged flow and the app-only token (spec 4.1, 5; docs/spec-notes.md#tokens). */
 import type { Endpoint } from './endpoint.ts'
 import { query } from './parameter.ts'
 

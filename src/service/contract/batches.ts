@@ -1,83 +1,43 @@
-/** Several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#endpoints batch). */
+/** Endpoints that change several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, body } from './parameter.ts'
 
-const batch = '/12/batch/accounts/:account_id'
+const source = 'docs/spec-notes.md#endpoints batch'
 
-/** Fields of each item of a batch body. */
+/** Fields of each entry of a batch. */
 const operation = [
-  body('operation_type', 'enum', { required: true, values: ['Create', 'Update', 'Delete'], source: 'docs/spec-notes.md#endpoints batch' }),
-  body('params', 'object', { required: true, source: 'docs/spec-notes.md#endpoints batch' }),
+  body('operation_type', 'enum', { required: true, values: ['Create', 'Update', 'Delete'], source }),
+  body('params', 'object', { required: true, source }),
 ] as const
 
-/** Fields that official SDKs keep for themselves and send with the parameters of an operation. */
+/** Internal fields of official SDKs, which they send with the parameters of an operation. */
 export const operationMarks: readonly string[] = ['to_delete']
 
+const batchEndpoint = <const Name extends string, const Resource extends string>(
+  name: Name,
+  path: string,
+  entries: number,
+  resource: Resource,
+) =>
+  ({
+    name,
+    method: 'POST',
+    host: 'ads',
+    path: `/12/batch/accounts/:account_id/${path}`,
+    auth: 'user',
+    body: 'json',
+    bodyIs: 'array',
+    bodyLimit: { entries },
+    parameters: [accountId, ...operation],
+    rules: [{ kind: 'other', text: `the body is an array of at most ${entries} \`{operation_type, params}\`; all or nothing`, source }],
+    answer: { resource, many: true },
+    limit: 'ads_writes',
+    repeatable: false,
+    source,
+  }) as const
+
 export const batchEndpoints = [
-  {
-    name: 'campaigns.batch',
-    method: 'POST',
-    host: 'ads',
-    path: `${batch}/campaigns`,
-    auth: 'user',
-    body: 'json',
-    bodyIs: 'array',
-    bodyLimit: { entries: 40 },
-    parameters: [accountId, ...operation],
-    rules: [
-      {
-        kind: 'other',
-        text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing',
-        source: 'docs/spec-notes.md#endpoints batch',
-      },
-    ],
-    answer: { resource: 'campaign', many: true },
-    limit: 'ads_writes',
-    repeatable: false,
-    source: 'docs/spec-notes.md#endpoints batch',
-  },
-  {
-    name: 'lineItems.batch',
-    method: 'POST',
-    host: 'ads',
-    path: `${batch}/line_items`,
-    auth: 'user',
-    body: 'json',
-    bodyIs: 'array',
-    bodyLimit: { entries: 40 },
-    parameters: [accountId, ...operation],
-    rules: [
-      {
-        kind: 'other',
-        text: 'the body is an array of at most 40 `{operation_type, params}`; all or nothing',
-        source: 'docs/spec-notes.md#endpoints batch',
-      },
-    ],
-    answer: { resource: 'lineItem', many: true },
-    limit: 'ads_writes',
-    repeatable: false,
-    source: 'docs/spec-notes.md#endpoints batch',
-  },
-  {
-    name: 'targetingCriteria.batch',
-    method: 'POST',
-    host: 'ads',
-    path: `${batch}/targeting_criteria`,
-    auth: 'user',
-    body: 'json',
-    bodyIs: 'array',
-    bodyLimit: { entries: 500 },
-    parameters: [accountId, ...operation],
-    rules: [
-      {
-        kind: 'other',
-        text: 'the body is an array of at most 500 `{operation_type, params}`; all or nothing',
-        source: 'docs/spec-notes.md#endpoints batch',
-      },
-    ],
-    answer: { resource: 'targetingCriterion', many: true },
-    limit: 'ads_writes',
-    repeatable: false,
-    source: 'docs/spec-notes.md#endpoints batch',
-  },
+  batchEndpoint('campaigns.batch', 'campaigns', 40, 'campaign'),
+  batchEndpoint('lineItems.batch', 'line_items', 40, 'lineItem'),
+  batchEndpoint('targetingCriteria.batch', 'targeting_criteria', 500, 'targetingCriterion'),
 ] as const satisfies readonly Endpoint[]

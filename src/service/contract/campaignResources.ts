@@ -1,4 +1,4 @@
-/** Value sets and fields of spec 2.5 and 4.6, and of the resources behind spec 4.8. */
+/** Resources and values of campaigns (spec 2.5, 4.6, 4.8). */
 import { field, recordFields, type Resource } from './resource.ts'
 
 export const industryTypes = [
@@ -18,7 +18,7 @@ export const industryTypes = [
   'OTHER',
 ] as const
 
-/** Values of line items that the rules of spec 2.5 and 4.6 name. */
+/** Values of line items that the rules of spec 2.5 and 4.6 use. */
 export const objectives = [
   'APP_ENGAGEMENTS',
   'APP_INSTALLS',
@@ -54,9 +54,9 @@ export const productTypes = ['MEDIA', 'PROMOTED_ACCOUNT', 'PROMOTED_TWEETS'] as 
 export const budgetOptimizations = ['CAMPAIGN', 'LINE_ITEM'] as const
 export const fundingTypes = ['CREDIT_CARD', 'CREDIT_LINE', 'INSERTION_ORDER', 'PARTNER_MANAGED'] as const
 export const targetingOperators = ['EQ', 'NE', 'GTE', 'LT'] as const
-/** Values that official SDKs send for a targeted or looked-up place. */
+/** Types of places in targeting criteria and lookups, as official SDKs send them. */
 export const locationTypes = ['COUNTRIES', 'REGIONS', 'METROS', 'CITIES', 'POSTAL_CODES'] as const
-/** Types that a targeting criterion may have; published by the service, not by the specification. */
+/** Types of targeting criteria. From the service's documentation, not from the specification. */
 export const targetingTypes = [
   'AGE',
   'APP_STORE_CATEGORY',
@@ -97,7 +97,7 @@ export const targetingTypes = [
   'WIFI_ONLY',
 ] as const
 
-/** Types whose value is the id of a custom audience. */
+/** Targeting types whose value is the id of a custom audience. */
 export const audienceTargetingTypes: readonly string[] = [
   'CUSTOM_AUDIENCE',
   'CUSTOM_AUDIENCE_EXPANDED',
@@ -106,10 +106,10 @@ export const audienceTargetingTypes: readonly string[] = [
 ]
 export const historyEntities = ['CAMPAIGN', 'LINE_ITEM', 'PROMOTED_TWEET', 'TARGETING_CRITERIA', 'PROMOTED_ACCOUNT'] as const
 
-/** Keys that `GET features` filters by (spec 4.5). */
+/** Keys that `feature_keys` of `GET features` accepts (spec 4.5). */
 export const listedFeatures = ['REACH_AND_FREQUENCY_ANALYTICS', 'REACH_FREQUENCY_CAP', 'WEBSITE_CLICKS_CPM_BILLING'] as const
 
-/** Keys that the sandbox host grants (spec 4.5). */
+/** Keys that the service's own sandbox can add to an account (spec 4.5). */
 export const accountFeatures = [
   'AGE_TARGETING',
   'ALLOW_SKIPPABLE_VIDEOS_FOR_PREROLL_VIEWS_OBJECTIVE',

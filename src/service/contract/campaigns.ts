@@ -1,4 +1,4 @@
-/** Campaigns and the funding instruments that pay for them (docs/spec-notes.md#endpoints, behind spec 4.8). */
+/** Endpoints of campaigns and funding instruments (spec 4.8, docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
 import { budgetOptimizations, fundingTypes } from './campaignResources.ts'
 import {
@@ -25,7 +25,7 @@ const campaignFields = [
   query('total_budget_amount_local_micro', 'long', { min: 1, unsettable: true, source: campaigns }),
   query('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'], source: campaigns }),
 ] as const
-/** Further parameters that official SDKs can set. */
+/** Parameters of campaigns that official SDKs send too. */
 const sdkFields = [
   query('duration_in_days', 'integer', { min: 1, max: 30, unsettable: true, ...sentBySdks }),
   query('frequency_cap', 'integer', { min: 1, unsettable: true, ...sentBySdks }),

@@ -1,4 +1,4 @@
-/** Cards made of components, and what is left of the legacy ones (spec 2.4, 4.4; docs/spec-notes.md#endpoints Cards). */
+/** Endpoints of cards made of components, and of legacy cards (spec 2.4, 4.4). */
 import type { Endpoint } from './endpoint.ts'
 import { cardTypes } from './creativeResources.ts'
 import { accountId, body, cursor, idFilter, path, query, sentBySdks, sortBy, withDeleted } from './parameter.ts'

@@ -1,4 +1,4 @@
-/** Product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
+/** Endpoints of product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Endpoint } from './endpoint.ts'
 import { body, count200, cursor, list200, path, query } from './parameter.ts'
 

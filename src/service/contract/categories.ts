@@ -1,4 +1,4 @@
-/** Business and curated categories, those of line items, and placements (spec 2.5, 4.5; docs/spec-notes.md#endpoints placements). */
+/** Endpoints of business and curated categories, of the categories of line items, and of placements (spec 2.5, 4.5). */
 import type { Endpoint } from './endpoint.ts'
 import { productTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'

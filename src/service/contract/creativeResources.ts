@@ -1,7 +1,7 @@
-/** Value sets and fields of spec 2.4. */
+/** Resources and values of creatives (spec 2.4). */
 import { field, recordFields, type Resource } from './resource.ts'
 
-/** Derived `card_type` of cards made of components (spec 2.4). */
+/** Types of cards made of components (spec 2.4). */
 export const componentCardTypes = [
   'IMAGE_APP',
   'IMAGE_CAROUSEL_APP',
@@ -18,7 +18,7 @@ export const componentCardTypes = [
   'VIDEO_WEBSITE',
 ] as const
 
-/** Types of cards that the card creation endpoint does not make. */
+/** Types of legacy cards, which cannot be created. */
 export const legacyCardTypes = ['IMAGE_CONVERSATION'] as const
 export const cardTypes = [...componentCardTypes, ...legacyCardTypes] as const
 

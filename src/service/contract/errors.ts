@@ -1,9 +1,9 @@
-/** The service's error codes: the complete advertising catalogue with its statuses, and the integer codes of the core host (spec 7, docs/spec-notes.md#errors). */
+/** Error codes of the service: names of the advertising host with their statuses, numbers of the core host (spec 7, docs/spec-notes.md#errors). */
 
 const words = (text: string) => text.split(' ')
 const notFound = (text: string) => words(text).map((word) => `${word}_NOT_FOUND`)
 
-/** By HTTP status; order as published. */
+/** Codes of the advertising host by HTTP status. */
 export const adsCodesByStatus: ReadonlyMap<number, readonly string[]> = new Map([
   [
     400,
@@ -56,7 +56,7 @@ export const adsErrorStatus: ReadonlyMap<string, number> = new Map(
   [...adsCodesByStatus].flatMap(([status, codes]) => codes.map((code): [string, number] => [code, status])),
 )
 
-/** Integer codes of the core host, of `/1.1/` and of the gateway. */
+/** Codes of the core host and its gateway. */
 export const coreErrors = {
   32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing Core host' },
   88: { status: 429, meaning: 'rate limit exceeded', source: 'docs/spec-notes.md#limits' },
@@ -73,7 +73,7 @@ export const coreErrors = {
   415: { status: 403, meaning: 'callback URL not approved', source: 'docs/spec-notes.md#tokens Callback' },
 } as const
 
-/** Last segments of a problem's `type` on v2, beside `about:blank` (docs/spec-notes.md#posts 'Problem'). */
+/** Last segments of the `type` of v2 problems. `about:blank` is possible too. */
 export const problemTypes = [
   'invalid-request',
   'resource-not-found',
@@ -86,7 +86,7 @@ export const problemTypes = [
   'unsupported-authentication',
 ] as const
 
-/** Statuses after which the same request may succeed (docs/spec-notes.md#errors 'Retry'). */
+/** Statuses after which the same request may succeed (docs/spec-notes.md#errors). */
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 423, 429, 500, 502, 503, 504])
 
 function invalid(word: string): string {

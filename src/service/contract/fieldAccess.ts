@@ -1,13 +1,13 @@
-/** Access of a caller to each field of a record, derived from the endpoints that create and update it. */
+/** Derives which fields of a record a caller can write, from the endpoints that create and update it. */
 import type { Endpoint, Parameter } from './endpoint.ts'
 import { endpoints } from './index.ts'
 import type { Field } from './resource.ts'
 import { resources } from './resources.ts'
 
-/** `create-only`: a parameter of the creation, not of the update. `read-only`: a parameter of neither. */
+/** Access to a field. `modifiable`: a parameter of the update. `create-only`: only of the creation. `read-only`: of neither. */
 export type FieldAccess = 'read-only' | 'create-only' | 'modifiable'
 
-/** Fields of the resource that an endpoint answers; none for a name without fields. */
+/** Returns the fields of the resource that an endpoint answers; none for an unknown resource. */
 export function fieldsOf(endpoint: Endpoint): readonly Field[] {
   const known: Readonly<Record<string, { readonly fields: readonly Field[] }>> = resources
   return known[endpoint.answer.resource]?.fields ?? []

@@ -1,4 +1,4 @@
-/** The whole interface of the service as data: every endpoint by name. Each group of endpoints has its own file and one line here. */
+/** The API of the service as data. Each group of endpoints has a file, and a line here. */
 import { accountEndpoints } from './accounts.ts'
 import { advertiserPostEndpoints } from './advertiserPosts.ts'
 import { audienceEndpoints } from './audiences.ts'
@@ -21,7 +21,7 @@ import { promotionEndpoints } from './promotion.ts'
 import { specialCardEndpoints } from './specialCards.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
-/** In the order of the specification; types are literal, so that the client is typed by them. */
+/** All endpoints in the order of the specification, with literal types, from which the types of the client are derived. */
 export const contract = [
   ...authEndpoints,
   ...catalogEndpoints,
@@ -31,7 +31,7 @@ export const contract = [
   ...cardEndpoints,
   ...specialCardEndpoints,
   ...advertiserPostEndpoints,
-  // Campaign management (spec 4.5, 4.6, and what stands behind 4.8).
+  // Campaigns (spec 4.5, 4.6, 4.8).
   ...accountEndpoints,
   ...categoryEndpoints,
   ...lineItemEndpoints,
@@ -48,14 +48,21 @@ export const contract = [
   ...userEndpoints,
 ] as const
 
-/** The same, for code that treats all endpoints alike. */
+/** All endpoints, for code that does not need their literal types. */
 export const endpoints: readonly Endpoint[] = contract
 
 export type EndpointName = (typeof contract)[number]['name']
 
 const byName: ReadonlyMap<string, Endpoint> = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
 
-/** Undefined for a name that the contract does not hold. */
+/** Returns the endpoint with the name; undefined for an unknown name. */
 export function findEndpoint(name: string): Endpoint | undefined {
   return byName.get(name)
+}
+
+/** Returns the endpoint with a name that the type check knows. */
+export function endpointOf(name: EndpointName): Endpoint {
+  const endpoint = byName.get(name)
+  if (endpoint === undefined) throw new Error(`no endpoint ${name}`)
+  return endpoint
 }

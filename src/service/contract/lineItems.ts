@@ -1,4 +1,4 @@
-/** Line items: list, create, and every update parameter of spec 4.6. */
+/** Endpoints of line items (spec 4.5, 4.6). */
 import type { Endpoint, Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
 import {
@@ -18,7 +18,7 @@ import {
 const account = '/12/accounts/:account_id'
 const source = 'spec 4.6'
 
-/** Writable on creation and by update. Money in micro units of the funding instrument's currency. */
+/** Parameters of both creation and update. Amounts are micro units of the funding instrument's currency. */
 export const lineItemFields = [
   query('advertiser_domain', 'string', { unsettable: true, source: 'spec 4.6: a domain without protocol' }),
   query('advertiser_user_id', 'string', { unsettable: true, source }),
@@ -42,7 +42,7 @@ export const lineItemFields = [
   query('target_cpa_local_micro', 'long', { min: 1, unsettable: true, ...sentBySdks }),
 ] as const
 
-/** The rules of spec 4.6. Those of kind `other` look at the line item as it would become, with its campaign. */
+/** Rules of spec 4.6. Those of kind `other` apply to the line item as it would be after the change. */
 const lineItemRules = [
   { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },
   { kind: 'other', text: '`advertiser_domain` and `categories` are required when the placement is PUBLISHER_NETWORK', source },

@@ -1,4 +1,4 @@
-/** Account media and the media library (spec 2.4, 4.4; spec 8). */
+/** Endpoints of account media and the media library (spec 2.4, 4.4, 8). */
 import type { Endpoint } from './endpoint.ts'
 import { creativeTypes, mediaTypes } from './creativeResources.ts'
 import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'

@@ -1,4 +1,4 @@
-/** Fields and value sets of what is served beyond the specification, in the shapes that official SDKs read. */
+/** Resources and values outside the specification, in the shapes that official SDKs read. */
 import { locationTypes } from './campaignResources.ts'
 import { field, recordFields, type Resource } from './resource.ts'
 

@@ -1,4 +1,4 @@
-/** Short ways to write a `Parameter` that keep its literal types, and the parameters that many rows share. */
+/** Functions that create a `Parameter` with literal types, and parameters that many endpoints share. */
 import type { Parameter, ParameterType } from './endpoint.ts'
 
 type Extra = Partial<Omit<Parameter, 'name' | 'in' | 'type'>>
@@ -9,27 +9,29 @@ type Made<Name extends string, In extends Place, Type extends ParameterType, Res
   readonly type: Type
 } & Rest
 
-/** A segment of the path; always required. */
+/** Creates a parameter of the path, which is always required. */
 export const path = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'string', required: true }) as const
 
-/** A segment that is a number, echoed as one (docs/spec-notes.md#echoes-and-cursors Echo: `tweet_id`). */
+/** Creates a numeric parameter of the path. The echo has it as a number. */
 export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
 
-/** In the query string or the form body. */
+/** Creates a parameter of the query string or form body. */
 export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
+  // A spread of an optional parameter loses its literal type.
 ) => ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
 
-/** A top-level field of the JSON body. */
+/** Creates a field of the JSON body. */
 export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
+  // A spread of an optional parameter loses its literal type.
 ) => ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
 
-/** Marks a parameter that the specification does not name and official SDKs send. */
+/** Properties of a parameter that official SDKs send and the specification does not name. */
 export const sentBySdks = { outsideSpec: true, source: 'outside the specification: official SDKs send it' } as const
 
 export const accountId = path('account_id')
@@ -38,11 +40,11 @@ export const sortBy = query('sort_by', 'csv', { source: 'spec Conventions; docs/
 export const withDeleted = query('with_deleted', 'boolean', { default: false, source: 'spec Conventions' })
 export const withTotalCount = query('with_total_count', 'boolean', { default: false, source: 'spec Conventions' })
 
-/** `count` of most lists: default 200, 1 to 1000 (spec 8). */
+/** Parameter `count` of most lists: default 200, 1 to 1000 (spec 8). */
 export const count200 = query('count', 'integer', { default: 200, min: 1, max: 1000, source: 'spec 8' })
-/** Matching part of `Endpoint.list`. */
+/** `Endpoint.list` for `count200`. */
 export const list200 = { countDefault: 200, countMin: 1, countMax: 1000 } as const
 
-/** A filter of up to 200 comma-separated ids (spec 8). */
+/** Creates a filter of up to 200 comma-separated ids (spec 8). */
 export const idFilter = <const Name extends string>(name: Name) =>
   query(name, 'csv', { maxItems: 200, source: 'spec 8 ids in a filter list' })

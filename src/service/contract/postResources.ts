@@ -1,4 +1,4 @@
-/** Fields and expansions of the v2 data model (spec 2.6, docs/spec-notes.md#posts). */
+/** Resources, fields and expansions of v2 (spec 2.6, docs/spec-notes.md#posts). */
 import { field, type Resource } from './resource.ts'
 
 export const postFields = [
@@ -84,7 +84,7 @@ export const mediaFields = [
 export const placeFields = ['contained_within', 'country', 'country_code', 'full_name', 'geo', 'id', 'name', 'place_type'] as const
 export const pollFields = ['duration_minutes', 'end_datetime', 'id', 'options', 'voting_status'] as const
 
-/** Objects that a post may reference, each under its key of `includes`. */
+/** Objects that a post can reference, by their key in `includes`. */
 export const postExpansions = [
   'author_id',
   'in_reply_to_user_id',
@@ -97,7 +97,7 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Only `id` and `text` come by themselves. */
+/** Post of v2. By default it has only `id` and `text`. */
 const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
 
 export const postResources = {

@@ -1,4 +1,4 @@
-/** The v2 data model's two endpoints (spec 4.7) with the fields and expansions one may ask for (spec 2.6, docs/spec-notes.md#posts). */
+/** Endpoints of posts in v2, with the fields and expansions that a caller may request (spec 2.6, 4.7; docs/spec-notes.md#posts). */
 import type { Endpoint } from './endpoint.ts'
 import { body, query, sentBySdks } from './parameter.ts'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'

@@ -1,4 +1,4 @@
-/** Promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints, behind spec 4.8). */
+/** Endpoints of promoted tweets and targeting criteria of line items (spec 4.8, docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
 import { locationTypes, targetingOperators } from './campaignResources.ts'
 import {

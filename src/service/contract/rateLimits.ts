@@ -1,10 +1,10 @@
-/** Request rates by class (spec 8, docs/spec-notes.md#limits). Sizes and counts stand with the parameters that they bound. */
+/** Rate limits by name (spec 8, docs/spec-notes.md#limits). */
 
 /**
- * A fixed window that begins with its first request (docs/spec-notes.md#limits 'Window').
+ * Rate limit: a number of requests in a window, which begins with its first request (docs/spec-notes.md#limits).
  *
- * `per`: whose requests are counted together. `shared`: one budget over all endpoints of the class; otherwise one each.
- * `named`: the specification itself names the number; the others are published elsewhere or assumed.
+ * `per`: scope of the count. `shared`: all endpoints with this limit are counted together. `named`: the specification names the number; others
+ * are published elsewhere or assumed.
  */
 export interface RateLimit {
   readonly limit: number
@@ -19,8 +19,8 @@ const minute = 60_000
 const quarter = 15 * minute
 const day = 24 * 60 * minute
 
-const gaps1 = 'docs/spec-notes.md#limits'
-const perUser = (limit: number, source = gaps1): RateLimit => ({
+const notes = 'docs/spec-notes.md#limits'
+const perUser = (limit: number, source = notes): RateLimit => ({
   limit,
   windowMs: quarter,
   per: 'user',
@@ -28,17 +28,24 @@ const perUser = (limit: number, source = gaps1): RateLimit => ({
   named: false,
   source,
 })
-const perAccount = (limit: number): RateLimit => ({ limit, windowMs: quarter, per: 'account', shared: false, named: false, source: gaps1 })
+const perAccount = (limit: number): RateLimit => ({
+  limit,
+  windowMs: quarter,
+  per: 'account',
+  shared: false,
+  named: false,
+  source: notes,
+})
 
 export const rateLimits = {
-  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: `${gaps1} Ads writes` },
+  ads_writes: { limit: 450, windowMs: minute, per: 'user', shared: true, named: false, source: `${notes} Ads writes` },
   user_lists: { limit: 1500, windowMs: minute, per: 'user', shared: false, named: true, source: 'spec 8 User-list rate' },
   total_count: { limit: 200, windowMs: quarter, per: 'user', shared: false, named: true, source: 'spec Conventions; spec 8' },
   core_reads: perAccount(10_000),
   account_reads: perAccount(2_000),
   targeting_reads: perAccount(400),
   keyword_insights: perUser(500),
-  global_reads: perUser(2_000, `${gaps1} Reads without account id: global_reads`),
+  global_reads: perUser(2_000, `${notes} Reads without account id: global_reads`),
   catalog_reads: perUser(1_000),
   catalog_writes: perUser(20),
   product_reads: perUser(1_000),
@@ -57,19 +64,26 @@ export const rateLimits = {
     per: 'app',
     shared: false,
     named: false,
-    source: `${gaps1} OAuth endpoints: unpublished, assumed`,
+    source: `${notes} OAuth endpoints: unpublished, assumed`,
   },
-  /** Beyond it the answer is 403 code 99, not 429. */
-  bearer_tokens: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} OAuth endpoints: assumed` },
-  v2_lookups: perUser(3_500, `${gaps1} v2: 3,500 an app, 5,000 a user`),
-  /** For requests that a user signed. */
-  v2_lookups_user: perUser(5_000, `${gaps1} v2: 3,500 an app, 5,000 a user`),
+  /** A request above this limit is refused with 403 code 99, not 429. */
+  bearer_tokens: {
+    limit: 50,
+    windowMs: quarter,
+    per: 'app',
+    shared: false,
+    named: false,
+    source: `${notes} OAuth endpoints: assumed`,
+  },
+  v2_lookups: perUser(3_500, `${notes} v2: 3,500 an app, 5,000 a user`),
+  /** Limit of lookups that a user signed. */
+  v2_lookups_user: perUser(5_000, `${notes} v2: 3,500 an app, 5,000 a user`),
   v2_posts: perUser(100),
-  /** Counted beside `v2_posts`. */
-  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: `${gaps1} v2` },
-  webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} v2` },
-  webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} v2` },
-  activity_subscriptions: { limit: 500, windowMs: quarter, per: 'app', shared: false, named: false, source: `${gaps1} v2` },
+  /** Limit of the app. Requests count against `v2_posts` too. */
+  v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: `${notes} v2` },
+  webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
+  webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
+  activity_subscriptions: { limit: 500, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
   activity_stream: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: 'assumed: unpublished' },
 } as const satisfies Readonly<Record<string, RateLimit>>
 

@@ -1,6 +1,6 @@
-/** The form in which fields of an answer (and of a write with the same shape) are written down. Data only. */
+/** Types of the resources of the contract: the fields of answers, and of writes with the same shape. */
 
-/** `long` values may exceed 2^53. `timestamp`: ISO 8601 text, `Z`, whole seconds. `any`: open, not described by a source. */
+/** Type of a field. `long`: may exceed 2^53. `timestamp`: ISO 8601 text with `Z` and whole seconds. `any`: not described by the specification. */
 export type FieldType =
   | 'string'
   | 'integer'
@@ -17,20 +17,20 @@ export type FieldType =
 export interface Field {
   readonly name: string
   readonly type: FieldType
-  /** May read null (or, in the catalog area, an empty string: docs/spec-notes.md#catalogs 'Reads'). */
+  /** True if the value may be null, in catalogs also an empty text (docs/spec-notes.md#catalogs). */
   readonly nullable?: boolean
-  /** May be missing from the answer. */
+  /** True if the field may be missing from the answer. */
   readonly optional?: boolean
-  /** On write. `conditional`: a rule beside the resource says when. */
+  /** Requirement in writes. `conditional`: a rule of the endpoint says when. */
   readonly required?: boolean | 'conditional'
-  /** Made by the service; what a write says is ignored or refused. */
+  /** True if the service generates the value. Writes cannot set it. */
   readonly generated?: boolean
   readonly maxLength?: number
   readonly maxItems?: number
   readonly min?: number
-  /** Allowed on write; a read may show others (docs/spec-notes.md#catalogs 'Sets'). */
+  /** Values that a write may have. A read may return others. */
   readonly values?: readonly string[]
-  /** Format of the text: see the sentence of the field in spec 2.2. */
+  /** Format of the text (spec 2.2). */
   readonly format?: 'price' | 'https-url' | 'url-list' | 'date-range' | 'plain-text'
   readonly source?: string
 }
@@ -42,11 +42,12 @@ export interface Resource {
 
 type Extra = Partial<Omit<Field, 'name' | 'type'>>
 
-/** Keeps the literal types, so that the client's answers are typed by the contract. */
+/** Creates a field with literal types, from which the types of the client are derived. */
 export const field = <const Name extends string, const Type extends FieldType, const Rest extends Extra>(
   name: Name,
   type: Type,
   rest?: Rest,
+  // A spread of an optional parameter loses its literal type.
 ) => ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
 
 /** Fields of most records (spec Conventions). */

@@ -1,4 +1,4 @@
-/** Resources in answers: fields of authentication, catalogs and audiences (spec 2.1 to 2.3), and every area's resources by name. */
+/** Resources of answers: those of authentication, catalogs and audiences (spec 2.1 to 2.3), and a list of all resources. */
 import { campaignResources } from './campaignResources.ts'
 import { creativeResources } from './creativeResources.ts'
 import { outsideResources } from './outsideResources.ts'
@@ -17,8 +17,8 @@ const customLabels = [
 ] as const
 
 /**
- * Read and write shape of a product, in the order of spec 2.2. Rules across fields (brand, gtin, mpn; inventory and
- * availability; sale price) stand with `products.put`.
+ * Fields of a product in the order of spec 2.2, for reads and writes. The endpoint `products.put` has the rules across fields (brand, gtin, mpn;
+ * inventory and availability; sale price).
  */
 export const productFields = [
   field('id', 'string', { required: true, maxLength: 100, source: 'spec 2.2; docs/spec-notes.md#catalogs Bounds' }),
@@ -72,7 +72,7 @@ export const filterAttributes = [
 export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH', 'NOT_CONTAINS', 'CONTAINS'] as const
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
 
-/** Keys of a user object (spec 2.3); do-not-reach users use only the two of `doNotReachIdentifiers`. */
+/** Types of identifiers of a user (spec 2.3). Do-not-reach lists accept only those of `doNotReachIdentifiers`. */
 export const userIdentifiers = ['email', 'device_id', 'handle', 'service_id', 'phone_number', 'partner_user_id'] as const
 export const doNotReachIdentifiers = ['email', 'phone_number'] as const
 
@@ -207,7 +207,7 @@ const ownResources = {
   audienceEstimate: { fields: [field('audience_size', 'object')], source: 'docs/spec-notes.md#endpoints audience_estimate' },
 } as const satisfies Readonly<Record<string, Resource>>
 
-/** By the name that `Endpoint.answer.resource` gives. Other areas' resources join here. */
+/** All resources, by the name in `Endpoint.answer.resource`. */
 export const resources = {
   ...ownResources,
   ...creativeResources,

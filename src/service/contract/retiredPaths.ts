@@ -1,11 +1,11 @@
-/** Paths that official SDKs still call and that are not served: what to call instead, or why not. */
+/** Paths that official SDKs call and the sandbox does not serve, with the path to call instead or the reason. */
 
 export interface RetiredPath {
-  /** Below the version, `:name` for any segment. */
+  /** Path with the version. `:name` matches any segment. */
   readonly path: string
-  /** The path to call instead: the answer is 410. Absent: outside the specification, the answer is 404. */
+  /** Path to call instead; the answer is then 410. Without one the answer is 404: the path is outside the specification. */
   readonly successor?: string
-  /** Added to the message. */
+  /** Reason that is added to the message. */
   readonly why?: string
 }
 

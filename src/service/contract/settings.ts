@@ -1,4 +1,4 @@
-/** Settings of an account and of its users; outside the specification, official SDKs read and save them. */
+/** Endpoints of the settings of an account and its users. Outside the specification: official SDKs call them. */
 import type { Endpoint } from './endpoint.ts'
 import { taxSettingsNames, userSettingsNames } from './outsideResources.ts'
 import { accountId, path, query, sentBySdks } from './parameter.ts'

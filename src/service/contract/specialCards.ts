@@ -1,4 +1,4 @@
-/** Poll cards and video conversation cards (spec 4.4; docs/spec-notes.md#endpoints Cards). */
+/** Endpoints of poll cards and video conversation cards (spec 4.4). */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, path, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
@@ -6,7 +6,7 @@ const account = '/12/accounts/:account_id'
 
 const cardName = { maxLength: 80, source: 'spec 8 card name' } as const
 
-/** Poll cards and video conversation cards take the same list parameters (spec 4.4). */
+/** Parameters of the lists of poll cards and of video conversation cards (spec 4.4). */
 const specialCardList = [
   accountId,
   idFilter('card_ids'),

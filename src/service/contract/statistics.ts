@@ -1,4 +1,4 @@
-/** Statistics of entities: in the answer, by jobs with a file, and which entities were active; outside the specification. */
+/** Endpoints of statistics: synchronous ones, jobs with a file, and active entities. Outside the specification. */
 import type { Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
 import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'

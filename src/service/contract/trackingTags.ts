@@ -1,4 +1,4 @@
-/** Tracking tags of line items; outside the specification, official SDKs keep them. */
+/** Endpoints of tracking tags of line items. Outside the specification: official SDKs call them. */
 import type { Endpoint } from './endpoint.ts'
 import {
   accountId,

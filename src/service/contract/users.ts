@@ -1,4 +1,4 @@
-/** Users and single posts on the core host, as common clients look them up; outside the specification. */
+/** Endpoints of users and single posts on the core host. Outside the specification: common clients call them. */
 import type { Endpoint } from './endpoint.ts'
 import { path, query, sentBySdks } from './parameter.ts'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'

@@ -1,7 +1,7 @@
-/** Fields of webhooks and activity (spec 6, docs/spec-notes.md#webhooks), and the names of events. */
+/** Resources of webhooks and activity (spec 6, docs/spec-notes.md#webhooks), and the names of events. */
 import { field, type Resource } from './resource.ts'
 
-/** Names of spec 6.2, then those that it lacks (docs/spec-notes.md#webhooks 'Names'). */
+/** Names of events: those of spec 6.2, then those that only the service's documentation has. */
 export const activityEventTypes = [
   'post.create',
   'post.delete',
@@ -43,7 +43,7 @@ export const activityEventTypes = [
   'oauth.revoke',
 ] as const
 
-/** Deprecated since 18 March 2026 (spec 6.2, 9), with the name that replaced each. */
+/** Deprecated names of events, with the current ones (spec 6.2, 9). */
 export const deprecatedEventTypes = {
   ProfileBioUpdate: 'profile.update.bio',
   ProfilePictureUpdate: 'profile.update.profile_picture',
@@ -52,7 +52,7 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
-/** Why a registration or check was refused; the `message` begins with it (docs/spec-notes.md#webhooks 'Reasons'). */
+/** Reasons for which registrations and checks are refused. The `message` begins with one of them. */
 export const webhookReasons = [
   'CrcValidationFailed',
   'UrlValidationFailed',

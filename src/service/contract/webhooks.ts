@@ -1,9 +1,9 @@
-/** Webhook registration, replay, and activity subscriptions with their stream (spec 4.7, spec 6, docs/spec-notes.md#webhooks). */
+/** Endpoints of webhooks, replays, and activity subscriptions with their stream (spec 4.7, 6; docs/spec-notes.md#webhooks). */
 import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
-/** Minutes in UTC, `yyyymmddhhmm`. */
+/** Properties of a time in minutes, in UTC, as `yyyymmddhhmm`. */
 const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#webhooks Replay' } as const
 
 export const webhookEndpoints = [

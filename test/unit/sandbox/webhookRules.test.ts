@@ -1,6 +1,6 @@
 /** The rules of webhooks alone: which URLs are taken, what a check means and when it is due, names and dates (spec 3.1, 6.1; docs/spec-notes.md#webhooks). */
 import { expect, test } from 'vitest'
-import { isCheckDue, settleCheck } from '../../../src/sandbox/webhooks/checks.ts'
+import { isCheckDue, recordCheck } from '../../../src/sandbox/webhooks/checks.ts'
 import { canonicalType } from '../../../src/sandbox/webhooks/events.ts'
 import { parseMinute } from '../../../src/sandbox/webhooks/replay.ts'
 import type { CheckOutcome, Webhook } from '../../../src/sandbox/webhooks/state.ts'
@@ -74,7 +74,7 @@ test.for([
   ['transient', 28.01, false],
 ] as const)('a check that ends %s after %f hours leaves a webhook valid: %s', ([outcome, hours, expected]) => {
   const one = webhook()
-  settleCheck(one, outcome satisfies CheckOutcome, hours * HOUR)
+  recordCheck(one, outcome satisfies CheckOutcome, hours * HOUR)
   expect(one.valid).toBe(expected)
 })
 

@@ -1,8 +1,7 @@
-/** The body of a request that may be too long, too slow or cut off. */
+/** Reads the bodies of requests within limits of size and time, and writes JSON answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { writeAnswer } from './answer.ts'
 
-/** The whole body, or the status that refuses it: 413 too long, 408 too slow, 400 cut off. */
+/** Returns the whole body, or the status of its refusal: 413 too long, 408 too slow, 400 cut off. */
 export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer | 400 | 408 | 413> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > maxBytes) return Promise.resolve(413)
@@ -20,7 +19,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
     const finish = (result: Buffer | 400 | 408 | 413) => {
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('aborted', onCut).off('error', onCut)
-      // A late error of a request that was refused already has no caller left.
+      // Without a listener, a later error of the request would end the process.
       request.on('error', () => undefined)
       resolve(result)
     }
@@ -28,13 +27,10 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
   })
 }
 
-/** Time to discard the rest of a refused body before the connection is closed. */
+/** Time in which the rest of a refused body is read and discarded. */
 const DRAIN_MS = 1000
 
-/**
- * Answers and closes. What is still coming of a long body is thrown away for a moment: closing immediately would reset the
- * connection, and the sender would see that instead of the 413.
- */
+/** Answers, and closes the connection. Reads the rest of a long body for a moment, because an immediate reset would hide the 413 from the sender. */
 export function refuseBody(request: IncomingMessage, response: ServerResponse, status: 400 | 408 | 413): void {
   const close = () => {
     clearTimeout(timer)
@@ -44,4 +40,17 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse, s
   const timer = setTimeout(close, status === 413 ? DRAIN_MS : 0)
   request.on('end', close).on('close', close).resume()
   writeAnswer(response, status, { error: status === 413 ? 'the body is too long' : 'the body did not arrive' }, { connection: 'close' })
+}
+
+/** Sends a JSON answer. */
+export function answer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+  writeAnswer(response, status, body, headers)
+  response.end()
+}
+
+/** Writes a JSON answer without ending the response. */
+function writeAnswer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>>): void {
+  const text = JSON.stringify(body)
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers })
+  response.write(text)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { parseEvent } from '../../../src/webhooks/events.ts'
+import { parseEvent } from '../../../src/webhooks/parseEvent.ts'
 
 const parse = (text: string) => parseEvent(Buffer.from(text))
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
