@@ -8,15 +8,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { Logger } from '../log.ts'
-import type { AudienceState } from './audiences/state.ts'
-import type { AuthState } from './auth/tokens.ts'
-import type { CampaignsState } from './campaigns/state.ts'
-import type { CatalogState } from './catalogs/state.ts'
-import type { CreativesState } from './creatives/state.ts'
 import type { Names } from './names.ts'
-import type { PostsState } from './posts/state.ts'
 import type { SwitchName, SwitchValue } from './state/switches.ts'
-import type { WebhooksState } from './webhooks/state.ts'
 
 /**
  * Decoded parameters by wire name, with path parameters and the defaults of the contract. Absent is undefined; an empty value (`end_time=`)
@@ -111,7 +104,7 @@ export type ControlHandler<S> = (input: {
 }) => unknown
 
 export interface Area<S> {
-  readonly name: AreaName
+  readonly name: string
   /** Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState` copies it. */
   readonly createState: (world: World) => S
   /** Copies the state for a snapshot. Default: structuredClone. */
@@ -180,19 +173,6 @@ export interface SandboxCredentials {
   readonly accessTokenSecret: string
 }
 
-/** State of each area, by the name of the area. */
-export interface AreaStates {
-  readonly auth: AuthState
-  readonly catalogs: CatalogState
-  readonly audiences: AudienceState
-  readonly creatives: CreativesState
-  readonly campaigns: CampaignsState
-  readonly posts: PostsState
-  readonly webhooks: WebhooksState
-}
-
-export type AreaName = keyof AreaStates
-
 /** State, clock, ids and switches that all areas share. */
 export interface World {
   readonly credentials: SandboxCredentials
@@ -214,10 +194,10 @@ export interface World {
   readonly random: () => number
   /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
   readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
-  /** Returns the state of an area. Other areas only read it. */
-  readonly stateOf: <N extends AreaName>(area: N) => AreaStates[N]
+  /** Returns the state of an area: the type that its `createState` returns. Other areas only read it. */
+  readonly stateOf: (area: string) => unknown
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
-  readonly record: (area: AreaName, event: unknown) => void
+  readonly record: (area: string, event: unknown) => void
   /** Records a rule that the caller broke. `detail` never contains the value. */
   readonly reportViolation: (rule: string, detail: string) => void
 }

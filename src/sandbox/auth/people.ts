@@ -1,4 +1,5 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). Each added user gets accounts and an access token. */
+import type { PostsState } from '../posts/state.ts'
 import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState } from './tokens.ts'
@@ -77,7 +78,7 @@ function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
 }
 
 function isTaken(world: World, id: string, handle: string): boolean {
-  const { users } = world.stateOf('posts')
+  const { users } = world.stateOf('posts') as PostsState
   const wanted = handle.toLowerCase()
   return (
     world.users.has(id) ||
@@ -88,7 +89,7 @@ function isTaken(world: World, id: string, handle: string): boolean {
 }
 
 function nextUserId(world: World): string {
-  const { users } = world.stateOf('posts')
+  const { users } = world.stateOf('posts') as PostsState
   let id = 1002
   while (world.users.has(String(id)) || users.has(String(id))) id++
   return String(id)

@@ -1,4 +1,5 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
+import type { AudienceState } from '../audiences/state.ts'
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler, type World } from '../area.ts'
@@ -100,7 +101,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 
 /** Requires an audience of the account, or one that is shared with it (spec 3.3). @throws {Refusal} */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
-  const { audiences, permissions } = call.world.stateOf('audiences')
+  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
   const audience = audiences.get(id)
   const account = accountOf(call).id
   const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)

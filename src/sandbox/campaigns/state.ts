@@ -143,7 +143,7 @@ export interface CampaignsState {
 
 /** Returns true if the call's account has the feature (spec 5 rule 7). */
 export function hasFeature(call: Call<unknown>, feature: string): boolean {
-  const state = call.world.stateOf('campaigns')
+  const state = call.world.stateOf('campaigns') as CampaignsState
   return call.account !== undefined && state.features.get(call.account.id)?.includes(feature) === true
 }
 

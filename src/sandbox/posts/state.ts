@@ -66,7 +66,7 @@ export interface PostsState {
 
 /** Returns true if a post with the id exists. */
 export function hasPost(world: World, id: string): boolean {
-  return world.stateOf('posts').posts.has(id)
+  return (world.stateOf('posts') as PostsState).posts.has(id)
 }
 
 /** Returns the v2 user with the id, of the first state or added by the control API. */

@@ -181,7 +181,7 @@ function unescape(text: string): string {
 }
 
 export function authState(world: SandboxWorld): AuthState {
-  return world.stateOf('auth')
+  return world.stateOf('auth') as AuthState
 }
 
 /** 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token (docs/spec-notes.md#tokens). */

@@ -192,5 +192,5 @@ function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
 }
 
 function stateOf(world: World): WebhooksState {
-  return world.stateOf('webhooks')
+  return world.stateOf('webhooks') as WebhooksState
 }
