@@ -3,7 +3,7 @@
  * SLUICE_TEST_DATABASE_URL, to test another version of Postgres). vitest's global setup of the projects that need it.
  */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -70,6 +70,8 @@ export function quickFolder(): string {
 /** Removes the data of servers whose process has ended: those of runs that were killed would fill the memory. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter((entry) => entry.startsWith('sluice-test-'))) {
+    // While initdb works, the file names a process of a moment.
+    if ((statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > Date.now() - 60_000) continue
     try {
       process.kill(Number.parseInt(readFileSync(join(folder, name, 'postgres-18', 'postmaster.pid'), 'utf8'), 10), 0)
     } catch (error) {

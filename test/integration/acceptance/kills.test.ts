@@ -95,10 +95,14 @@ test.for([sandboxAudience, staticListTarget])(
     await engine.run('shop')
     await engine.run('customers')
     let wave = 0
+    const due: string[] = []
     const reached: string[] = []
     for (const label of labels) {
       wave++
       const name = wave % 2 === 0 ? 'shop' : 'customers'
+      // The catalog's are the same beside either target.
+      if (name === 'shop' && target !== sandboxAudience) continue
+      due.push(label)
       const expected = name === 'shop' ? catalog(wave) : audience(wave)
       const before = await engine.mark()
       const fault =
@@ -125,7 +129,7 @@ test.for([sandboxAudience, staticListTarget])(
       const repeats = sent.length - new Set(sent.map(({ body_sha256 }) => body_sha256)).size
       expect([label, repeats <= inFlight + 2]).toEqual([label, true])
     }
-    expect(labels.filter((label) => !reached.includes(label))).toEqual([])
+    expect(reached).toEqual(due)
     expect(await control.violations()).toEqual([])
   },
 )
