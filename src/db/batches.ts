@@ -261,12 +261,16 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
 /** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
-  await tx.execute(
-    `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
-     from batch b cross join ${keysOf('b.id')} k
-     where b.id = any($1::bigint[]) and m.destination_id = b.destination_id and m.key = k.key`,
-    [batchIds, horizonMs],
-  )
+  // The keys as an array: joined, Postgres may compare all keys of the destination with those of the batch, because it has no statistics of
+  // keys that were just stored (77 batches of 5,000 keys: 163 s).
+  for (const id of batchIds) {
+    await tx.execute(
+      `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
+       where m.destination_id = (select destination_id from batch where id = $1::bigint)
+         and m.key = any(array(select k.key from ${keysOf('$1::bigint')} k))`,
+      [id, horizonMs],
+    )
+  }
 }
 
 /** Opens parked leftovers for one more attempt in this run (docs/guarantees.md#bounded-retry). */

@@ -4,6 +4,7 @@
  * `keys_stored`. Before anything else happens to a
  * key, all keys of its record are stored as rows.
  */
+import type pg from 'pg'
 import { addChanged, type ChangedKeys } from './changedKeys.ts'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -38,10 +39,14 @@ export const nextKeyOf = (b: string) =>
   `coalesce((select min(ln.first_key) from batch ln
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
 
-/** SQL condition: batch `b` has a record whose keys are implied. */
+/**
+ * SQL condition: batch `b` has a record whose keys are implied. Not `exists`: Postgres expects the first match soon, and may read the table
+ * from its begin instead of the index.
+ */
 export const hasImplied = (b: string): string =>
-  `(${mayImply(b)} and exists (select from record lr
-     where lr.destination_id = ${b}.destination_id and lr.load_id = ${b}.load_id and lr.key >= ${b}.first_key and lr.key < ${nextKeyOf(b)}))`
+  `(${mayImply(b)} and (select lr.key from record lr
+     where lr.destination_id = ${b}.destination_id and lr.load_id = ${b}.load_id and lr.key >= ${b}.first_key and lr.key < ${nextKeyOf(b)}
+     order by lr.key limit 1) is not null)`
 
 /** Returns true if a destination may have implied keys. */
 export async function hasImpliedKeys(db: Queryable, destinationId: number): Promise<boolean> {
@@ -85,6 +90,22 @@ export const impliedKeysAmong = (destinationId: string, identifiers: string): st
          and lr.key >= f.record_prefix and lr.key < f.record_prefix || ${behindAll} offset 0) r
      cross join ${implyingBatch('r')} b
    where w.identifier = any(r.identifiers)`
+
+/**
+ * Runs `search`, which uses `impliedKeysAmong` with many identifiers, without nested loops: Postgres does not know how many entries a chunk
+ * has, and would open it once for each identifier (10,000 of 1,000,000 people: 17 s instead of 2). `inTransaction`: undone at its end.
+ */
+export async function withoutNestedLoops<T>(client: pg.PoolClient, inTransaction: boolean, search: () => Promise<T>): Promise<T> {
+  const set = (value: string) => client.query(`select set_config('enable_nestloop', $1, $2)`, [value, inTransaction])
+  const { rows } = await client.query<{ before: string }>(`select current_setting('enable_nestloop') as before`)
+  await set('off')
+  try {
+    return await search()
+  } finally {
+    // In a transaction that failed the setting is undone with it.
+    await set(rows[0]?.before ?? 'on').catch(() => undefined)
+  }
+}
 
 const columns = 'destination_id, key, held, group_key, desired_hash, synced_hash, expires_at, batch_id'
 

@@ -10,7 +10,7 @@
 import type pg from 'pg'
 import { queryable } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
-import { impliedKeysAmong, insertImpliedKeys, plainTimes } from '../../db/impliedKeys.ts'
+import { impliedKeysAmong, insertImpliedKeys, plainTimes, withoutNestedLoops } from '../../db/impliedKeys.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
@@ -260,10 +260,12 @@ async function upsertRecords({ client, destinationId, snapshotId }: DesiredConte
 
 /** Stores the implied keys of updated records, and of records that have an identifier which another row gains. */
 async function storeChangedKeys({ client, destinationId }: DesiredContext): Promise<void> {
-  await fillTable(
-    client,
-    'sharing',
-    `select distinct record_key from (${impliedKeysAmong(String(destinationId), 'select identifier from delta where d > 0')}) i`,
+  await withoutNestedLoops(client, true, () =>
+    fillTable(
+      client,
+      'sharing',
+      `select distinct record_key from (${impliedKeysAmong(String(destinationId), 'select identifier from delta where d > 0')}) i`,
+    ),
   )
   await insertImpliedKeys(queryable(client), destinationId, `select key from change where what = 'update' union select key from sharing`)
   await client.query(

@@ -59,8 +59,9 @@ async function settleLoad(
        update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, wrong_alike = 0,
          settled_at = ${settledAt('$3')}
        where b.id = $1 and b.epoch = $2 and b.status = 'in_flight' and b.load_id is not null and not b.keys_stored
-         and not exists (select from remote m where m.destination_id = b.destination_id
-           and m.group_key >= b.first_key and m.group_key < ${nextKeyOf('b')})
+         and (select m.group_key from remote m
+           where m.destination_id = b.destination_id and m.group_key >= b.first_key and m.group_key < ${nextKeyOf('b')}
+           order by m.group_key limit 1) is null
        returning b.id, b.plan_id, b.destination_id),
      ended as (update attempt a set ${finishedColumns(8)} from mine where a.id = $4),
      noted as (

@@ -3,7 +3,7 @@
  * `opted_out`, which the diff uses too.
  */
 import type pg from 'pg'
-import { impliedKeysAmong } from '../../db/impliedKeys.ts'
+import { impliedKeysAmong, withoutNestedLoops } from '../../db/impliedKeys.ts'
 import { stagedKind } from './stageTable.ts'
 
 /** Rows of the stage that the identifiers come from. */
@@ -27,8 +27,9 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
 
 /** Returns true if a record that was not staged has one of them: only a full read can remove it. */
 export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `with held as (
+  const { rowCount } = await withoutNestedLoops(client, false, () =>
+    client.query(
+      `with held as (
        select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0
        union all
        select i.identifier, 1 from (${impliedKeysAmong('$1::int', 'select identifier from opted_out')}) i),
@@ -38,7 +39,8 @@ export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId:
          cross join lateral unnest(r.identifiers) as i (identifier) join held h using (identifier)
        group by h.identifier)
      select from held h left join left_behind b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
-    [destinationId],
+      [destinationId],
+    ),
   )
   return rowCount === 1
 }
