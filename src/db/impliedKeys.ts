@@ -77,17 +77,18 @@ export async function indexImpliedKeys(tx: Queryable, destinationId: number, loa
  * `record_key`. Reads only the chunks that may have one.
  */
 export const impliedKeysAmong = (destinationId: string, identifiers: string): string =>
+  // The inner "offset 0": Postgres overestimates the entries found, and would otherwise look up the record of every entry first.
   `select w.identifier, r.key as record_key
-   from (select distinct identifier from (${identifiers}) wi where length(identifier) > 2) w
+   from (select w.identifier, f.record_prefix from (select distinct identifier from (${identifiers}) wi where length(identifier) > 2) w
      join (
        select substring(ie.entry for ${prefixBytes}) as prefix, substring(ie.entry from ${prefixBytes + 1}) as record_prefix
        from implied_key ik cross join lateral unnest(ik.entries) as ie (entry)
        where ik.destination_id = ${destinationId} and ik.chunk in (
-         select ${chunkOf('wc.identifier')} from (${identifiers}) wc where length(wc.identifier) > 2)) f on f.prefix = ${prefixOf('w.identifier')}
+         select ${chunkOf('wc.identifier')} from (${identifiers}) wc where length(wc.identifier) > 2)) f on f.prefix = ${prefixOf('w.identifier')} offset 0) w
      cross join lateral (
        select lr.destination_id, lr.key, lr.identifiers, lr.load_id from record lr
        where lr.destination_id = ${destinationId} and lr.load_id is not null
-         and lr.key >= f.record_prefix and lr.key < f.record_prefix || ${behindAll} offset 0) r
+         and lr.key >= w.record_prefix and lr.key < w.record_prefix || ${behindAll} offset 0) r
      cross join ${implyingBatch('r')} b
    where w.identifier = any(r.identifiers)`
 
