@@ -9,11 +9,19 @@ const withPostgres = {
   retry: process.env['CI'] === 'true' ? 2 : 0,
 }
 
+/** Tests of a further type of destination, which must be registered before the first pipeline file is checked: in a process of their own. */
+const furtherType = [
+  'test/integration/acceptance/kills.test.ts',
+  'test/integration/acceptance/model.test.ts',
+  'test/integration/erasure/furtherType.test.ts',
+  'test/integration/sync/suppressionModel.test.ts',
+]
+
 export default defineConfig({
   test: {
     // Most files wait for processes and servers: on two cores three workers take half the time of one, vitest's own choice there.
     maxWorkers: 3,
-    // Loading the modules for each of 260 files again would take a third of the processor time. A file leaves nothing behind in its process.
+    // Loading the modules for each of 260 files again would take a third of the processor time. But for those above, a file leaves nothing behind in its process.
     isolate: false,
     // What is polled for comes soon, but not within vitest's second on a busy machine.
     expect: { poll: { timeout: 20_000, interval: 20 } },
@@ -22,7 +30,8 @@ export default defineConfig({
     projects: [
       // Generated inputs take seconds on a machine that does much else.
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...withPostgres } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: furtherType, ...withPostgres } },
+      { test: { name: 'further type', include: furtherType, isolate: true, ...withPostgres } },
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...withPostgres } },
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], ...withPostgres } },
     ],

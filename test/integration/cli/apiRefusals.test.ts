@@ -126,7 +126,7 @@ test.for([
     'an entry of a batch',
     ['POST', `${own}/custom_audiences/1nmth/users`, '--data', '[{"operation_type":"Update","params":{}}]'],
     /entry 0: "users" is a required parameter/,
-    /take out users of entry 0/,
+    /[Cc]orrect or remove users of entry 0/,
   ],
   [
     'a parameter of v2',
