@@ -6,7 +6,7 @@ import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { forgetAllProductSets } from '../db/productSets.ts'
 import { storeInstance } from '../db/destinations.ts'
 import { addWarnings, type RunRow } from '../db/runs.ts'
-import { hasImplied } from '../db/impliedKeys.ts'
+import { mayImply } from '../db/impliedKeys.ts'
 import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
@@ -25,7 +25,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   if (instance === undefined) return false
   const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
     `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
-         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${hasImplied('b')})) as synced
+         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${mayImply('b')})) as synced
      from destination d where id = $1`,
     [run.destinationId],
   )
