@@ -237,13 +237,15 @@ export async function dropOutdatedKeys(tx: Queryable, destinationId: number): Pr
   )
 }
 
-/** Removes these identifiers from the search for implied keys. */
+/** Removes these identifiers from the search for implied keys. Keeps those that a later load implies again. */
 export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
   if (identifiers.length === 0) return
   await tx.execute(
     `update implied_key ik set entries = array(
        select ie.entry from unnest(ik.entries) as ie (entry)
-       where substring(ie.entry for ${prefixBytes}) not in (select ${prefixOf('d.identifier')} from unnest($2::bytea[]) as d (identifier)))
+       where substring(ie.entry for ${prefixBytes}) not in (select ${prefixOf('d.identifier')} from unnest($2::bytea[]) as d (identifier))
+         or exists (select from record r where r.destination_id = ik.destination_id and r.load_id is not null
+           and r.key >= substring(ie.entry from ${prefixBytes + 1}) and r.key < substring(ie.entry from ${prefixBytes + 1}) || ${behindAll}))
      where destination_id = $1 and chunk in (
        select ${chunkOf('d.identifier')} from unnest($2::bytea[]) as d (identifier) where length(d.identifier) > 2)`,
     [destinationId, identifiers],
