@@ -14,7 +14,10 @@ import type { GuardResult, RunReport } from '../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
-/** Sends exactly a stored plan. Throws if the synced state changed since; a second time it sends nothing. */
+/**
+ * Sends a stored plan as it is. Throws if the synced state changed after the plan was made. A plan that is already applied sends
+ * nothing.
+ */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
   const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
     `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
@@ -46,8 +49,9 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks the plan as being applied, once. A delete may affect other identifiers of its user: these get new desired content
- * (docs/guarantees.md#reference-counts). Their updates are in the second phase of the plan, or in the next plan if this process dies.
+ * Marks a ready plan as being applied; returns `done` for a plan that was applied. The service may delete a whole user by one
+ * identifier, so the user's other identifiers get new desired content (docs/guarantees.md#reference-counts). They are sent again in
+ * the second phase of the plan, or by the next plan if this process dies.
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
   return deps.db.transaction(async (tx) => {
@@ -65,7 +69,8 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
       if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state changed after it was made')
-      // This plan could send people who are missing by now, and the next run would have to delete them (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+      // The plan may add people who are no longer in the source. The next run would have to delete them again
+      // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
       await tx.execute(
         `with stamped as (
@@ -134,7 +139,7 @@ async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardR
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes at the start of a pause's reason. With any other reason, the service refused the whole destination. */
+/** Codes that the reason of a pause may start with. Any other reason means that the service refused the whole destination. */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError(paused: string, pipeline: string): RunError {

@@ -1,4 +1,4 @@
-/** One batch for a review: what it carries, each attempt, the outcome of each operation. Nothing of a person is in it. */
+/** Loads one batch for a review: its operations, attempts and outcomes. Contains no personal data. */
 import { decodeAnswer } from '../db/attempts.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, entryOutcome } from '../db/entries.ts'
@@ -48,7 +48,7 @@ export interface BatchDetails extends BatchLine {
 export interface AttemptLine {
   readonly runId: string
   readonly startedAt: Date
-  /** Null: in flight. */
+  /** Null while the attempt is in flight. */
   readonly outcome: string | null
   readonly httpStatus: number | null
   readonly reason: string | null
@@ -80,7 +80,7 @@ export interface EntryLine {
 
 const attemptsShown = 50
 const groupsShown = 50
-/** Each of a batch: requests carry at most 25 products. */
+/** Maximum number of entries shown; a request has at most 25 products, so none is left out. */
 const entriesShown = 100
 
 /** @throws {UsageError} `UNKNOWN_BATCH` */

@@ -1,4 +1,7 @@
-/** Notes broken image links with a run, by a sample of the live products (`options.image_sample`). Beside the run: nothing waits for it. */
+/**
+ * Checks the image links of a sample of the live products (`options.image_sample`), and adds a note about broken ones to the run.
+ * Does not change the run's outcome.
+ */
 import type { ImageCheck, ImageCheckOptions } from '../http/imageCheck.ts'
 import type { QualityCode } from '../mapping/qualityCodes.ts'
 import type { WarningSummary } from '../model/report.ts'
@@ -12,10 +15,10 @@ const wholeTableRows = 100_000
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
 
-// Loaded on demand: it brings undici, which most runs need for nothing else.
+// Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks the sample after everything was sent. A check that fails is only logged. */
+/** Checks the sample. Called after everything was sent. Only logs an error of the check itself. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,

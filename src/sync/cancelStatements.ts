@@ -3,10 +3,14 @@ import type { EngineDeps } from './engine.ts'
 import { interrupted } from './read/stage.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Interval of cancellations: one between two statements cancels neither of them. */
+/** Interval of cancel requests. One is not enough: between two statements it has no effect. */
 const againMs = 250
 
-/** Does the work on `client`; once the signal aborts, cancels its running statement and each one after it. @throws {RunError} RUN_INTERRUPTED */
+/**
+ * Runs `work` on `client`. After the signal aborts, cancels the running statement and each later one.
+ *
+ * @throws {RunError} RUN_INTERRUPTED
+ */
 export async function cancellingStatements<Result>(
   deps: Pick<EngineDeps, 'db' | 'signal'>,
   client: pg.PoolClient,

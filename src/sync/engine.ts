@@ -48,15 +48,18 @@ export interface EngineSettings {
   readonly concurrency: number
   /** Time after which a queued run is skipped, because no worker has its pipeline. */
   readonly unclaimedAfterMs: number
-  /** Maximum request bytes in memory per push: claimed, in flight, or answered and not yet recorded. */
+  /**
+   * Maximum number of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
+   */
   readonly bytesInHand: number
-  /** Days until ended runs are deleted, except data that current state still refers to. */
+  /** Days until ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number
 }
 
 /**
- * Returns the settings of docs/guarantees.md. Four are shorter on loopback, where no network, gateway or replica is before the
- * service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both limits of the backoff.
+ * Returns the settings of docs/guarantees.md. Four are shorter on loopback, because there is no network, gateway or replica between
+ * Sluice and the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both
+ * limits of the backoff.
  */
 export function engineSettings(serviceOrigin: string, concurrency = 64): EngineSettings {
   const local = URL.canParse(serviceOrigin) && isLoopback(new URL(serviceOrigin).hostname)

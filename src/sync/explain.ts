@@ -64,7 +64,9 @@ interface Found {
   readonly gone: readonly StoryEvent[]
 }
 
-/** Returns the record by its key, and the records under which its identifiers are, or were, sent. */
+/**
+ * Finds records by a row key or an identifier: the record with that key, and the records under which the identifier is or was sent.
+ */
 async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<Found> {
   const own = memberKeysOf(text)
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
@@ -81,9 +83,9 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 }
 
 /**
- * Finds the operations of an identifier without a row. Searches every operation of the destination, only for keys that are found
- * nowhere else: 0.25 s for a million in memory (Postgres 18, 2 cores, 2026-11-21). Operations on people are kept for 30 days, so
- * there are rarely more; an index on every sent key would slow down each push.
+ * Finds the operations of an identifier without a row. Scans every operation of the destination, and is called only for keys that
+ * are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people are
+ * kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
  */
 async function formerRecordKeys(
   db: Database,
@@ -151,8 +153,8 @@ async function erasureEvents(db: Database, service: string, destinationId: numbe
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The start of the read, because a snapshot closes only after its plan was written. A run that has expired was before all
-    // stored ones.
+    // The time of the read is its start, because a snapshot closes only after its plan was written. If the run has expired: the
+    // time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -223,7 +225,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     outcome: row.outcome,
     ...(row.code === null ? {} : { code: row.code }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
-    // The content of identifiers without times is one byte: nothing to compare.
+    // For identifiers without times the stored content is one byte and not a hash.
     ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
     ...(catalog ? {} : digestsOf(row.keys)),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
@@ -331,7 +333,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
   })
 }
 
-/** SQL of the keys of records, those that are implied with the content that their batch gives them. */
+/** SQL of the keys of records, stored and implied. An implied key has the content and state of its batch. */
 const memberKeys = `
   select key, held, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)

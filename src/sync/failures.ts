@@ -5,7 +5,7 @@ import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
-/** Maximum of different failures in a report: more do not fit on a screen. */
+/** Maximum number of different failures in a report. More do not fit on a screen. */
 const mostKinds = 20
 
 /**

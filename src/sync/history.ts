@@ -78,7 +78,7 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   return { ...report, status: publicStatus(report.status) }
 }
 
-/** Maps a stored status to the public one. A run that another worker has taken is skipped by its caller. */
+/** Maps a stored status to the public one. A queued or running run belongs to another worker, so its caller reports `skipped`. */
 function publicStatus(status: StoredRunStatus): RunStatus {
   return status === 'queued' || status === 'running' ? 'skipped' : status
 }
@@ -88,7 +88,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
   const run = toRun(row)
-  // A running run: its row has the planned counts, its batches the outcomes so far.
+  // The row of a running run has only the planned counts. The outcomes so far come from its batches.
   if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }

@@ -25,7 +25,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   }
   // A cancelled run needs only the command below.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
-  // A hint in words gets a command that shows the same fault.
+  // If the hint is not a command, adds a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
   if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'which run locked it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')

@@ -5,7 +5,7 @@ import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgr
 import { isOpenSet } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../model/report.ts'
 
-/** Run in a list, without rejects, because they would have to be counted. */
+/** Run in a list. Has no rejects, because they would have to be counted. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
@@ -26,7 +26,7 @@ export interface RunLine {
 
 export interface PipelineOverview {
   readonly pipeline: string
-  /** Running, else queued. */
+  /** The running run, else the queued one. */
   readonly open: RunLine | undefined
   /** Last ended run that could send. */
   readonly last: RunLine | undefined
@@ -37,7 +37,7 @@ export interface PipelineOverview {
   readonly recent: readonly RecentRun[]
 }
 
-/** Run in the row of bars. The overview has thousands of them, so no more is loaded. */
+/** Run that the overview shows as a bar. There are thousands of them, so no other columns are loaded. */
 export interface RecentRun {
   readonly status: RunLine['status']
   readonly planId: string | null

@@ -1,4 +1,4 @@
-/** Every key that a stored plan changes, read from its frozen batches, for a review. Read-only. */
+/** Lists every key that a stored plan changes, from its frozen batches, for a review. Read-only. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries.ts'
@@ -38,7 +38,7 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly erase: boolean
   }
 
-/** Entries of a page, and the rest of their last batch. */
+/** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
 const pageRows = 1_000
 const productKinds = kindsWhere(({ keys }) => keys === 'products')
 

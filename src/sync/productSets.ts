@@ -10,8 +10,8 @@ import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan, unless the run was cancelled or its destination paused. A refused or unresolved set makes
- * a successful run partial.
+ * Changes the product sets of the plan, unless the run ended with an error or was cancelled. A refused or unresolved set makes a
+ * successful run partial.
  */
 export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)

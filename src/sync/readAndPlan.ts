@@ -1,4 +1,4 @@
-/** First half of a run: resolves what earlier runs left open, reads the sources, and makes the plan. */
+/** Resolves the open requests of earlier runs, reads the sources, and makes the plan: the first half of a run. */
 import type pg from 'pg'
 import { storeImageSample } from '../db/plans.ts'
 import type { Value } from '../db/row.ts'
@@ -23,7 +23,7 @@ import { timed } from './runUnderLease.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
 
 export interface Made {
-  /** Undefined: a guard withheld the run, and nothing is sent. */
+  /** Undefined if a guard stopped the run; then nothing is sent. */
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
   /** Proof that the sources were read to their end. */
@@ -66,7 +66,10 @@ async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline,
   return snapshot
 }
 
-/** @throws {RunWithheld} too many rows were rejected, or a warning on the source needs a review */
+/**
+ * Applies the guards that stop a whole run. @throws {RunWithheld} too many rows were rejected, or a warning on the source needs a
+ * review
+ */
 async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { reading, rows, warnings }: SnapshotResult): Promise<void> {
   if (reading !== 'unread') {
     const tooMany = guardRejects({
@@ -99,7 +102,10 @@ async function plan(
   return planned
 }
 
-/** Returns the input of a plan without a read: the last snapshot. With `rerun --failed` the plan has only open operations of that run. */
+/**
+ * Returns the input of a plan without a read: the last snapshot. For `rerun --failed`, limits the plan to the open operations of
+ * that run.
+ */
 export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: RunRow): Promise<PlanInput> {
   await createStage(client)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
@@ -119,7 +125,7 @@ export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: 
 }
 
 /**
- * Waits while an abandoned attempt may still be applied: nothing newer may be sent for its keys before
+ * Waits while the service may still apply an abandoned attempt. Until then nothing newer may be sent for its keys
  * (docs/guarantees.md#key-order). Waits at most for the horizon, and only after such an attempt.
  */
 async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Promise<void> {

@@ -18,7 +18,7 @@ export async function* rejectRows(db: Database, runId: string): AsyncGenerator<r
 
 /** Returns the lines of the CSV, safe to open in a spreadsheet. */
 export async function rejectLines(db: Database, runId: string): Promise<AsyncIterable<string>> {
-  // Before the answer begins: an unknown run is an error, not a broken file.
+  // Checked before the first line, so that an unknown run is an error and not a broken file.
   await loadRun(db, runId)
   return linesOf(rejectRows(db, runId))
 }
@@ -50,8 +50,8 @@ export interface RejectsTable {
 }
 
 /**
- * Returns the columns of all sources, starting with those of the first one. `first`, the columns of the first row, may not be all:
- * later rows of JSON and XML may have more, and other sources may have others.
+ * Returns the columns of all sources, those of the first source first. `first` has the columns of the first row only: later rows of
+ * JSON and XML may have more, and other sources have their own.
  */
 export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
   const known = facts.length === 0 ? [first] : facts.map(({ columns }) => columns)
@@ -67,13 +67,19 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 
 const reasons = ['line', 'code', 'field', 'message', 'hint'] as const
 
-/** Returns names of the reason columns that do not collide with the merchant's: a corrected copy must have unique names. */
+/**
+ * Returns names of the reason columns that do not collide with the merchant's, because the corrected file is read again and needs
+ * unique names.
+ */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
   return reasons.map((name) => (taken.has(name) ? `reject_${name}` : name))
 }
 
-/** Returns the cells of the reason columns, with all faults of the row: the copy has one line per row, to be sent again. */
+/**
+ * Returns the cells of the reason columns, with all faults of the row joined: the file has one line per row, because the corrected
+ * file is sent again.
+ */
 export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof reasons)[number] | 'more'>): readonly string[] {
   const faults = [first, ...more]
   const joined = (texts: readonly string[]) => [...new Set(texts)].join('; ')

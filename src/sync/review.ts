@@ -1,4 +1,4 @@
-/** A stored plan for a review: deletes first, samples of each change, fields before and after. */
+/** Loads a stored plan for a review: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../db/plans.ts'
@@ -23,7 +23,7 @@ export interface ReviewedPlan {
   readonly guards: readonly GuardResult[]
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   readonly requests: number
-  /** Latest plan of the pipeline; if it is another one, this plan is out of date. */
+  /** Newest plan of the pipeline. If it is another plan, this one is out of date. */
   readonly newestPlanId: string
   readonly samples: readonly ChangeSample[]
   readonly productSets?: readonly ProductSetChange[]

@@ -1,6 +1,6 @@
 /**
- * Carries out a run: claims the destination, reads and plans, sends the plan. Its end and reason are written to the `run` table; after a
- * kill, the next run or worker does that.
+ * Carries out a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
+ * is killed, the next run or worker writes the end.
  */
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -19,7 +19,9 @@ import type { Planned } from './plan/plan.ts'
 import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../model/report.ts'
 
-/** Plans and applies in one. If another run has locked the destination, returns a report with status `skipped`, exit code 5. */
+/**
+ * Plans and applies in one run. If another run has locked the destination, returns a report with status `skipped` (exit code 5).
+ */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
   const run = await claimPipeline(deps, pipeline, request)
   return 'report' in run ? run.report : carryOut(deps, pipeline, run.row, request)
@@ -79,13 +81,13 @@ async function rerunPipeline(
     trigger: 'rerun',
     rerunOf: runId,
     failedOnly: options.failedOnly,
-    // A full refresh stays one. The approval is not repeated: approved deletes need no second one.
+    // The rerun of a full refresh is one too. The approval is not copied: approved deletes stay approved.
     ...(full ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
 }
 
-/** Requests a run to stop. Returns `stopping` for a running one, in whatever process. */
+/** Requests a run to stop. Returns `stopping` for a running one, also if another process runs it. */
 export async function cancel(
   deps: Pick<EngineDeps, 'db'>,
   runId: string,

@@ -11,7 +11,7 @@ import type { Present, Row } from '../db/row.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
 import type { Settled } from '../model/report.ts'
 
-/** Counts products or users of earlier plans that attempts of this run settled. */
+/** Counts the products or users of earlier plans that attempts of this run settled. */
 export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
@@ -29,7 +29,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
-     -- The plan of this run replaced batches of a killed run that were claimed and never sent.
+     -- Runs that may have been killed: the plan of this run replaced their batches that were claimed and never sent.
      union select r.plan_id from (
        select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
      where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
@@ -50,8 +50,8 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 }
 
 /**
- * Ends the runs of expired workers of this environment with their counts so far, and updates those of earlier runs whose batches they
- * settled: in one transaction, because no later run would do what a second death leaves undone. Returns their ids.
+ * Ends the runs of expired workers of this environment with their counts so far, and updates the counts of earlier runs whose
+ * batches they settled. Returns the ids of the ended runs. All in one transaction, because no later run completes a part.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
@@ -76,7 +76,7 @@ export async function sentCounts(db: Queryable, planId: string): Promise<PlanCou
 /** Number of operations by kind (`create`, `update` …) and result. */
 type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Counts operations that are not confirmed, for the metrics: the rows of `planCounts`, from the batches that have such an operation. */
+/** Counts the operations that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count

@@ -1,9 +1,12 @@
-/** The log line of a run that ended. */
+/** Writes the log line of a run that ended. */
 import type { Logger } from '../log.ts'
 import { nextCommands, reasonOf } from './nextCommands.ts'
 import type { RunReport } from '../model/report.ts'
 
-/** Logs `error` for a failed run and `warn` for one that needs a person, with code, reason, counts and the next command. */
+/**
+ * Logs the end of a run with code, reason, counts and the next command: `error` for a failed run, `warn` for one that needs an
+ * operator.
+ */
 export function logRunEnd(log: Logger, report: RunReport): void {
   const { runId, pipeline, status } = report
   const why = reasonOf(report)

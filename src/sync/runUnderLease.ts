@@ -43,7 +43,7 @@ export async function runUnderLease(
   const watch = setInterval(() => {
     isCancelRequested(deps.db, run).then(
       (asked) => asked && lost.abort(),
-      // The heartbeat already warns when the database is down.
+      // Ignored, because the heartbeat warns when the database is down.
       () => undefined,
     )
   }, cancelPollMs)
@@ -65,7 +65,7 @@ export async function runUnderLease(
   return loadReport(deps.db, run.id)
 }
 
-/** Applies retention once a day, with the first run: this also works without workers. Its errors do not fail the run. */
+/** Deletes expired data once a day, in the first run, so that it also happens without workers. Errors do not fail the run. */
 async function keepUp(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   try {
@@ -91,7 +91,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
-  // Before the run ends: if the process dies in between, the run's recovery does it again.
+  // Done before the run ends: if the process dies in between, recovery of the run repeats it.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -105,7 +105,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   })
 }
 
-/** Counts the requests of this run that settled batches of earlier plans; the counts of its own plan do not have them. */
+/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include them. */
 async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
   const [row] = await deps.db.query<{ n: number }>(
     `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
@@ -130,7 +130,7 @@ export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
   return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
 }
 
-/** Returns the error to store; undefined for an internal error. Sources throw different abort errors after the signal. */
+/** Returns the error to store; undefined for an internal error. Maps the abort errors of sources to `RUN_INTERRUPTED`. */
 function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
@@ -142,7 +142,7 @@ function isDatabaseError(error: unknown): boolean {
   return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
 }
 
-/** Returns an error with Postgres' code only, because its texts may hold values (`detail`; docs/guarantees.md). */
+/** Returns an error with only the code of Postgres, because its texts may contain values (`detail`; docs/guarantees.md). */
 function databaseError(error: unknown): RunError {
   const full = diskFault(error)
   if (full !== undefined) return full

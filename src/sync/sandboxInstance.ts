@@ -1,4 +1,7 @@
-/** Instance of the sandbox that the synced state belongs to: a sandbox restarted without its state is another one. */
+/**
+ * Detects that a sandbox was restarted without its state: then it is another instance than the one that the synced state belongs
+ * to.
+ */
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isLoopback } from '../loopback.ts'
@@ -12,13 +15,13 @@ import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Timeout: a sandbox answers immediately. */
+/** Timeout in milliseconds. Short, because a sandbox answers immediately. */
 const askMs = 2_000
 
 /**
- * Warns with the run if the service is another sandbox than the synced one, and how to send everything again. A full refresh, and
- * a destination without synced state, adopt the new one. Returns true for another sandbox, in which an earlier id may name
- * something else.
+ * Adds a warning to the run if the service is another sandbox instance than the synced one. A full refresh, or a destination
+ * without synced state, adopts the new instance without a warning. Returns true for another instance: there an earlier id may
+ * belong to another object.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
@@ -48,7 +51,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   return true
 }
 
-/** Returns undefined for a service that is not a sandbox, and without an answer, which the run reports. */
+/** Returns undefined for a service that is not a sandbox, and if there is no answer (the run reports that later). */
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
@@ -60,7 +63,7 @@ async function instanceAt(origin: string): Promise<string | undefined> {
   }
 }
 
-/** By Node's own client: `fetch` takes 30 ms and 10 MB to load, in every run against a sandbox. */
+/** Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. */
 async function download(url: string): Promise<string> {
   const { get } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   const signal = AbortSignal.timeout(askMs)

@@ -1,4 +1,4 @@
-/** The history of one record as `explain` returns it, and its first line. */
+/** Types of a record's history as `explain` returns it, and its headline. */
 import { type IdentifierType, identifierTypes } from '../model/record.ts'
 
 export interface StoryEvent {
@@ -22,7 +22,7 @@ export interface StoryEvent {
   readonly line?: number
   /** SHA-256 of the only identifier that the event is about, 64 hex digits. */
   readonly digest?: string
-  /** All identifiers that the event is about, if any. */
+  /** All identifiers that the event is about; missing if there are none. */
   readonly identifiers?: readonly IdentifierDigest[]
   /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
   readonly contentHash?: string
@@ -51,7 +51,7 @@ export interface Story {
   readonly live: boolean
   /** Product id; for people the digests of the found row keys, 32 hex digits each. */
   readonly keys: readonly string[]
-  /** Identifiers that the given text may be, with their full digests. Empty for products. */
+  /** Identifiers that match the given text, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
   readonly events: readonly StoryEvent[]
 }
@@ -87,7 +87,7 @@ export function headlineOf(events: readonly StoryEvent[], catalog: boolean): str
   const suppressed = last('suppressed')
   if (suppressed)
     return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
-  // A product may be back since, or its row may be there again and rejected.
+  // A deleted product may have been added again, or its row is back in the source but rejected.
   const back = catalog && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')

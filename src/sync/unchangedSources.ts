@@ -1,14 +1,14 @@
-/** Sources that stayed the same over many runs: the export behind them may have stopped. */
+/** Finds sources that did not change over many runs, because the merchant's export may have stopped. */
 import type { Queryable } from '../db/database.ts'
 
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Runs, one after another, that found what the run before them had found. */
+  /** Number of consecutive runs whose source was unchanged. */
   readonly runs: number
   readonly since: Date
 }
 
-/** Finds the pipelines whose last `runs` runs all found what the one before them had found. */
+/** Finds pipelines whose source was unchanged in each of the last `runs` runs. */
 export async function findUnchangedSources(
   db: Queryable,
   limits: readonly { readonly pipeline: string; readonly runs: number }[],

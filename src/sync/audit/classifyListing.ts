@@ -1,6 +1,6 @@
 /**
- * Classifies each listed product: compares it page by page with the confirmed content and keeps one short row a product in a
- * temporary table. So a million products need no more memory than one page, and missing products are one join at the end.
+ * Classifies the products of a listing. Compares each page with the confirmed content, and stores one short row per product in a
+ * temporary table. So memory stays that of one page, and one join at the end finds the missing products.
  */
 import type pg from 'pg'
 import type { ListedProduct } from '../../destinations/destination.ts'
@@ -15,7 +15,7 @@ import type { ShownDifference } from './report.ts'
 /** Result for one product. `open`: not compared, because no content of it was confirmed, or its delete is outstanding. */
 export type ListingOutcome = 'same' | 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled' | 'open'
 
-/** Number of differences stored in full; of the others only the names of the fields. */
+/** Number of changed products whose differences are stored in full. For the others only the names of the fields are stored. */
 const keptInFull = 1_000
 /** Maximum length of a value in a report. */
 const shownLength = 200
@@ -28,8 +28,8 @@ type KnownProduct = Outer<Row<'remote', 'held' | 'remote_key' | 'synced_hash'>> 
 }
 
 /**
- * SQL of the confirmed content of key `m` with its record `r`: the record's own content if it is still in sync, else the frozen
- * bytes of the confirmed batch, as long as they are kept. For invalidated content the desired one.
+ * SQL of the confirmed content of key `m` with its record `r`. If the key is in sync or invalidated: the content of the record.
+ * Else: the frozen bytes of the confirmed batch, or null once they have expired.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -100,7 +100,7 @@ export class ListingClassifier {
 
   /**
    * Adds confirmed products that were not listed, and excludes those that changed meanwhile. A group lists only its first variant
-   * (spec 2.2), so other variants of a listed group may exist (C1).
+   * (spec 2.2), so other variants of a listed group may exist (docs/faults.md, C1).
    */
   async finish(): Promise<void> {
     const id = this.#destinationId

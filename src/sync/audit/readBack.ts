@@ -1,6 +1,7 @@
 /**
- * Reads a catalog back, page by page, at the pace of the budget that all processes share. A read is safe to repeat, so unclear
- * answers are requested again, a bounded number of times (docs/guarantees.md#bounded-retry). Half a listing proves nothing.
+ * Reads a catalog back, page by page, at the pace of the budget that all processes share. A read changes nothing, so a request
+ * without a clear answer is repeated, a bounded number of times (docs/guarantees.md#bounded-retry). An incomplete listing is an
+ * error, because it would show products as missing.
  */
 import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
@@ -24,10 +25,10 @@ export interface Reading {
 type Page = Extract<ListingAnswer, { kind: 'page' }>
 
 /**
- * Yields every page of the listing, in the service's order. Needs memory for one page and for the cursors seen. A refused cursor
- * has expired: the listing starts again, once (docs/spec-notes.md#unknown), and then yields products a second time.
+ * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. A refused cursor has expired:
+ * the listing starts again, once (docs/spec-notes.md#unknown), and yields its products a second time.
  *
- * @throws {RunError} `CATALOG_UNREADABLE`, or that the run was stopped
+ * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */
 export async function* readBack(reading: Reading): AsyncGenerator<readonly ListedProduct[]> {
   const allowance = await Allowance.open(reading.deps, reading.listing.limitClass)
@@ -62,7 +63,8 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
       if (cursor !== undefined && exchange.kind === 'answer' && exchange.status === 400) return 'expired'
       throw unreadable(reading, `${answer.code}: ${answer.reason}`)
     }
-    // The first may come from a wrong clock; the second comes from the credentials (docs/guarantees.md#auth-failure-is-not-data-failure).
+    // A wrong clock may cause the first 401. A second one means wrong credentials
+    // (docs/guarantees.md#auth-failure-is-not-data-failure).
     if (answer.status === 401 && unauthorized)
       throw unreadable(
         reading,
@@ -75,7 +77,7 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
   }
 }
 
-/** One request under a fresh grant. */
+/** Takes a grant from the rate limit, then sends one request. */
 async function ask(
   { deps, listing, onWait, onRequest, target }: Reading,
   allowance: Allowance,

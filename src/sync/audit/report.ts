@@ -30,7 +30,7 @@ export interface AuditFindings {
   readonly notReturned: readonly string[]
 }
 
-/** `audit --json`. With `--repair` and something to put again: `planId`, and the plan's figures. */
+/** Output of `audit --json`. If `--repair` made a plan, it has the plan's `planId` and figures. */
 export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
   /** Number of requests in the plan. */

@@ -1,4 +1,4 @@
-/** Copy of the suppressed digests beside the database, and its replay after a backup was restored. */
+/** Exports the suppressed digests to a file outside of the database, and replays the file after a backup was restored. */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
@@ -6,7 +6,7 @@ import { findDestination } from '../../destinations/index.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 
-/** A type of destination that has people. */
+/** Destination type whose records are people. */
 const peopleKind = z.string().refine((kind) => findDestination(kind)?.reachesPeople === true)
 const digest = z.string().regex(/^(?:[0-9a-f]{2})+$/)
 

@@ -1,4 +1,7 @@
-/** Erases a person: suppressed immediately, deleted from every audience, purged from the database (docs/erasure.md). */
+/**
+ * Erases a person: suppresses the keys immediately, deletes them from every audience, purges them from the database
+ * (docs/erasure.md).
+ */
 import {
   erasureAudiences,
   listReceipts,

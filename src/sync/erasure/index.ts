@@ -1,4 +1,4 @@
-/** Erasures, as the command line calls them. */
+/** Public API of erasures, for the CLI. */
 export { listReceipts } from '../../db/erasures.ts'
 export { serviceIdentity } from '../serviceIdentity.ts'
 export { copyErasures, missingErasures, readCopy } from './copy.ts'

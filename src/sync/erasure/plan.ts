@@ -1,4 +1,7 @@
-/** Plans the deletes of an erasure: from the desired state, from batches that are not in flight, and from every audience. */
+/**
+ * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
+ * audience.
+ */
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
@@ -15,13 +18,13 @@ import { planErasure, takeOut } from '../push/suppression.ts'
 import { unique } from './person.ts'
 
 /**
- * Plans the deletes of an erasure in every audience of its service, in one transaction. Safe to repeat: the second time finds
- * it planned.
+ * Plans the deletes of an erasure in every audience of its service, in one transaction. Safe to repeat: a planned erasure is not
+ * planned again.
  */
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // Locks in the order of ids, like every transaction that locks several.
+    // Locks in the order of ids, like every transaction that locks several destinations, so that two never deadlock.
     const audiences = await tx.query<{ id: number; kind: string }>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -42,7 +45,7 @@ interface Audience {
   readonly type: Destination
 }
 
-/** Plans one audience. Returns true if it had the person, or may have had. */
+/** Plans one audience. Returns true if the audience had the person, or may have had. */
 async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number, { id: audience, type }: Audience): Promise<boolean> {
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))

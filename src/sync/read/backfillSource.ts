@@ -4,13 +4,13 @@ import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
-/** Enough for any header, and for the first umlaut of most files. */
+/** Number of bytes in which the encoding is detected: the header, and in most files the first character beyond ASCII. */
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `uri` as its source. Another export of the same system is read with the pipeline's settings. A file of
- * `sluice rejects --csv` is read as UTF-8 with its header on line 1, unless a spreadsheet saved it in the encoding of the source.
- * Credentials are used only for the same type of source, and those that are sent in clear only for the same host.
+ * Returns the pipeline with `uri` as its source. A file with the columns of `sluice rejects --csv` is read as UTF-8 with its header
+ * on line 1, unless a spreadsheet saved it in the encoding of the source. Every other source is read with the settings of the
+ * pipeline. Credentials are used only for the same type of source, and those that are sent in clear only for the same host.
  *
  * @throws RunError as `openLocalFile`
  */
@@ -34,7 +34,10 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
   return { ...pipeline, sources: [copy] }
 }
 
-/** Returns true if `other` may get the credentials. SFTP pins the host key, stores and databases never see the secret; a web server does. */
+/**
+ * Returns true if the source at `other` may get the credentials of `own`. A web server receives the secret itself, so it must have
+ * the same origin. For SFTP the host key is pinned; object stores and databases receive only a proof of the secret.
+ */
 function mayShare(own: string, other: string): boolean {
   const [kind] = other.split(':')
   if (isLocalFile(other) || kind === undefined || own.split(':')[0] !== kind) return false
@@ -68,7 +71,7 @@ function firstLine(head: Buffer): string {
   return (/^\ufeff?([^\r\n]*)/.exec(text)?.[1] ?? '').trimEnd()
 }
 
-/** A character may be cut at the end of the head. */
+/** Returns true for UTF-8 and UTF-16. The head may end within a character, so it is decoded as a part of a stream. */
 function isUtf(head: Buffer): boolean {
   if (isUtf16(head)) return true
   try {

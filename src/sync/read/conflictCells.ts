@@ -1,7 +1,7 @@
 /**
- * Fills the cells of contradicting rows, which SQL detects when their text is no longer available. Reads their lines again, so
- * that `rejects --csv` can show the merchant's own columns. Only for sources that can be opened again; if a source changed
- * meanwhile, the cells stay empty.
+ * Fills the cells of contradicting rows, so that `rejects --csv` can show the merchant's own columns. SQL finds these rows after
+ * their text was dropped, so their lines are read again. The cells stay empty if a source cannot be opened again, or changed
+ * meanwhile.
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
@@ -10,7 +10,7 @@ import type { Row, Value } from '../../db/row.ts'
 import { openSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 
-/** Maximum of filled rows: with more, a person needs the summary. */
+/** Maximum number of filled rows. With more, the operator needs the summary and not each row. */
 const rowsFilled = 10_000
 
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {

@@ -1,21 +1,21 @@
 import type { UnseenDigests } from '../../db/digests.ts'
 import { digestBytes, digestWords } from './recordDigest.ts'
 
-/** Number of records after the last known one that are searched before the table. */
+/** Number of digests after the last match that are compared before the hash table is used. */
 const ahead = 8
 
-/** Number of misses in a row, or share of misses, after which the file counts as reordered. */
+/** A file counts as reordered after 64 misses in a row, or after misses for one in 32 known records. */
 const newInARow = 64
 const newOfAll = 32
 
 /**
  * Digests of a snapshot, which a read looks up and marks as seen. Filled by `add`.
  *
- * A file usually keeps its order, so a record is searched after the previous one. A record that is not found there is nearly
- * always new. A moved one may count as new: then it is read again, and the set gate finds it unchanged. A table of all digests
- * is built only if repeats must be detected (`everywhere`), or for a reordered file, which is then faster. It takes 31 of some
- * 500 ms for a million. Memory: 18 bytes per known record, 5 to 11 more for the table. Flat arrays, because objects of a million
- * records would take hundreds of megabytes.
+ * A file usually keeps its order, so a record is compared with the digests after the previous match. A record without a match there
+ * is nearly always new. A moved record may count as new: it is read again, and the diff finds its content unchanged. A hash table
+ * of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). Building it takes 31 ms for a
+ * million records, in a run of some 500 ms. Memory: 18 bytes per known record, and 5 to 11 for the table. The arrays are flat,
+ * because a million objects would take hundreds of megabytes.
  */
 export class KnownDigests {
   readonly #words: Int32Array
@@ -30,7 +30,7 @@ export class KnownDigests {
   readonly #everywhere: boolean
   #slots: Int32Array | undefined
 
-  /** `everywhere`: finds a record at any place. */
+  /** `everywhere`: finds a record at any place in the file. */
   constructor(capacity: number, { everywhere = false }: { readonly everywhere?: boolean } = {}) {
     this.#everywhere = everywhere
     this.#words = new Int32Array(capacity * digestWords)
@@ -40,7 +40,8 @@ export class KnownDigests {
   }
 
   /**
-   * Appends a stored chunk of 16-byte digests, without those at the positions `gone`. `featureSets`: two bytes each, big-endian.
+   * Appends a stored chunk of 16-byte digests. Those at the positions `gone` are no longer current and are never found.
+   * `featureSets`: two bytes each, big-endian.
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, gone: readonly number[]): void {
     const first = this.#count

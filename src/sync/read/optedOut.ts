@@ -6,7 +6,10 @@ import type pg from 'pg'
 import { impliedKeysAmong, withoutNestedLoops } from '../../db/impliedKeys.ts'
 import { stagedKind } from './stageTable.ts'
 
-/** Rows of the stage that the identifiers come from. */
+/**
+ * Numbers of staged rows that opt identifiers out: whole rows (`leaving`), and valid rows with some identifiers opted out
+ * (`withholding`).
+ */
 export interface OptingOut {
   readonly leaving: number
   readonly withholding: number
@@ -25,7 +28,7 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
   return collected.rowCount ?? 0
 }
 
-/** Returns true if a record that was not staged has one of them: only a full read can remove it. */
+/** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then only a full read can remove it. */
 export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const { rowCount } = await withoutNestedLoops(client, false, () =>
     client.query(

@@ -1,4 +1,7 @@
-/** Reads the rows of a snapshot: all of them, or without those known from the last complete snapshot (docs/benchmarks.md). */
+/**
+ * Reads the rows of a snapshot: all rows, or only those that the last complete snapshot does not have (a gated read;
+ * docs/benchmarks.md).
+ */
 import type pg from 'pg'
 import { z } from 'zod'
 import { dropBuffers } from '../../flatMemory.ts'
@@ -32,17 +35,17 @@ export interface ReadContext {
   readonly previous: readonly SourceFacts[]
 }
 
-/** Maximum of known records in memory (29 bytes each); a larger file is read in full, with constant memory. */
+/** Maximum number of known records in memory (29 bytes each). A larger file is read in full, with constant memory. */
 const mostKnown = 5_000_000
 
-/** Maximum of columns that a gated read of JSON or XML takes over from the last one; far below `ReadLimits.columns`. */
+/** Maximum number of columns that a gated read of JSON or XML takes over from the last read. Far below `ReadLimits.columns`. */
 const mostColumns = 256
 
 /**
- * Returns true if unchanged records may be skipped. Not possible if the outcome of a row depends on the time, for standard
- * input (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. Also not if the last of
- * several rows wins: the others have no record, so a gated read would always be abandoned. `repeats`: superseded rows of the last
- * read.
+ * Returns true if unchanged records may be skipped. They may not if the outcome of a row depends on the time, for standard input
+ * (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. They also may not if the last of
+ * several rows wins and the last read had such rows (`repeats`): only the winner has a record, so the gated read would always be
+ * abandoned.
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
@@ -77,7 +80,8 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
-  // A repeat of a known record that counts as new causes a full read: correct, but too slow for every day.
+  // If the last read had repeats, every one must be found: a repeat that counts as new is correct, but causes a full read in each
+  // run.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
   for await (const { chunk, digests, traits: featureSets, gone } of stored.chunks()) {
     known.add(chunk, digests, featureSets, gone)
@@ -97,8 +101,8 @@ export interface ReadRecords {
 }
 
 /**
- * Reads all sources, with or without the known records. Returns undefined if only a full read can decide: a row contradicts or
- * repeats a record that was not staged, or doubtful rows may be over a limit together with known ones.
+ * Reads all sources. With `known`, skips the known records. Returns undefined if a full read is needed: if a row contradicts or
+ * repeats a record that was skipped, or if a limit may be exceeded by new and skipped rows together.
  */
 export async function readRecords(
   context: ReadContext,
@@ -108,7 +112,7 @@ export async function readRecords(
 ): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
   if (known) gate.use(known.digests)
-  // A full read gets the frequent values of the last one, to count them separately.
+  // A full read counts the frequent values of the last read separately.
   const before = known?.quality ?? (await lastQuality(client, run.destinationId))
   const statistics = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
@@ -128,7 +132,7 @@ export async function readRecords(
   const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
-    // A removal from a list by an identifier also removes records that were not staged.
+    // Removing an identifier from a list also removes the skipped records that have it.
     const takesAlong = type.leavesBy === 'identifier' && staged.leaving > 0
     const isShared = optedOut > 0 && (await unstagedHoldOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
@@ -138,7 +142,7 @@ export async function readRecords(
       return undefined
     }
   }
-  // Conflicting rows are rejected beside the run's transaction, like all rejects; a run that fails keeps its reasons.
+  // Rejects of conflicting rows are written outside of the run's transaction, like all rejects, so that a failed run keeps them.
   const resolved = await resolveStage(client, staged, {
     runId: run.id,
     keyField: type.keyField,
@@ -171,7 +175,9 @@ function optedOutNote(rows: number): WarningSummary {
   return { code: 'IDENTIFIER_OPTED_OUT' satisfies RecordCode, field: '', message, count: rows, lines: [] }
 }
 
-/** Returns true if a staged row has the key of an unchanged record. A rejected row changes nothing and is dropped. */
+/**
+ * Returns true if a staged row has the key of a skipped record. Drops rejected rows with such a key, because they change nothing.
+ */
 async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from left_key l where l.key = s.key)`

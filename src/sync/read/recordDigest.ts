@@ -35,7 +35,7 @@ export class RecordDigester {
     }
     const view = this.#view
     const key = this.#key
-    // Constant indexes of an array of four: never undefined. `a` and `b` are the two hashes.
+    // `a` and `b` are the two hashes. The indexes are constants below four, so no element is undefined.
     let a0 = key[0] as number
     let a1 = key[1] as number
     let a2 = initial2 ^ a0
@@ -48,7 +48,7 @@ export class RecordDigester {
     b1 ^= 0xee
     const { digest } = this
     const length = end - start
-    // The last word has the length and the remaining bytes; six rounds without a word finish both halves.
+    // The last word has the length and the remaining bytes. Rounds without a word finish both hashes.
     const last = length >> 2
     for (let step = 0; step <= last + finalRounds * 2; step++) {
       let word = 0

@@ -41,7 +41,7 @@ export class DigestGate implements RecordGate {
     return this.#known !== undefined
   }
 
-  /** Known records, each counted once. */
+  /** Number of different known records that were found. */
   get unchanged(): number {
     return this.#unchanged
   }
@@ -59,11 +59,11 @@ export class DigestGate implements RecordGate {
   }
 
   begin(shape: string): void {
-    // Starts like no record, so that a record with the text of the shape has another digest.
+    // No record starts with a line end, so no record has the digest of a shape.
     const bytes = Buffer.from(`\nshape ${shape}`)
     this.#digester.take(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
-    // Another source or scope: all earlier records were yielded.
+    // A new source or scope begins only after all earlier records were yielded.
     this.#forget()
   }
 
@@ -86,12 +86,13 @@ export class DigestGate implements RecordGate {
   }
 
   /**
-   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate was not called for it (odd quoting,
-   * formats without raw records).
+   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate never got its raw record: unusual quoting,
+   * or a format without raw records.
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // The gate is called for trailer rows, which are not yielded. Indexes below `#count` have a line and a digest.
+    // Skips the lines of trailer rows: the gate was called for them, but they are not yielded. Indexes below `#count` have a line
+    // and a digest.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords

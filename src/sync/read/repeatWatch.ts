@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory. With more, `possible` is true and a query finds the repeats. */
+/** Maximum number of keys in memory. With more, `possible` is true, and a query searches for repeats. */
 const mostKeys = 2_500_000
 
 /**

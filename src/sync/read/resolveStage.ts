@@ -1,7 +1,7 @@
 /**
- * Reduces the staged rows to one row per key. Repeats are merged. Contradictions are rejected with all their lines, or the last row
- * wins if the pipeline says so. Opted-out rows win over others, and suppressed people are marked. Set-based; costs one hash
- * aggregate, only if a key may be repeated. The stage must have been analyzed.
+ * Reduces the staged rows to one row per key. Repeats with equal content are merged. Contradicting rows are all rejected, or the
+ * last one wins with `duplicates: last`. Opted-out rows win over others, and suppressed people are marked. Set-based: one hash
+ * aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
 import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -34,7 +34,7 @@ export async function resolveStage(
     readonly duplicates: 'reject' | 'last'
     /** Destinations whose identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
-    /** Audience whose service's erasures count; undefined for other destinations. */
+    /** Audience whose erased people are suppressed; undefined for other destinations. */
     readonly erasures: ErasureScope | undefined
     /** Number of identifiers in `opted_out`; 0 if no other row may have one. */
     readonly optedOut: number
@@ -100,8 +100,8 @@ async function resolveRepeats(
 }
 
 /**
- * Keeps the last usable row of each key, of the last source. Rows on the same line are ordered by their place in the stage, which is
- * the order of the file: a remaining row has not moved since.
+ * Keeps the last usable row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which
+ * is the order of the file, because these rows were not updated.
  */
 async function keepLast(client: pg.PoolClient): Promise<number> {
   const dropped = await client.query(`
@@ -132,7 +132,10 @@ async function rejectContradictions(
   return inserted.rowCount ?? 0
 }
 
-/** Suppresses members of the account's do-not-reach lists (docs/guarantees.md#suppression-wins): one suppressed identifier is enough. */
+/**
+ * Marks members that are on the account's do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins): one suppressed
+ * identifier is enough.
+ */
 async function suppress(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
   const listed = await client.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
   if (listed.rowCount === 0) return 0
@@ -167,7 +170,7 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
   return marked.rowCount ?? 0
 }
 
-/** Deletes rejected repeats of usable rows, and all but one of the others, because the diff joins on the key. */
+/** Keeps one row per key, a usable one if there is one, because the diff joins on the key. */
 async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
   await client.query(`
     delete from stage s using (
@@ -177,8 +180,8 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * On a list without row keys, a removal is identified by an identifier (plan/desired.ts, `leaveByIdentifier`). A row that lists such
- * an identifier is removed too, or the next run would list it again. Its other identifiers remove no further rows.
+ * Suppresses the rows of a list that have an identifier which another row removes (plan/desired.ts, `leaveByIdentifier`). Otherwise
+ * the next run would add the identifier again. Their other identifiers suppress no further rows.
  */
 async function leaveTogether(client: pg.PoolClient): Promise<number> {
   const marked = await client.query(

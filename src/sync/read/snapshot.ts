@@ -1,6 +1,6 @@
 /**
- * Snapshot: the result of one read of a pipeline's sources. If nothing can differ from the last complete one (same bytes, same
- * definition, same suppression list), nothing is read, and the last one is used (docs/benchmarks.md).
+ * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
+ * and suppression list), reads nothing and uses that one (docs/benchmarks.md).
  */
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -32,7 +32,7 @@ export interface SnapshotResult {
   readonly reading: 'whole' | 'gated' | 'unread'
   /** Known records that a gated read did not find. */
   readonly unseen: readonly UnseenDigests[]
-  /** Valid rows of the last complete snapshot without withheld deletes. */
+  /** Number of valid rows of the last complete snapshot whose deletes no guard withheld. */
   readonly previousValid: number | undefined
   /** Reason why the end is not proven; undefined if it is. */
   readonly incomplete: string | undefined
@@ -51,7 +51,10 @@ interface LastSnapshot {
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
-  /** Valid rows of the last one without withheld deletes: a withheld read must not become the reference. */
+  /**
+   * Number of valid rows of the last read whose deletes no guard withheld. A withheld read must not become the reference of the
+   * next.
+   */
   readonly goodValid: number | undefined
   /** Warnings of its run, and the header that it read. */
   readonly warnings: readonly WarningSummary[]
@@ -64,7 +67,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
-  // Definition and suppression are unchanged: then equal bytes have an equal outcome.
+  // True if definition and suppression are unchanged, so that equal bytes have the same outcome.
   const comparable =
     last !== undefined &&
     !run.options.full &&
@@ -139,7 +142,7 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Notes on changes since the last read: an unchanged source has none. */
+/** Codes of notes on changes since the last read. An unchanged source does not repeat them. */
 const ofTheDay: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
@@ -150,7 +153,7 @@ const ofTheDay: ReadonlySet<string> = new Set([
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
 
-/** Returns the last complete snapshot of the pipeline's own sources; backfills are not compared with. */
+/** Returns the last complete snapshot of the pipeline's own sources. Leaves out backfills. */
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
@@ -161,7 +164,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
         where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
           and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
         order by g.id desc limit 1) as good_valid,
-       -- From the plan, which is stored together with the snapshot, and not from later runs over it.
+       -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A later backfill or incomplete read changed the desired content.
          or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as must_reread
@@ -185,8 +188,8 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
 }
 
 /**
- * Returns whether every source has the same bytes as in the last complete snapshot: a local file by its digest, a server by its
- * answer (304). A changed source is returned open, so that it is not requested twice.
+ * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Returns a
+ * changed source opened, so that it is not requested twice.
  */
 async function sameBytes(
   deps: EngineDeps,
@@ -224,8 +227,8 @@ async function sameBytes(
 
 /**
  * Returns the do-not-reach lists of the same account that this audience respects, and the version of their desired content. The
- * service has one list per account (docs/spec-notes.md#audience-uploads). A replaced list still suppresses its members, so that a
- * recreated list suppresses its former members too (docs/guarantees.md#suppression-wins).
+ * service has one list per account (docs/spec-notes.md#audience-uploads). A list that was replaced at the service still suppresses
+ * its former members (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,
@@ -238,6 +241,6 @@ async function suppressionOf(
     `select id, desired_version from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
     [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )
-  // Each only rises, so the sum stays the same only while all of them do.
+  // Versions only rise, so an equal sum means that no list changed.
   return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0) }
 }

@@ -1,6 +1,6 @@
 /**
- * Checks each source as a whole (docs/inputs.md). Rejects a file of which a spreadsheet damaged too many rows, or that has emails and
- * phone numbers in each other's columns. Reports other doubts as warnings, which may withhold the run.
+ * Checks each source as a whole (docs/inputs.md). Rejects a file if a spreadsheet damaged too many rows, or if emails and phone
+ * numbers are in each other's columns. Reports other findings as warnings, which may stop the run.
  */
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
@@ -15,7 +15,7 @@ import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 export interface SourceResult {
-  /** Warnings of the run; their codes may withhold it (sync/plan/qualityGuard.ts). */
+  /** Warnings of the run; some codes stop it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
@@ -35,7 +35,7 @@ export interface SourceQuality {
   readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts) => SourceResult
 }
 
-/** Mapper that also checks its rows, one source after the other. */
+/** Mapper that also checks its rows. Sources are mapped one after the other. */
 export interface WatchedMapper extends RecordMapper {
   /** Begins a source. `previous`: facts of the last read. */
   readonly begin: (previous: SourceFacts | undefined) => void
@@ -64,7 +64,7 @@ export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics 
   }
 }
 
-/** Adds a warning for each column of emails or phone numbers that no setting reads. The hint is a `map:` that reads them too. */
+/** Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses them too. */
 function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
   if (unread === undefined) return result
   const found = unread.identifiers.map(({ column, message, count, lines }) => ({
@@ -80,7 +80,10 @@ function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefine
 
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
-/** Adds to a note about consent the values of its column, and as hint the `consent:` setting for this file. Returns other notes unchanged. */
+/**
+ * Completes a note about consent: adds the values of its column, and the `consent:` setting for this file as the hint. Returns
+ * other notes unchanged.
+ */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
   const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
@@ -103,7 +106,7 @@ const misplacedShare = 0.05
 const roleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
 const fillFall = 20
-/** Reported once per column, for any number of rows. */
+/** Code that is counted once per column, for any number of rows. */
 const personalCode = 'PERSONAL_COLUMN'
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 

@@ -1,6 +1,6 @@
 /**
- * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed. Raw text of rows is not
- * kept beyond this stage.
+ * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed. The raw text of rows is
+ * dropped afterwards.
  */
 import type pg from 'pg'
 import { RunError } from '../../errors.ts'
@@ -23,16 +23,16 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Number of rows after which V8's space for new objects is large enough. */
+/** Number of rows after which V8's space for new objects no longer grows. */
 const rowsUntilFlat = 30_000
 
 export interface Staged {
   readonly read: number
   /** Rows rejected by the mapper; SQL finds conflicts between rows later. */
   readonly rejected: number
-  /** Rows that `only:` and `except:` leave out. */
+  /** Rows that `only:` and `except:` filter out. */
   readonly filtered: number
-  /** Rows staged as valid and as leaving. */
+  /** Rows staged as valid; `leaving`: rows staged as opted out or removed. */
   readonly valid: number
   readonly leaving: number
   /** Valid rows that withhold identifiers. */
@@ -47,8 +47,8 @@ export interface Staged {
 }
 
 /**
- * Reads every source to its end into `stage`. Rethrows errors of a source (unreadable, damaged, wrong header); the rejects
- * written before stay.
+ * Reads every source to its end into `stage`. Rethrows errors of a source (unreadable, damaged, wrong header). Rejects that were
+ * already written are kept.
  */
 export async function stageSources(
   deps: EngineDeps,
@@ -119,12 +119,12 @@ export async function stageSources(
       }
       await writer.copy.end()
       const ended = source.facts()
-      // A file with only a header must have the right one, too.
+      // A file with only a header is checked for the right header too.
       if (started === undefined && ended.columns.length > 0) {
         if (columns.length === 0) columns = ended.columns
         atStart = mapper.start(ended.columns, definition.uri)
       }
-      // Rows of JSON and XML have their own columns, and the last one may add another.
+      // Rows of JSON and XML have their own columns, so even the last row may add one.
       const grown = started !== undefined && started.length !== ended.columns.length
       const ofHeader = grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart
       const unread = mapper.unread?.()
@@ -161,7 +161,10 @@ export async function stageSources(
   }
 }
 
-/** Returns the warnings for the final set of columns. A warning that withholds the run may concern rows before a new column. */
+/**
+ * Returns the warnings for the final columns, and those of the first columns that stop the run: they may apply to rows before a
+ * later column appeared.
+ */
 function whole(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
   return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]

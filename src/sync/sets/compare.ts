@@ -8,7 +8,7 @@ export function actionOf(desired: StoredContent, kept: StoredContent): ProductSe
   if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
   if (desired.description !== kept.description || desired.name !== kept.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // A plan has no keys yet.
+  // The desired content of a plan has no keys: products that it creates get them later.
   const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
   return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
 }
@@ -26,7 +26,10 @@ export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet
   )
 }
 
-/** Returns the content of a set with its listed values, so that a change by another writer is undone. */
+/**
+ * Returns the content of a set with the name and description that the service lists, so that a change by another writer is found
+ * and undone.
+ */
 export function withListed(kept: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return kept
   return { ...kept, name: listed.name ?? '', description: listed.description }

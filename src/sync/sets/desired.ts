@@ -16,7 +16,7 @@ export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Returns the content to send: products that the service has. */
+/** Returns the content to send, with the products that the service has confirmed. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filtered(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
@@ -27,7 +27,7 @@ export async function desiredContent(db: Queryable, destinationId: number, rule:
   )
 }
 
-/** Returns the content after the plan is sent; its products have no keys yet. */
+/** Returns the content for a plan: the desired products, without their keys. */
 export async function plannedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filtered(rule)
   return listed(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [])

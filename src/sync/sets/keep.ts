@@ -1,6 +1,6 @@
 /**
- * Keeps the product sets of a pipeline in sync: creates, changes and deletes only sets with a row in the database. Each row is
- * written before its request, so that the next run finds the requests of a killed one.
+ * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. Each row is written
+ * before its request, so that the next run finds the requests of a killed one.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -32,11 +32,11 @@ export interface Keeping {
 
 interface Work extends Keeping {
   readonly actor: { readonly id: number; readonly actor: string }
-  /** Undefined: the service lists no sets. */
+  /** Undefined if the service has no listing of sets. */
   readonly listed: readonly ListedSet[] | undefined
 }
 
-/** Brings every set of the rules to its content, and deletes sets without a rule. */
+/** Creates or updates the set of every rule, and deletes sets without a rule. */
 export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = keeping
   const listed = await listProductSets(deps, target)
@@ -58,7 +58,7 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
   return changes
 }
 
-/** Finds the sets of creates whose answer is missing. Returns the names of those that may still appear. */
+/** Searches the listing for sets whose create got no answer. Returns the names of sets that may still appear. */
 async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
   const stored = await loadProductSets(deps.db, run.destinationId)

@@ -13,9 +13,9 @@ import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 import { interrupted } from '../read/stage.ts'
 
-/** Attempts of one request: sets are few, and the next run tries again. */
+/** Maximum number of attempts of one request. Few, because the next run tries again. */
 const attempts = 3
-/** Maximum of listed pages; with more, the existing sets are unknown. */
+/** Maximum number of listed pages. With more, the existing sets count as unknown. */
 const mostPages = 50
 
 /** Sends a request until its answer is clear. A request that is not repeatable is sent again only if it was not applied. */
@@ -40,7 +40,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Undefined if the service has no such listing: it is documented by its rate limit only
+ * Lists all sets of a catalog. Returns undefined if the service has no such listing: its specification mentions only the rate limit
  * (docs/spec-notes.md#catalogs 'Sets').
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
