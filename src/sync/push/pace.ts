@@ -7,16 +7,27 @@ export interface PaceSettings extends Backoff {
   readonly httpTimeoutMs: number
 }
 
-/** Minimum of requests in flight without failures, because a short push ends before its latency is known. */
+/** Minimum of requests in flight without failures. A push begins with it. */
 const floor = 8
 /** Part of the HTTP deadline that an answer may take on average before the number is reduced. */
 const easyPart = 1 / 6
+/** Part of a larger number that must arrive as a higher rate of answers: at twice the requests, half as many answers more. */
+const enoughGain = 0.5
+/** Measurements until a larger number is tried again. */
+const holdMeasurements = 10
+
+interface Level {
+  readonly slots: number
+  /** Answers per millisecond. */
+  readonly rate: number
+}
 
 /**
- * Concurrency follows latency: twice the number that the allowance needs for the time from the start of an attempt to its answer,
- * within floor and cap. Recording the answer is not included. An overloaded service answers later with more requests: above a part
- * of the deadline the number falls as the latency rises, so that no request runs into its deadline behind the others. While requests
- * fail (no connection, no answer, 5xx), one request at a time is sent after growing pauses (docs/guarantees.md#bounded-retry).
+ * The number of requests in flight is raised as long as more requests bring more answers, at most to twice what the allowance needs for
+ * the time from the start of an attempt to its answer. Latency alone is no measure: an overloaded service answers later with more
+ * requests, and would get still more (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten
+ * missed its deadline). Above a part of the deadline the number falls as the latency rises. While requests fail (no connection, no
+ * answer, 5xx), one request at a time is sent after growing pauses (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock
@@ -25,6 +36,14 @@ export class Pace {
   #latencyMs = 0
   #failures = 0
   #stillUntil = 0
+  #slots = floor
+  /** The number before the last raise, with its rate. */
+  #below: Level = { slots: floor, rate: 0 }
+  /** Answers that still belong to requests from before the last change. */
+  #skip = 0
+  #measured = 0
+  #measuredSince: number | undefined
+  #hold = 0
 
   constructor(clock: Clock, settings: PaceSettings, allowance: { readonly limit: number; readonly windowMs: number }) {
     this.#clock = clock
@@ -35,10 +54,9 @@ export class Pace {
   /** Requests that may be in flight now. */
   get slots(): number {
     if (this.#failures > 0) return this.#clock.monotonic() < this.#stillUntil ? 0 : 1
-    const needed = Math.max(floor, Math.ceil(this.#perMs * this.#latencyMs * 2))
     const easyMs = this.#settings.httpTimeoutMs * easyPart
     const share = this.#latencyMs > easyMs ? easyMs / this.#latencyMs : 1
-    return Math.max(1, Math.ceil(Math.min(this.#settings.concurrency, needed) * share))
+    return Math.max(1, Math.ceil(Math.min(this.#slots, this.#settings.concurrency) * share))
   }
 
   get failuresInRow(): number {
@@ -54,12 +72,54 @@ export class Pace {
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
+    this.#measure(latencyMs)
   }
 
   failed(): void {
+    this.#restart(0)
     // Failures of concurrent requests count once.
     if (this.#failures > 0 && this.#clock.monotonic() < this.#stillUntil) return
     this.#failures++
     this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
+  }
+
+  /** Measures the rate over as many answers as requests are in flight, and then decides about their number. */
+  #measure(latencyMs: number): void {
+    const now = this.#clock.monotonic()
+    if (this.#skip > 0) {
+      this.#skip--
+      if (this.#skip === 0) this.#measuredSince = now
+      return
+    }
+    this.#measuredSince ??= now - latencyMs
+    if (++this.#measured < this.slots) return
+    const rate = this.#measured / Math.max(1, now - this.#measuredSince)
+    this.#measured = 0
+    this.#measuredSince = now
+    this.#decide(rate)
+  }
+
+  #decide(rate: number): void {
+    const { slots, rate: rateBelow } = this.#below
+    const useful = Math.max(floor, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
+    if (this.#slots > slots && rate < rateBelow * (1 + (this.#slots / slots - 1) * enoughGain)) {
+      this.#change(slots, { slots, rate: 0 })
+      this.#hold = holdMeasurements
+    } else if (useful < this.#slots) this.#change(useful, { slots: useful, rate: 0 })
+    else if (this.#hold > 0) this.#hold--
+    else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * 2), { slots: this.#slots, rate })
+  }
+
+  #change(slots: number, below: Level): void {
+    const before = this.slots
+    this.#slots = slots
+    this.#below = below
+    this.#restart(before)
+  }
+
+  #restart(skip: number): void {
+    this.#skip = skip
+    this.#measured = 0
+    this.#measuredSince = skip === 0 ? undefined : this.#measuredSince
   }
 }

@@ -10,22 +10,85 @@ function paced() {
   return { pace: new Pace(clock, settings, uploads), pass: (ms: number) => (now += ms) }
 }
 
+interface Service {
+  /** Milliseconds from the request to the answer of a service with nothing else to do. */
+  readonly latencyMs: (request: number) => number
+  /** Requests that it answers in a second at most. */
+  readonly perSecond?: number
+}
+
+/** Sends `requests` as fast as the pace permits. Returns the latency of each, the numbers in flight, and the whole time. */
+function push(requests: number, { latencyMs, perSecond = Number.POSITIVE_INFINITY }: Service) {
+  const { pace, pass } = paced()
+  const inFlight: { readonly begun: number; readonly answered: number }[] = []
+  const latencies: number[] = []
+  const slots: number[] = []
+  let now = 0
+  let sent = 0
+  let freeAt = 0
+  while (latencies.length < requests) {
+    while (sent < requests && inFlight.length < pace.slots) {
+      // The service works on one request after the other, and answers after its latency.
+      freeAt = Math.max(freeAt, now) + 1_000 / perSecond
+      inFlight.push({ begun: now, answered: freeAt + latencyMs(sent++) })
+      slots.push(pace.slots)
+    }
+    inFlight.sort((a, b) => a.answered - b.answered)
+    const next = inFlight.shift()
+    if (next === undefined) throw new Error('nothing is in flight')
+    pass(next.answered - now)
+    now = next.answered
+    latencies.push(now - next.begun)
+    pace.answered(now - next.begun)
+  }
+  return { latencies, slots, seconds: now / 1_000, pace, pass }
+}
+
 describe('concurrency', () => {
-  test('follows latency between a floor and the cap', () => {
-    const { pace } = paced()
-    expect(pace.slots).toBe(8)
-    for (let i = 0; i < 30; i++) pace.answered(20)
-    expect(pace.slots).toBe(8)
-    // 25 a second at 300 ms need 7.5 under way; twice that leaves room for what varies.
-    for (let i = 0; i < 30; i++) pace.answered(300)
-    expect(pace.slots).toBeGreaterThanOrEqual(14)
-    // And at 2 s they need 50.
-    for (let i = 0; i < 30; i++) pace.answered(2_000)
-    expect(pace.slots).toBe(64)
-    // A service that needs half of the deadline is at its own limit.
-    for (let i = 0; i < 30; i++) pace.answered(15_000)
-    expect(pace.slots).toBeLessThan(25)
-    expect(pace.slots).toBeGreaterThan(15)
+  test('begins with few requests', () => {
+    expect(paced().pace.slots).toBe(8)
+  })
+
+  test.each([20, 100, 300, 1_000, 2_000])('uses the whole allowance at %i ms latency', (ms) => {
+    const { seconds } = push(4_500, { latencyMs: () => ms })
+    // Three minutes of the allowance: 1,500 requests a minute.
+    expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
+  })
+
+  test('a latency that varies by ten times does not slow it down', () => {
+    let seed = 7
+    const random = () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
+    const { seconds } = push(4_500, { latencyMs: () => 200 + random() * 1_800 })
+    expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
+  })
+
+  test.each([
+    [0.5, 8],
+    [2, 8],
+    [10, 8],
+    [20, 16],
+  ])('a service that answers at most %d a second soon has no more than %i requests', (perSecond, enough) => {
+    const { latencies, seconds } = push(1_000, { latencyMs: () => 300, perSecond })
+    const sorted = latencies.toSorted((a, b) => a - b)
+    // Behind one another, and twice as many while a larger number is tried.
+    expect(sorted[600]).toBeLessThanOrEqual((enough / perSecond) * 1_000 + 300)
+    expect(sorted.at(-1)).toBeLessThan(((2 * enough + 1) / perSecond) * 1_000 + 300)
+    expect(sorted.at(-1)).toBeLessThan(30_000)
+    expect(1_000 / seconds).toBeGreaterThan(perSecond * 0.95)
+  })
+
+  test('a service that becomes slower gets more requests, and fewer when it is fast again', () => {
+    const { slots, seconds } = push(3_000, { latencyMs: (request) => (request < 500 ? 50 : request < 2_500 ? 1_500 : 50) })
+    expect(slots[400]).toBe(8)
+    expect(Math.max(...slots.slice(1_000, 2_400))).toBeGreaterThanOrEqual(40)
+    expect(slots.at(-1)).toBe(8)
+    expect(seconds).toBeLessThan((2_000 / 25) * 1.1 + 10)
+  })
+
+  test('a service that needs half of the deadline is at its own limit', () => {
+    const { slots } = push(400, { latencyMs: () => 15_000 })
+    expect(slots.at(-1)).toBeLessThan(25)
+    expect(slots.at(-1)).toBeGreaterThan(15)
   })
 
   test('while requests fail, one probe after growing pauses; an answer ends it', () => {
