@@ -1,6 +1,6 @@
 /** Attempts of a batch: stored before the first byte leaves, finished when the answer is classified. */
 import { z } from 'zod'
-import { LeaseLost, type ClaimedBatch } from './batches.ts'
+import { LeaseLost, type ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'

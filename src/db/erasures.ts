@@ -6,15 +6,17 @@ import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
 import { forgetDigests } from './digests.ts'
-import { batchesOfKeys, batchesOfRecords, expandEntries } from './entries.ts'
+import { eraseBodies } from './batches/bodies.ts'
+import { openStatuses } from './batches/states.ts'
+import { eraseEntries } from './entries/drop.ts'
+import { expandEntries } from './entries/expand.ts'
+import { batchesOfKeys, batchesOfRecords } from './entries/read.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { eraseImpliedKeys } from './impliedKeys.ts'
 import { eraseInPlans } from './plans.ts'
 import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
-
-const open = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
 /** Lock that orders erasures against attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = `hashtextextended('erasures', 0)`
@@ -202,7 +204,7 @@ export async function listReceipts(db: Queryable, service: string, erasureId?: n
 export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
   const rows = await db.query<{ id: number }>(
     `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
-     where d.erasure_id = $1 and b.status in ${open} and ${withinFence('b.destination_id', '$2', '$3')} order by 1`,
+     where d.erasure_id = $1 and b.status in ${openStatuses} and ${withinFence('b.destination_id', '$2', '$3')} order by 1`,
     [erasureId, fence.origin, fence.credentials],
   )
   return rows.map(({ id }) => id)
@@ -236,7 +238,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
     )
     if (!done) continue
     const [row] = await db.query<{ left: number }>(
-      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1 and b.status in ${open}`,
+      `select count(*)::int as left from erasure_delete d join batch b on b.id = d.batch_id where d.erasure_id = $1 and b.status in ${openStatuses}`,
       [id],
     )
     if (row?.left !== 0) continue
@@ -256,7 +258,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const of = [destinationId, keys.identifiers, records]
   const carriers = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
-    `select b.id, b.status in ${open} as open from batch b where b.destination_id = $1 and b.id in (
+    `select b.id, b.status in ${openStatuses} as open from batch b where b.destination_id = $1 and b.id in (
        ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
        union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,
     of,
@@ -264,19 +266,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (carriers.some((batch) => batch.open)) return false
   const ids = carriers.map(({ id }) => id)
   await expandEntries(tx, ids)
-  await tx.execute('update batch set body = null where id = any($1::bigint[]) and body is not null', [ids])
-  // What was split or superseded keeps its bytes, though its entries moved.
-  await tx.execute(
-    `update batch b set body = null where b.destination_id = $1 and b.body is not null and b.status not in ${open}
-       and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,
-    [destinationId, keys.identifiers.map(sentText)],
-  )
-  await tx.execute(
-    `update entry e set keys = '{}', record_key = '\\x', hash = null where e.batch_id = any($1::bigint[])
-       and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])
-         or e.batch_id in (select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId}))`,
-    [ids, keys.identifiers, records],
-  )
+  await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(sentText) })
+  await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })
   await tx.execute(
     `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0 and m.synced_hash is null`,
     of,

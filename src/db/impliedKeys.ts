@@ -6,6 +6,7 @@
  */
 import type pg from 'pg'
 import { addChanged, type ChangedKeys } from './changedKeys.ts'
+import { openStatuses } from './batches/states.ts'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
@@ -14,7 +15,6 @@ export const plainTimes = `'\\x01'::bytea`
 
 /** Stands behind every record key. */
 const behindAll = `decode(repeat('ff', 64), 'hex')`
-const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
 /** SQL of the batch that implies the keys of record `r`, to be joined laterally; no row if they are stored. */
 export const implyingBatch = (r: string): string =>
@@ -192,7 +192,7 @@ export async function countImpliedRecords(tx: Queryable, destinationId: number, 
 /** Stores the implied keys of all batches of a destination that are not settled: nothing of them is confirmed. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
-    `select id, user_count from batch b where destination_id = $1 and status in ${openBatches} and ${mayImply('b')} order by id for update`,
+    `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
     [destinationId],
   )
   await changed.expect(rows.reduce((sum, { user_count }) => sum + user_count, 0))

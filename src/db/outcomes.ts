@@ -1,10 +1,10 @@
-/** Writes confirmed and refused state of keys from the classified entries of a batch, inside the reconciling transaction (docs/guarantees.md#confirmed-only). */
+/** Writes confirmed and refused state of keys from the outcomes of a batch's entries, inside the reconciling transaction (docs/guarantees.md#confirmed-only). */
 import type { EntryOutcome } from '../destinations/destination.ts'
 import { addLines } from './audit.ts'
-import type { ClaimedBatch } from './batches.ts'
+import type { ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
 import { addChanged, outOfSync } from './changedKeys.ts'
-import { confirmationsOf, entriesOf, expandEntries, keyCountOf } from './entries.ts'
+import { confirmationsOf, entriesOf, keyCountOf } from './entries/read.ts'
 import { invalidatedBy } from './invalidated.ts'
 
 interface Settling {
@@ -12,30 +12,8 @@ interface Settling {
   readonly batch: ClaimedBatch
 }
 
-export async function writeOutcomes(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
-  await expandEntries(tx, [batch.id])
-  // Reconciling switches hash joins off. Without one Postgres compares each outcome with each entry: 0.3 s for 2,500 deletes.
-  await tx.query(`select set_config('enable_hashjoin', 'on', true)`)
-  await tx.execute(
-    `update entry e set outcome = x.outcome, code = x.code, message = x.message
-     from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
-    [
-      batch.id,
-      outcomes.map((_, ord) => ord),
-      outcomes.map((entry) => entry.outcome),
-      outcomes.map((entry) =>
-        entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null,
-      ),
-      outcomes.map((entry) =>
-        entry.outcome === 'refused'
-          ? entry.message
-          : entry.outcome === 'confirmed'
-            ? (entry.warnings?.join('; ').slice(0, 300) ?? null)
-            : null,
-      ),
-    ],
-  )
-  await tx.query(`select set_config('enable_hashjoin', 'off', true)`)
+/** Stores the product keys that the answer gave. */
+export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   const keyed = outcomes.flatMap((entry, ord) =>
     entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
   )
@@ -71,14 +49,7 @@ async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: strin
 
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
-/** Every entry of the batch is confirmed: what an earlier answer left said of some of them is overtaken. */
-export async function confirmAlike({ tx, batch }: Settling): Promise<void> {
-  await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [
-    batch.id,
-  ])
-}
-
-/** Marks the keys of the batch's confirmed entries as synced; `alike`: all entries are confirmed (`confirmAlike`). */
+/** Marks the keys of the batch's confirmed entries as synced; `alike`: all entries are confirmed (`confirmEntries`). */
 export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
   if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
   const confirmed = `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)

@@ -5,7 +5,10 @@
  */
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'
+import { deleteBatches } from './batches/release.ts'
+import { openStatuses } from './batches/states.ts'
 import type { Database, Queryable } from './database.ts'
+import { deleteEntries } from './entries/drop.ts'
 import { hasImplied } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 import { deletePlans } from './plans.ts'
@@ -14,7 +17,6 @@ import { deleteRuns } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
 export const defaultKeepRunsDays = 400
-const openBatches = `('pending', 'in_flight', 'ambiguous', 'parked')`
 /** SQL: the time `$1` days ago. */
 const over = `statement_timestamp() - $1 * interval '1 day'`
 
@@ -41,7 +43,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
       `select p.id from plan p join run u on u.id = p.run_id
        where u.finished_at < ${over} and p.status in ('applied', 'superseded')
          and coalesce(p.applied_at, p.created_at) < ${over}
-         and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openBatches} or b.settled_at >= ${over}))
+         and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openStatuses} or b.settled_at >= ${over}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
          and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
          -- What it held back is known by it alone: it goes with its reading, never before.
@@ -70,10 +72,9 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
     [plans],
   )
   const batches = rows.map(({ id }) => id)
-  await tx.execute('delete from entry where batch_id = any($1::bigint[])', [batches])
-  await tx.execute('delete from batch_entries where batch_id = any($1::bigint[])', [batches])
+  await deleteEntries(tx, batches)
   await deleteAttempts(tx, batches)
-  await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
+  await deleteBatches(tx, batches)
   await deletePlans(tx, plans)
 }
 

@@ -2,10 +2,10 @@
  * Members of a do-not-reach list (docs/guarantees.md#suppression-wins): those that the list names, and those that the service may still
  * have on it, because no answer has confirmed yet that they were removed or never added.
  */
-import type { ClaimedBatch } from './batches.ts'
+import type { ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
 import { raiseDesiredVersion } from './destinations.ts'
-import { keysOf } from './entries.ts'
+import { keysOf } from './entries/read.ts'
 
 /**
  * SQL condition: key `r` of `remote` is on its do-not-reach list. `lists`: SQL of the array of these destinations. Unresolved entries

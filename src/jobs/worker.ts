@@ -1,5 +1,5 @@
 /** The worker: executes queued runs and helps to push plans of other workers. Any number of workers share one Postgres. */
-import { recoverBatches } from '../db/batches.ts'
+import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
 import { skipUnclaimedRuns } from '../db/runs.ts'

@@ -1,7 +1,7 @@
 /** Loads one batch for a review: its operations, attempts and outcomes. Contains no personal data. */
 import { decodeAnswer } from '../db/attempts.ts'
 import type { Database } from '../db/database.ts'
-import { entriesOf, entryOutcome } from '../db/entries.ts'
+import { entriesOf, entryOutcome } from '../db/entries/read.ts'
 import type { Row, Value } from '../db/row.ts'
 import { destinationOf } from '../destinations/index.ts'
 import type { Destination } from '../destinations/destination.ts'

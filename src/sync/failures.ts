@@ -1,6 +1,6 @@
 /** Reasons for unconfirmed operations of a plan: the errors of the service, or the outcome of the last attempt. */
 import type { Database } from '../db/database.ts'
-import { entryOutcome, usersOf } from '../db/entries.ts'
+import { entryOutcome, usersOf } from '../db/entries/read.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { meaningOf } from './reasonMeanings.ts'

@@ -1,7 +1,7 @@
 /** Lists every key that a stored plan changes, from its frozen batches, for a review. Read-only. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
-import { entriesOf, formerEntries } from '../db/entries.ts'
+import { entriesOf, formerEntries } from '../db/entries/read.ts'
 import type { Outer, Row, Value } from '../db/row.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
 import { kindsWhere } from '../destinations/index.ts'

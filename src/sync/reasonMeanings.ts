@@ -1,4 +1,4 @@
-/** Meanings of the codes of attempts and batches (destinations/answer.ts, db/batches.ts). Errors of the service have their own message. */
+/** Meanings of the codes of attempts and batches (destinations/answer.ts, db/batches/). Errors of the service have their own message. */
 
 /** Returns the meaning of a code; empty for a code of the service. */
 export function meaningOf(code: string): string {

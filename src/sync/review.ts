@@ -1,6 +1,6 @@
 /** Loads a stored plan for a review: deletes first, samples of each change, fields before and after. */
 import type { Database } from '../db/database.ts'
-import { entriesOf } from '../db/entries.ts'
+import { entriesOf } from '../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../db/plans.ts'
 import type { Row, Value } from '../db/row.ts'
 import { UsageError } from '../errors.ts'

@@ -3,7 +3,7 @@
  * written into the counts of the earlier run, so that its history shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
-import { entriesOf, entryOutcome, usersOf } from '../db/entries.ts'
+import { entriesOf, entryOutcome, usersOf } from '../db/entries/read.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'

@@ -1,6 +1,6 @@
 /** Order of the sent values (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the plan of an entry and not by its bytes. */
 import type { Database } from '../../src/db/database.ts'
-import { keysOf } from '../../src/db/entries.ts'
+import { keysOf } from '../../src/db/entries/read.ts'
 
 export interface OutOfOrder {
   /** Identifier or product, packed, in hex. */

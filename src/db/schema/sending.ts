@@ -140,7 +140,7 @@ export const entry = sluice.table(
 /**
  * All entries of a batch in one row, as long as they do not differ: updates of people that are pending, confirmed
  * or superseded as a whole (docs/decisions/packed-state.md). The first answer that distinguishes them turns them into rows of `entry`
- * (`db/entries.ts`). Arrays are in the order of the body; `changes`, `hashes`, `users` and `byte_lengths` have one element where all are alike.
+ * (`db/entries/expand.ts`). Arrays are in the order of the body; `changes`, `hashes`, `users` and `byte_lengths` have one element where all are alike.
  */
 export const batchEntries = sluice.table(
   'batch_entries',

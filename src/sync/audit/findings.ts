@@ -1,7 +1,7 @@
 /** Loads the findings of an audit from its table: counts by kind and by field, and the first examples of each kind. */
 import type pg from 'pg'
 import type { Value } from '../../db/row.ts'
-import { entryOutcome } from '../../db/entries.ts'
+import { entryOutcome } from '../../db/entries/read.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'

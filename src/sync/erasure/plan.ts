@@ -4,9 +4,10 @@
  */
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
-import { claimNamed, erasurePhase, type ClaimedBatch } from '../../db/batches.ts'
+import { claimNamed, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
-import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries.ts'
+import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
 import { impliedKeysAmong, storeKeysOf } from '../../db/impliedKeys.ts'
 import type { Row } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
-import { CopyWriter } from '../../db/copyBinary.ts'
-import { templateOf, writeEntries, type FrozenEntries } from '../../db/frozenEntries.ts'
+import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches/insert.ts'
+import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/freeze.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
@@ -117,55 +117,46 @@ async function writeBatches(
   collected: readonly Collected[],
   context: FreezeContext & { readonly firstSeq: number },
 ): Promise<void> {
-  const { rows } = await client.query<{ id: string }>(
-    `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
-    [collected.length],
-  )
-  const ids = rows.map(({ id }) => Number(id))
-  const batchCopy = new CopyWriter(
-    client,
-    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, load_id, first_key)',
-  )
-  const templates = collected.map(({ batch, op }) => templateOf(destination, { op, ...batch }))
+  const ids = await reserveBatchIds(client, collected.length)
+  const frozen: { batch: FrozenBatch; entries: FrozenEntries }[] = []
   for (const [i, { batch, op, phase }] of collected.entries()) {
-    batchCopy.row(13)
-    batchCopy.int8(idAt(ids, i))
-    batchCopy.text(context.planId)
-    batchCopy.int4(context.destinationId)
-    batchCopy.int4(context.firstSeq + i)
-    batchCopy.int2(phase)
-    batchCopy.text(op)
-    if (templates[i] === undefined) batchCopy.bytes(batch.body)
-    else batchCopy.null()
-    batchCopy.bytes(batch.sha256)
-    batchCopy.int4(batch.items.length)
-    let users = 0
+    const id = ids[i]
+    const [first] = batch.items
+    if (id === undefined || first === undefined) throw new Error('each batch has an id and an operation')
+    const template = templateOf(destination, { op, ...batch })
+    let userCount = 0
     let expiresAtMs = Number.POSITIVE_INFINITY
     for (const item of batch.items) {
-      users += item.users
+      userCount += item.users
       if (item.expiresAtMs !== null && item.expiresAtMs < expiresAtMs) expiresAtMs = item.expiresAtMs
     }
-    batchCopy.int4(users)
-    if (Number.isFinite(expiresAtMs)) batchCopy.timestamp(expiresAtMs)
-    else batchCopy.null()
-    const [first] = batch.items
-    if (context.loadId === undefined || first === undefined) {
-      batchCopy.null()
-      batchCopy.null()
-    } else {
-      batchCopy.int8(context.loadId)
-      batchCopy.bytes(first.recordKey)
-    }
-    if (batchCopy.full) await batchCopy.flush()
+    frozen.push({
+      batch: {
+        id,
+        planId: context.planId,
+        destinationId: context.destinationId,
+        seq: context.firstSeq + i,
+        phase,
+        operation: op,
+        body: template === undefined ? batch.body : undefined,
+        sha256: batch.sha256,
+        entryCount: batch.items.length,
+        userCount,
+        expiresAtMs: Number.isFinite(expiresAtMs) ? expiresAtMs : undefined,
+        load: context.loadId === undefined ? undefined : { id: context.loadId, firstKey: first.recordKey },
+      },
+      entries: { batchId: id, op, ...batch, template },
+    })
   }
-  await batchCopy.end()
+  await copyBatches(
+    client,
+    frozen.map(({ batch }) => batch),
+  )
   crashPoint('plan.batches_written')
-  const frozen = collected.map(({ batch, op }, i): FrozenEntries => ({ batchId: idAt(ids, i), op, ...batch, template: templates[i] }))
-  await writeEntries(client, context.destinationId, destination, frozen)
-}
-
-function idAt(ids: readonly number[], i: number): number {
-  const id = ids[i]
-  if (id === undefined) throw new Error('fewer ids than batches')
-  return id
+  await writeEntries(
+    client,
+    context.destinationId,
+    destination,
+    frozen.map(({ entries }) => entries),
+  )
 }

@@ -5,9 +5,10 @@
 import type pg from 'pg'
 import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { entryOutcome, keysOf } from '../../db/entries.ts'
+import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
+import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { outOfSync, type ChangedKeys } from '../../db/changedKeys.ts'
-import { mayImply, storeEndingKeys } from '../../db/impliedKeys.ts'
+import { storeEndingKeys } from '../../db/impliedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { fillTable } from './planTables.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
@@ -175,22 +176,12 @@ ${timed ? `and ${ownExpiresAt} is null` : ''}`
 /** SQL of the time before which memberships end that may be due for renewal. */
 const endingBefore = ({ renewBeforeMs }: PendingContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
 
-/**
- * Returns true if a membership may be due. Ends are in no index, because every answer writes them, but no membership ends before
- * the earliest end of its batch. Updates this end for batches whose confirmed keys are gone or end later.
- */
+/** Returns true if a membership may be due. Updates the ends of batches whose confirmed keys are gone or end later. */
 async function someEnd(context: PendingContext): Promise<boolean> {
-  const { client, destinationId } = context
-  // The ends of implied keys are those of their batch: they were stored before, unless they end a moment later.
-  const soon = `b.destination_id = ${destinationId} and b.status = 'settled' and not ${mayImply('b')} and b.expires_at <= ${endingBefore(context)}`
-  if (!(await some(client, `select from batch b where ${soon}`))) return false
-  await client.query(
-    `with ends as (select m.batch_id, min(m.expires_at) as first from remote m
-       where m.destination_id = ${destinationId} and m.expires_at is not null group by m.batch_id)
-     update batch b set expires_at = (select first from ends where batch_id = b.id)
-     where ${soon} and b.expires_at is distinct from (select first from ends where batch_id = b.id)`,
-  )
-  return some(client, `select from batch b where ${soon}`)
+  const [tx, { destinationId }, before] = [queryable(context.client), context, endingBefore(context)]
+  if (!(await mayMembersEnd(tx, destinationId, before))) return false
+  await updateMemberEnds(tx, destinationId, before)
+  return mayMembersEnd(tx, destinationId, before)
 }
 
 /** Keys of the operations that a run left open; everything without the option. */

@@ -5,6 +5,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
+import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeStarted } from '../../db/plans.ts'
 import { readsOneOff, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys, storeAllKeys, storeOpenKeys } from '../../db/impliedKeys.ts'
@@ -81,7 +82,8 @@ export async function openWork(
   // Everything is sent again, so every key is read.
   if (full) await storeAllKeys(queryable(client), destinationId)
   crashPoint('plan.keys_stored')
-  await supersedePlans(client, destinationId)
+  await supersedeUnsent(queryable(client), destinationId)
+  await supersedeStarted(queryable(client), destinationId)
   const resync = await collectResync(client, destinationId)
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   return {
@@ -121,15 +123,4 @@ export async function openWork(
     erasures,
     sourceless,
   }
-}
-
-/** Cancels unsent batches of an interrupted plan. Stored plans that wait for `apply` are not touched. */
-async function supersedePlans(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await client.query(
-    `update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
-     from plan p
-     where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`,
-    [destinationId],
-  )
-  await supersedeStarted(queryable(client), destinationId)
 }

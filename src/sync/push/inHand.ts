@@ -1,5 +1,5 @@
 /** Claimed batches of this process, and the number that it may still claim. */
-import type { ClaimedBatch } from '../../db/batches.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
 /** Batches taken by one statement. */
 const claimAtOnce = 4

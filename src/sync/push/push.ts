@@ -4,21 +4,12 @@
  */
 import pLimit from 'p-limit'
 import { destinationOf } from '../../destinations/index.ts'
-import {
-  claimBatches,
-  erasurePhase,
-  findOpenWork,
-  LeaseLost,
-  renewLeases,
-  recoverBatches,
-  resetAttempts,
-  unparkBatches,
-  type BatchScope,
-  type ClaimedBatch,
-} from '../../db/batches.ts'
+import { claimBatches, findOpenWork, LeaseLost, renewLeases, type BatchScope, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { recoverBatches, resetAttempts, unparkBatches } from '../../db/batches/release.ts'
+import { erasurePhase } from '../../db/batches/states.ts'
 import type { Database } from '../../db/database.ts'
 import { pauseDestination, resumeDestination } from '../../db/destinations.ts'
-import { entryOutcome, usersOf } from '../../db/entries.ts'
+import { entryOutcome, usersOf } from '../../db/entries/read.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'

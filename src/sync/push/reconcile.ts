@@ -5,13 +5,16 @@
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
-import { afterIsolation, afterPointed, afterSibling, LeaseLost, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
-import { expandEntries } from '../../db/entries.ts'
+import { LeaseLost, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { markLate, releaseBatch } from '../../db/batches/release.ts'
+import { mergeBatches, remainingOrds, splitBatch } from '../../db/batches/split.ts'
+import { afterIsolation, afterPointed, afterSibling } from '../../db/batches/states.ts'
+import { expandEntries } from '../../db/entries/expand.ts'
+import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcomes } from '../../db/entries/outcomes.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
-import { confirmAlike, confirmKeys, refuseKeys, writeOutcomes } from '../../db/outcomes.ts'
+import { confirmKeys, refuseKeys, storeRemoteKeys } from '../../db/outcomes.ts'
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
-import { splitBatch, mergeBatches, remainingOrds } from '../../db/splitBatch.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { confirmsAll, settleWhole, type EntriesOutcome } from './settleWhole.ts'
 import type { BatchHandler } from './suppression.ts'
@@ -104,8 +107,12 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const outcomes = answer.entries
   // Confirmed users need no outcome each.
   const alike = confirmsAll(work.destination, batch, answer)
-  if (alike) await confirmAlike(work)
-  else await writeOutcomes(tx, batch, outcomes)
+  if (alike) await confirmEntries(tx, batch.id)
+  else {
+    await expandEntries(tx, [batch.id])
+    await writeOutcomes(tx, batch.id, outcomes)
+    await storeRemoteKeys(tx, batch, outcomes)
+  }
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
@@ -131,12 +138,13 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   }
   if (open.length === outcomes.length) return { ...(await again(work, reasons, true)), confirmed, refused }
   // Settled entries need no second attempt: only the rest is sent again.
-  const [child] = await splitBatch(tx, work.destination, batch, [
-    { ords: open, status: 'ambiguous', attempts: batch.attempts + 1, wrongAlike: 0, reason: reasons, waitMs: options.waitMs },
-  ])
-  if (batch.attempts + 1 >= options.maxAttempts)
-    await tx.execute(`update batch set status = 'parked', next_attempt_at = null where id = $1`, [child])
-  else await tx.execute(`update entry set outcome = 'pending' where batch_id = $1`, [child])
+  const attempts = batch.attempts + 1
+  const next =
+    attempts >= options.maxAttempts
+      ? ({ status: 'parked', waitMs: 0 } as const)
+      : ({ status: 'ambiguous', waitMs: options.waitMs } as const)
+  for (const rest of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, wrongAlike: 0, reason: reasons }]))
+    if (next.status === 'ambiguous') await reopenEntries(tx, rest)
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done, confirmed, refused, state: 'split' }
 }
@@ -163,11 +171,7 @@ async function applyRefusal(
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1) return split(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
-  await tx.execute(`update entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
-    batch.id,
-    outcome.code,
-    outcome.reason,
-  ])
+  await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
@@ -200,11 +204,7 @@ async function again(work: Work, reason: string, maybeApplied: boolean, wrongAli
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
   const { tx, batch, options } = work
   await expandEntries(tx, [batch.id])
-  await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [
-    batch.id,
-    maybeApplied ? 'ambiguous' : 'pending',
-    reason,
-  ])
+  await parkEntries(tx, batch.id, { maybeApplied, code: reason })
   await releaseBatch(tx, batch, { to: 'parked', reason }, options.horizonMs)
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }

@@ -6,10 +6,13 @@ import type { Destination, Target } from '../../destinations/destination.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { beginAttempt } from '../../db/attempts.ts'
-import { releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
+import { releaseBatch } from '../../db/batches/release.ts'
+import { splitBatch } from '../../db/batches/split.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
-import { expandEntries } from '../../db/entries.ts'
-import { splitBatch } from '../../db/splitBatch.ts'
+import { expandEntries } from '../../db/entries/expand.ts'
+import { supersedeEntries } from '../../db/entries/outcomes.ts'
+import type { Row } from '../../db/row.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -174,7 +177,7 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
   await deps.db.transaction(async (tx) => {
     await expandEntries(tx, [batch.id])
     if (batch.maybeApplied) {
-      const living = await tx.query<{ ord: number }>(
+      const living = await tx.query<Row<'entry', 'ord'>>(
         'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > statement_timestamp()) order by ord',
         [batch.id],
       )
@@ -183,7 +186,7 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
       if (living.length > 0) await splitBatch(tx, destination, batch, [part])
     }
     await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, by.horizonMs)
-    await tx.execute(`update entry set outcome = 'superseded', code = 'expired' where batch_id = $1 and outcome <> 'confirmed'`, [batch.id])
+    await supersedeEntries(tx, batch.id, 'expired')
     if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
     await noteBatch(tx, {
       actor: by.workerId,

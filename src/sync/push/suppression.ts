@@ -3,12 +3,17 @@ import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import { noteBatch } from '../../db/audit.ts'
-import { erasurePhase, markLate, releaseBatch, type ClaimedBatch } from '../../db/batches.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
+import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
+import { markLate, releaseBatch } from '../../db/batches/release.ts'
+import { remainingOrds, splitBatch } from '../../db/batches/split.ts'
+import { erasurePhase } from '../../db/batches/states.ts'
 import type { Queryable } from '../../db/database.ts'
-import { entriesOf, expandEntries } from '../../db/entries.ts'
+import { expandEntries } from '../../db/entries/expand.ts'
+import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
+import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { splitBatch, remainingOrds } from '../../db/splitBatch.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 
 /** Worker and run of a batch, and the time in which its late request may still arrive. */
@@ -99,7 +104,7 @@ export async function takeOut(
     await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
   }
   await expandEntries(tx, [batch.id])
-  await tx.execute(`update entry set outcome = 'superseded', code = 'suppressed' where batch_id = $1`, [batch.id])
+  await supersedeEntries(tx, batch.id, 'suppressed')
   await releaseBatch(tx, batch, { to: 'superseded', reason: 'suppressed' }, by.horizonMs)
   await noteBatch(tx, {
     actor: by.workerId,
@@ -124,20 +129,28 @@ export async function planErasure(
   how: { readonly phase: number; readonly waitsMs: readonly number[] },
 ): Promise<readonly number[]> {
   const body = pack([{ bytes: renderUserOperation({ op: 'delete', users: [keys] }) }], destination.frame('delete'))
-  await tx.query('select from plan where id = $1 for update', [beside.planId])
+  await lockEndOfPlan(tx, beside.planId)
   const ids: number[] = []
   for (const waitMs of how.waitsMs) {
-    const [row] = await tx.query<{ id: string }>(
-      `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, attempts, next_attempt_at, reason)
-     select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $7, 'delete', 'ambiguous', $3, $4, 1, 1, $5, 1,
-       statement_timestamp() + $6 * interval '1 millisecond', 'suppressed' returning id`,
-      [beside.planId, beside.destinationId, body.body, body.sha256, beside.id, waitMs, how.phase],
-    )
-    const id = Number(row?.id)
-    await tx.execute(
-      `insert into entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
-      [id, beside.destinationId, keys[0], keys, body.offsets[0], body.lengths[0]],
-    )
+    const id = await insertFollowing(tx, {
+      planId: beside.planId,
+      destinationId: beside.destinationId,
+      parentId: beside.id,
+      phase: how.phase,
+      operation: 'delete',
+      status: 'ambiguous',
+      body: body.body,
+      sha256: body.sha256,
+      entryCount: 1,
+      userCount: 1,
+      expiresAt: null,
+      attempts: 1,
+      wrongAlike: 0,
+      reason: 'suppressed',
+      waitMs,
+    })
+    const slice = { offset: body.offsets[0] ?? 0, length: body.lengths[0] ?? 0 }
+    await insertDelete(tx, { id, destinationId: beside.destinationId }, keys, slice)
     if (how.phase !== erasurePhase) await markLate(tx, [id], waitMs)
     ids.push(id)
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
-import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
+import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
 import { planCounts, pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'

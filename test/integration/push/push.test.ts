@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { entriesOf } from '../../../src/db/entries.ts'
+import { entriesOf } from '../../../src/db/entries/read.ts'
 import { failuresOf } from '../../../src/sync/failures.ts'
 import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'

@@ -1,7 +1,7 @@
 /** An untouched destination is loaded without a diff; the general path is its oracle. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries.ts'
+import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries/read.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'

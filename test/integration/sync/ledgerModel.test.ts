@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
+import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { entriesOf } from '../../../src/db/entries.ts'
+import { entriesOf } from '../../../src/db/entries/read.ts'
 import { listRuns } from '../../../src/sync/index.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'

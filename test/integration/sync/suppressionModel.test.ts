@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { entriesOf, entryOutcome } from '../../../src/db/entries.ts'
+import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/generations.ts'

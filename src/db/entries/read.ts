@@ -1,17 +1,16 @@
 /**
  * Entries of batches in their two forms (docs/decisions/packed-state.md): one row of `batch_entries` for all updates of people in a batch,
  * or a row of `entry` for each. SQL that reads entries takes them from here, so that it sees both. Code that writes an entry expands
- * the batch first.
+ * the batch first (`expand.ts`).
  */
-import { fillTemplate, keyBytes } from './bodyTemplate.ts'
-import type { Queryable } from './database.ts'
-import { storeKeysOfBatches } from './impliedKeys.ts'
+import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
+import type { Row } from '../row.ts'
 
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
 
 /** SQL of the rows of `entry` that a row of `batch_entries` stands for; `where`: condition on that row `ea`. */
-const expanded = (
+export const expanded = (
   where: string,
 ) => `select ea.batch_id, (er.place - 1)::int as ord, ea.destination_id, er.record_key, ${keysIn('er.keys')} as keys,
     coalesce(er.change, ea.changes[1]) as change, coalesce(er.hash, ea.hashes[1]) as hash, ea.expires_at, coalesce(er.users, ea.users[1]) as users,
@@ -23,7 +22,8 @@ const expanded = (
       as er (record_key, keys, change, hash, users, bytes, place)
   where ${where}`
 
-const columns =
+/** Columns of `entry`, as `expanded` returns them. */
+export const columns =
   'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length, outcome, code, message'
 
 /**
@@ -96,37 +96,18 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
    (select ea.template from batch_entries ea where ea.batch_id = b.id) as template,
    case when b.body is null then (select ${joinedKeys} from batch_entries ea where ea.batch_id = b.id) end as keys`
 
-export interface BodyRow {
-  /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
-  readonly body: string | null
-  readonly body_sha256: Buffer
-  readonly template: Buffer | null
-  readonly keys: string | null
-}
+export type BodyRow = Row<'batch', 'body_sha256'> &
+  Row<'batch_entries', 'template'> & {
+    /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
+    readonly body: string | null
+    readonly keys: string | null
+  }
 
 /** @throws {Error} the body is not stored any more, or not the one that was frozen */
 export function bodyOf(row: BodyRow): Buffer {
   if (row.body !== null) return Buffer.from(row.body)
   if (row.template === null || row.keys === null) throw new Error('the request body is not stored any more')
   return fillTemplate(row.template, row.keys, row.body_sha256)
-}
-
-/**
- * Turns all entries of a batch into rows, so that something can be written of each, and stores its implied keys. Safe to repeat.
- */
-export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  await storeKeysOfBatches(tx, batchIds)
-  const rows = await tx.query<BodyRow & { readonly id: string } & Record<string, unknown>>(
-    `select b.id, ${bodyColumns} from batch b
-     where b.id = any($1::bigint[]) and b.body is null and b.id in (select ea.batch_id from batch_entries ea where ea.template is not null)`,
-    [batchIds],
-  )
-  for (const row of rows) await tx.execute('update batch set body = $2 where id = $1', [row.id, bodyOf(row)])
-  await tx.execute(
-    `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
-     insert into entry (${columns}) select ${columns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
-    [batchIds],
-  )
 }
 
 /**

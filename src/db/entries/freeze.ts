@@ -1,8 +1,8 @@
 /** Writes the entries of frozen batches: updates of people together, a row of `batch_entries` a batch, all others a row each. */
 import type pg from 'pg'
-import type { Destination, Operation } from '../destinations/destination.ts'
-import { keyBytes, toTemplate } from './bodyTemplate.ts'
-import { CopyWriter } from './copyBinary.ts'
+import type { Destination, Operation } from '../../destinations/destination.ts'
+import { keyBytes, toTemplate } from '../bodyTemplate.ts'
+import { CopyWriter } from '../copyBinary.ts'
 
 export interface FrozenEntry {
   readonly recordKey: Buffer

@@ -1,0 +1,120 @@
+/** New batches: those of a plan by COPY, and those that follow from another batch, at the end of its plan. */
+import type pg from 'pg'
+import { CopyWriter } from '../copyBinary.ts'
+import type { Queryable } from '../queryable.ts'
+import type { Row } from '../row.ts'
+import type { Operation } from '../../destinations/destination.ts'
+
+/** Batch of a plan that is not committed yet. */
+export interface FrozenBatch {
+  readonly id: number
+  readonly planId: string
+  readonly destinationId: number
+  readonly seq: number
+  readonly phase: 1 | 2
+  readonly operation: Operation
+  /** Undefined: a template of it is stored with the entries. */
+  readonly body: Buffer | undefined
+  readonly sha256: Buffer
+  readonly entryCount: number
+  readonly userCount: number
+  /** Earliest end of its memberships. */
+  readonly expiresAtMs: number | undefined
+  /** The first load that it is part of, and its lowest record key. */
+  readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
+}
+
+/** Reserves the ids of `count` batches. */
+export async function reserveBatchIds(client: pg.PoolClient, count: number): Promise<readonly number[]> {
+  const { rows } = await client.query<Row<'batch', 'id'>>(
+    `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
+    [count],
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+export async function copyBatches(client: pg.PoolClient, batches: readonly FrozenBatch[]): Promise<void> {
+  const copy = new CopyWriter(
+    client,
+    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, load_id, first_key)',
+  )
+  for (const batch of batches) {
+    copy.row(13)
+    copy.int8(batch.id)
+    copy.text(batch.planId)
+    copy.int4(batch.destinationId)
+    copy.int4(batch.seq)
+    copy.int2(batch.phase)
+    copy.text(batch.operation)
+    if (batch.body === undefined) copy.null()
+    else copy.bytes(batch.body)
+    copy.bytes(batch.sha256)
+    copy.int4(batch.entryCount)
+    copy.int4(batch.userCount)
+    if (batch.expiresAtMs === undefined) copy.null()
+    else copy.timestamp(batch.expiresAtMs)
+    if (batch.load === undefined) {
+      copy.null()
+      copy.null()
+    } else {
+      copy.int8(batch.load.id)
+      copy.bytes(batch.load.firstKey)
+    }
+    if (copy.full) await copy.flush()
+  }
+  await copy.end()
+}
+
+/** Batch that follows from another one: a part of it, a union of its parts, or the delete of what it may have added. */
+export interface FollowingBatch {
+  readonly planId: string
+  readonly destinationId: number
+  readonly parentId: number
+  readonly phase: number
+  readonly operation: Operation
+  readonly status: 'pending' | 'ambiguous' | 'parked'
+  readonly body: Buffer
+  readonly sha256: Buffer
+  readonly entryCount: number
+  readonly userCount: number
+  readonly expiresAt: Date | null
+  readonly attempts: number
+  readonly wrongAlike: number
+  readonly reason: string | null
+  /** 0: it may be sent immediately. */
+  readonly waitMs: number
+}
+
+/** Locks a plan, before batches are inserted at its end: two transactions would take the same numbers. */
+export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void> {
+  await tx.query('select from plan where id = $1 for update', [planId])
+}
+
+/** Inserts a batch at the end of its plan, which the caller has locked. Returns its id. */
+export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Promise<number> {
+  const [row] = await tx.query<Row<'batch', 'id'>>(
+    `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at,
+       attempts, wrong_alike, reason, next_attempt_at)
+     select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end
+     returning id`,
+    [
+      batch.planId,
+      batch.destinationId,
+      batch.phase,
+      batch.operation,
+      batch.status,
+      batch.body,
+      batch.sha256,
+      batch.entryCount,
+      batch.userCount,
+      batch.parentId,
+      batch.expiresAt,
+      batch.attempts,
+      batch.wrongAlike,
+      batch.reason,
+      batch.waitMs,
+    ],
+  )
+  return Number(row?.id)
+}

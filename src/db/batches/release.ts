@@ -1,0 +1,165 @@
+/** The next state of a batch at the end of a claim, when its worker died, or when a later run or plan decides (docs/states.md). */
+import { addLines } from '../audit.ts'
+import type { Database, Queryable } from '../database.ts'
+import { keysOf } from '../entries/read.ts'
+import { withinFence, type Fence } from '../fence.ts'
+import { mayImply, storeKeysOfBatches } from '../impliedKeys.ts'
+import type { Row } from '../row.ts'
+import { LeaseLost, type ClaimedBatch } from './claim.ts'
+import { erasurePhase, waitingReasons } from './states.ts'
+
+export type Release =
+  /** Send the same bytes later. */
+  | {
+      readonly to: 'open'
+      readonly reason: string | null
+      readonly waitMs: number
+      readonly wrongAlike?: number
+      readonly maybeApplied: boolean
+    }
+  /** No more attempts in this run; one more in each later run. */
+  | { readonly to: 'parked'; readonly reason: string }
+  /** Every entry has its final outcome. */
+  | { readonly to: 'settled' }
+  /** Its entries were moved to other batches. */
+  | { readonly to: 'split'; readonly reason: string }
+  /** Its entries will not be sent. */
+  | { readonly to: 'superseded'; readonly reason: string }
+
+/** SQL of the time from which no attempt of batch `b` can arrive late; `horizonMs`: SQL of the horizon. */
+export const settledAt = (horizonMs: string): string =>
+  `greatest(statement_timestamp(), (
+     select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
+
+/**
+ * Gives a claimed batch its next state and ends the lease. `settled_at` waits for the horizon of its late attempts.
+ *
+ * @throws {LeaseLost}
+ */
+export async function releaseBatch(
+  tx: Queryable,
+  batch: Pick<ClaimedBatch, 'id' | 'epoch'>,
+  release: Release,
+  horizonMs: number,
+): Promise<void> {
+  const open = release.to === 'open'
+  const status = open ? (release.maybeApplied ? 'ambiguous' : 'pending') : release.to
+  const reason = release.to === 'settled' ? null : release.reason
+  const hit = await tx.execute(
+    `update batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
+       next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
+       wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
+       settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7')} end
+     where id = $1 and epoch = $2 and status = 'in_flight'`,
+    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs, open],
+  )
+  if (hit !== 1) throw new LeaseLost()
+}
+
+/**
+ * Recovers batches of expired workers: the lease is over, or the process is known to be dead. With an attempt begun the bytes may
+ * be at the service (ambiguous, and they may arrive until the horizon); without one nothing left this machine.
+ * Never touches a live lease or a batch of another service, whose horizon is not known here.
+ */
+export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.query<Row<'batch', 'id'> & { begun: boolean }>(
+      `with lost as (
+         select b.id from batch b where b.status = 'in_flight' and (b.lease_until < statement_timestamp() or b.worker_id = any($1)) and ${withinFence('b.destination_id', '$2', '$3')}
+         for update skip locked),
+       ended as (
+         update attempt a set outcome = 'ambiguous', reason = 'worker_died', finished_at = statement_timestamp(), answer = '{"mayLandLater": true}'
+         from lost where a.batch_id = lost.id and a.outcome is null returning a.batch_id)
+       update batch b
+       set lease_until = null, worker_id = null, next_attempt_at = null, reason = coalesce(nullif(b.reason, ''), 'worker_died'),
+         status = case when exists (select from ended where batch_id = b.id)
+           or exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous') then 'ambiguous' else 'pending' end
+       from lost where b.id = lost.id returning b.id, exists (select from ended where batch_id = b.id) as begun`,
+      [deadWorkerIds, fence.origin, fence.credentials],
+    )
+    const begun = rows.filter((row) => row.begun).map((row) => row.id)
+    if (begun.length > 0) await markLate(tx, begun, horizonMs)
+    if (rows.length > 0) {
+      await tx.execute(addLines(`select 'rescue', 'batch.rescued', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`), [
+        rows.map((row) => row.id),
+      ])
+    }
+    return rows.length
+  })
+}
+
+/** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
+export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
+  await storeKeysOfBatches(tx, batchIds)
+  // The keys as an array: joined, Postgres may compare all keys of the destination with those of the batch, because it has no statistics of
+  // keys that were just stored (77 batches of 5,000 keys: 163 s).
+  for (const id of batchIds) {
+    await tx.execute(
+      `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
+       where m.destination_id = (select destination_id from batch where id = $1::bigint)
+         and m.key = any(array(select k.key from ${keysOf('$1::bigint')} k))`,
+      [id, horizonMs],
+    )
+  }
+}
+
+/** Opens parked leftovers for one more attempt in this run (docs/guarantees.md#bounded-retry). */
+export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number): Promise<number> {
+  return db.execute(
+    `update batch b set attempts = $2, next_attempt_at = null,
+       status = case when exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous') then 'ambiguous' else 'pending' end
+     where destination_id = $1 and status = 'parked'`,
+    [destinationId, Math.max(1, maxAttempts - 1)],
+  )
+}
+
+/**
+ * Resets the attempts of older open batches at the start of a run. A planned second delete of a suppressed identifier keeps its
+ * waiting time until it was sent once: before the horizon late bytes could still restore what it deletes.
+ */
+export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
+  await db.execute(
+    `update batch set attempts = 1, next_attempt_at = null
+     where destination_id = $1 and phase <> ${erasurePhase} and (status = 'ambiguous' or (status = 'pending' and attempts > 0))
+       and not (operation = 'delete' and epoch = 0 and coalesce(reason, '') = 'suppressed')`,
+    [destinationId],
+  )
+}
+
+/**
+ * Supersedes the unsent batches of a destination's started plans: a newer plan decides again. Plans that wait for `apply` keep theirs.
+ */
+export async function supersedeUnsent(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute(
+    `update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
+     from plan p
+     where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`,
+    [destinationId],
+  )
+}
+
+/** Supersedes the unsent batches of stale plans. Their implied keys are stored first: nothing will confirm these keys. */
+export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
+  const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
+  const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${unsent} and ${mayImply('b')}`, [plans])
+  await storeKeysOfBatches(
+    tx,
+    batches.map(({ id }) => id),
+  )
+  await tx.execute(`update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where ${unsent}`, [
+    plans,
+  ])
+}
+
+/** Ends batches whose entries all moved to one new batch (`split.ts`). */
+export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {
+  await tx.execute(
+    `update batch set status = 'split', reason = 'set_aside', settled_at = statement_timestamp() where id = any($1::bigint[])`,
+    [batches],
+  )
+}
+
+/** Deletes batches, whose entries and attempts the caller has deleted. */
+export async function deleteBatches(tx: Queryable, batches: readonly string[]): Promise<void> {
+  await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
+}

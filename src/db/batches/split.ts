@@ -1,0 +1,142 @@
+/** Splits and merges frozen batches: whole entries move to new batches, byte for byte; no entry is ever edited (docs/guarantees.md#idempotent-resend). */
+import type { Destination } from '../../destinations/destination.ts'
+import { pack } from '../../destinations/pack.ts'
+import { expandEntries } from '../entries/expand.ts'
+import { moveEntries } from '../entries/outcomes.ts'
+import { entriesOf } from '../entries/read.ts'
+import type { Queryable } from '../queryable.ts'
+import type { Row } from '../row.ts'
+import type { ClaimedBatch } from './claim.ts'
+import { insertFollowing, lockEndOfPlan } from './insert.ts'
+import { endMerged } from './release.ts'
+
+export interface Part {
+  /** Places in the parent's body, rising. */
+  readonly ords: readonly number[]
+  readonly status: 'pending' | 'ambiguous' | 'parked'
+  readonly attempts: number
+  readonly wrongAlike: number
+  readonly reason: string | null
+  readonly waitMs: number
+}
+
+interface Slice {
+  readonly ord: number
+  readonly bytes: Buffer
+  readonly users: number
+  readonly expiresAt: Date | null
+}
+
+/**
+ * Moves entries of a batch that the caller holds into new batches of the same plan, at its end. Entries that no part names stay
+ * with the parent; the caller writes the parent's next state. Returns the new ids, in the order of the parts.
+ */
+export async function splitBatch(tx: Queryable, destination: Destination, batch: ClaimedBatch, parts: readonly Part[]): Promise<number[]> {
+  await expandEntries(tx, [batch.id])
+  const slices = await readSlices(tx, batch)
+  await lockEndOfPlan(tx, batch.planId)
+  const ids: number[] = []
+  for (const { ords, ...next } of parts) {
+    const chosen = ords.map((ord) => {
+      const slice = slices.get(ord)
+      if (slice === undefined) throw new Error(`batch ${batch.id} has no entry ${ord}`)
+      return slice
+    })
+    const cut = pack(chosen, destination.frame(batch.operation))
+    const expiries = chosen.flatMap((slice) => (slice.expiresAt === null ? [] : [slice.expiresAt.getTime()]))
+    const id = await insertFollowing(tx, {
+      ...next,
+      planId: batch.planId,
+      destinationId: batch.destinationId,
+      parentId: batch.id,
+      phase: batch.phase,
+      operation: batch.operation,
+      body: cut.body,
+      sha256: cut.sha256,
+      entryCount: chosen.length,
+      userCount: chosen.reduce((sum, slice) => sum + slice.users, 0),
+      expiresAt: expiries.length === 0 ? null : new Date(Math.min(...expiries)),
+    })
+    await moveEntries(
+      tx,
+      id,
+      ords.map((ord) => ({ batchId: batch.id, ord })),
+      cut.offsets,
+    )
+    ids.push(id)
+  }
+  return ids
+}
+
+/**
+ * Moves all entries of unclaimed batches into one new batch, the batches in the order given. The caller has locked them and knows
+ * that none is under way; they end as split.
+ */
+export async function mergeBatches(
+  tx: Queryable,
+  destination: Destination,
+  ids: readonly number[],
+  part: Omit<Part, 'ords' | 'status' | 'waitMs'> & { readonly parentId: number },
+): Promise<void> {
+  const [first] = await tx.query<
+    Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'expires_at'> & { readonly ambiguous: boolean }
+  >(
+    `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(status = 'ambiguous') as ambiguous, min(expires_at) as expires_at
+     from batch where id = any($1::bigint[])`,
+    [ids],
+  )
+  await expandEntries(tx, ids)
+  const rows = await tx.query<Row<'entry', 'batch_id' | 'ord' | 'users'> & { readonly bytes: Buffer }>(
+    `select e.batch_id, e.ord, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes, e.users
+     from batch b join entry e on e.batch_id = b.id where b.id = any($1::bigint[]) order by array_position($1::bigint[], b.id), e.ord`,
+    [ids],
+  )
+  if (first === undefined || rows.length === 0) return
+  const merged = pack(rows, destination.frame(first.operation))
+  await lockEndOfPlan(tx, first.plan_id)
+  const id = await insertFollowing(tx, {
+    ...part,
+    planId: first.plan_id,
+    destinationId: first.destination_id,
+    phase: first.phase,
+    operation: first.operation,
+    status: first.ambiguous ? 'ambiguous' : 'pending',
+    body: merged.body,
+    sha256: merged.sha256,
+    entryCount: rows.length,
+    userCount: rows.reduce((sum, entry) => sum + entry.users, 0),
+    expiresAt: first.expires_at,
+    waitMs: 0,
+  })
+  await moveEntries(
+    tx,
+    id,
+    rows.map((row) => ({ batchId: row.batch_id, ord: row.ord })),
+    merged.offsets,
+  )
+  await endMerged(tx, ids)
+}
+
+/** Returns the places of the entries that are still in the batch. */
+export async function remainingOrds(tx: Queryable, batchId: number): Promise<number[]> {
+  const rows = await tx.query<Row<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e order by e.ord`, [batchId])
+  return rows.map((row) => row.ord)
+}
+
+async function readSlices(tx: Queryable, batch: ClaimedBatch): Promise<Map<number, Slice>> {
+  const rows = await tx.query<Row<'entry', 'ord' | 'byte_offset' | 'byte_length' | 'users' | 'expires_at'>>(
+    'select ord, byte_offset, byte_length, users, expires_at from entry where batch_id = $1 order by ord',
+    [batch.id],
+  )
+  return new Map(
+    rows.map((row) => [
+      row.ord,
+      {
+        ord: row.ord,
+        bytes: batch.body.subarray(row.byte_offset, row.byte_offset + row.byte_length),
+        users: row.users,
+        expiresAt: row.expires_at,
+      },
+    ]),
+  )
+}

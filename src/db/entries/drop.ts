@@ -1,0 +1,73 @@
+/** Deletes entries, or what they contain of people (docs/retention.md, docs/erasure.md). */
+import { bodyIsOver } from '../batches/bodies.ts'
+import { openStatuses } from '../batches/states.ts'
+import type { Database, Queryable } from '../database.ts'
+import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeys.ts'
+import type { Row, Value } from '../row.ts'
+import { kindsWhere } from '../../destinations/index.ts'
+
+/** Deletes all entries of these batches. */
+export async function deleteEntries(tx: Queryable, batches: readonly string[]): Promise<void> {
+  await tx.execute('delete from entry where batch_id = any($1::bigint[])', [batches])
+  await tx.execute('delete from batch_entries where batch_id = any($1::bigint[])', [batches])
+}
+
+/** Removes the templates of bodies of batches that ended a week ago. Returns their number. */
+export async function dropOldTemplates(db: Queryable): Promise<number> {
+  return db.execute(
+    `update batch_entries e set template = null from batch b where b.id = e.batch_id and e.template is not null and ${bodyIsOver}`,
+  )
+}
+
+/**
+ * Deletes operations of ended plans: those of people after a month, because they contain digests; those of products, which `explain`
+ * shows, after a year. A plan with an open batch keeps all of its operations, because its counts come from its batches.
+ */
+export async function dropOldEntries(db: Database): Promise<number> {
+  const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
+  const done = `select b.id from batch b join destination d on d.id = b.destination_id
+     where b.status in ('settled', 'split', 'superseded')
+       and b.settled_at < statement_timestamp() - ${kept}
+       and not exists (select from batch o where o.plan_id = b.plan_id
+         and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${kept}))
+       and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`
+  const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
+  return db.transaction(async (tx) => {
+    const together = await tx.query<Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean }>(
+      `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${done})
+       returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load`,
+      values,
+    )
+    const each = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
+      `with gone as (delete from entry where batch_id in (${done}) returning destination_id, change, keys)
+       select g.destination_id, count(*)::int as n, (
+         select array_agg(k.key) from gone d cross join lateral unnest(d.keys) as k (key)
+         where d.destination_id = g.destination_id and d.change = 'delete') as deleted
+       from gone g group by g.destination_id`,
+      values,
+    )
+    // The search for implied keys has digests of people too: those that were deleted, and those of a load that was never sent whole.
+    for (const { destination_id, deleted } of each) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
+    const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
+    for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
+    return [...together, ...each].reduce((sum, { n }) => sum + n, 0)
+  })
+}
+
+/** Empties the entries of these batches that name an erased person, and all entries of the erasure's deletes. */
+export async function eraseEntries(
+  tx: Queryable,
+  erasureId: number,
+  {
+    batches,
+    identifiers,
+    records,
+  }: { readonly batches: readonly string[]; readonly identifiers: readonly Buffer[]; readonly records: readonly Buffer[] },
+): Promise<void> {
+  await tx.execute(
+    `update entry e set keys = '{}', record_key = '\\x', hash = null where e.batch_id = any($1::bigint[])
+       and (e.keys && $2::bytea[] or e.record_key = any($3::bytea[])
+         or e.batch_id in (select d.batch_id from erasure_delete d where d.erasure_id = $4))`,
+    [batches, identifiers, records, erasureId],
+  )
+}

@@ -1,0 +1,24 @@
+/** Expands batches: a row of `entry` for each operation, in place of their row of `batch_entries` (docs/decisions/packed-state.md). */
+import { storeBody } from '../batches/bodies.ts'
+import type { Queryable } from '../queryable.ts'
+import { storeKeysOfBatches } from '../impliedKeys.ts'
+import type { Row } from '../row.ts'
+import { bodyColumns, bodyOf, columns, expanded, type BodyRow } from './read.ts'
+
+/**
+ * Turns all entries of a batch into rows, so that something can be written of each, and stores its implied keys. Safe to repeat.
+ */
+export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
+  await storeKeysOfBatches(tx, batchIds)
+  const rows = await tx.query<Row<'batch', 'id'> & BodyRow>(
+    `select b.id, ${bodyColumns} from batch b
+     where b.id = any($1::bigint[]) and b.body is null and b.id in (select ea.batch_id from batch_entries ea where ea.template is not null)`,
+    [batchIds],
+  )
+  for (const row of rows) await storeBody(tx, row.id, bodyOf(row))
+  await tx.execute(
+    `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
+     insert into entry (${columns}) select ${columns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
+    [batchIds],
+  )
+}

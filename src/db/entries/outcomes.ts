@@ -1,0 +1,99 @@
+/** Writes the rows of `entry`: what an answer said of each, what ends them, and where they move. The caller expanded their batch (`expand.ts`). */
+import type { EntryOutcome } from '../../destinations/destination.ts'
+import type { Queryable } from '../queryable.ts'
+
+/** Writes the classified outcome of each entry, in the order of the body. */
+export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: readonly EntryOutcome[]): Promise<void> {
+  // Reconciling switches hash joins off. Without one Postgres compares each outcome with each entry: 0.3 s for 2,500 deletes.
+  await tx.query(`select set_config('enable_hashjoin', 'on', true)`)
+  await tx.execute(
+    `update entry e set outcome = x.outcome, code = x.code, message = x.message
+     from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as x (ord, outcome, code, message) where e.batch_id = $1 and e.ord = x.ord`,
+    [
+      batchId,
+      outcomes.map((_, ord) => ord),
+      outcomes.map((entry) => entry.outcome),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused' ? entry.code : entry.outcome === 'ambiguous' ? entry.reason : entry.warnings ? 'WARNING' : null,
+      ),
+      outcomes.map((entry) =>
+        entry.outcome === 'refused'
+          ? entry.message
+          : entry.outcome === 'confirmed'
+            ? (entry.warnings?.join('; ').slice(0, 300) ?? null)
+            : null,
+      ),
+    ],
+  )
+  await tx.query(`select set_config('enable_hashjoin', 'off', true)`)
+}
+
+/** Every entry of the batch is confirmed: what an earlier answer left said of some of them is overtaken. Also of a batch that is not expanded. */
+export async function confirmEntries(tx: Queryable, batchId: number): Promise<void> {
+  await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [
+    batchId,
+  ])
+}
+
+/** The service refused the batch as a whole. */
+export async function refuseEntries(
+  tx: Queryable,
+  batchId: number,
+  refusal: { readonly code: string; readonly message: string },
+): Promise<void> {
+  await tx.execute(`update entry set outcome = 'refused', code = $2, message = $3 where batch_id = $1`, [
+    batchId,
+    refusal.code,
+    refusal.message,
+  ])
+}
+
+/** The run has no attempts left: the entries stay pending, or ambiguous where the service may have applied them. */
+export async function parkEntries(
+  tx: Queryable,
+  batchId: number,
+  why: { readonly maybeApplied: boolean; readonly code: string },
+): Promise<void> {
+  await tx.execute(`update entry set outcome = $2, code = $3 where batch_id = $1`, [
+    batchId,
+    why.maybeApplied ? 'ambiguous' : 'pending',
+    why.code,
+  ])
+}
+
+/** Entries without a clear outcome are sent again. */
+export async function reopenEntries(tx: Queryable, batchId: number): Promise<void> {
+  await tx.execute(`update entry set outcome = 'pending' where batch_id = $1`, [batchId])
+}
+
+/** Entries that are not confirmed will not be sent. */
+export async function supersedeEntries(tx: Queryable, batchId: number, code: 'expired' | 'suppressed'): Promise<void> {
+  await tx.execute(`update entry set outcome = 'superseded', code = $2 where batch_id = $1 and outcome <> 'confirmed'`, [batchId, code])
+}
+
+/** Moves entries to a batch, in this order; `offsets`: their places in its body. */
+export async function moveEntries(
+  tx: Queryable,
+  to: number,
+  entries: readonly { readonly batchId: number | string; readonly ord: number }[],
+  offsets: Int32Array,
+): Promise<void> {
+  await tx.execute(
+    `update entry e set batch_id = $1, ord = x.place, byte_offset = x.byte_offset
+     from unnest($2::bigint[], $3::int[], $4::int[], $5::int[]) as x (batch_id, ord, place, byte_offset) where e.batch_id = x.batch_id and e.ord = x.ord`,
+    [to, entries.map(({ batchId }) => batchId), entries.map(({ ord }) => ord), entries.map((_, place) => place), [...offsets]],
+  )
+}
+
+/** Inserts the only entry of a batch that deletes these identifiers of one user. */
+export async function insertDelete(
+  tx: Queryable,
+  batch: { readonly id: number; readonly destinationId: number },
+  keys: readonly Buffer[],
+  slice: { readonly offset: number; readonly length: number },
+): Promise<void> {
+  await tx.execute(
+    `insert into entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
+    [batch.id, batch.destinationId, keys[0], keys, slice.offset, slice.length],
+  )
+}
