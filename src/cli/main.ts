@@ -4,7 +4,7 @@ import module from 'node:module'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import type { Output } from './context.ts'
 import { styleFor } from './terminal/style.ts'
-import { writeFully } from '../wholeFile.ts'
+import { writeFully } from './wholeFile.ts'
 
 // Compiled code is kept between starts: help then costs a third less.
 module.enableCompileCache()

@@ -1,3 +1,9 @@
-/** Pipelines written in TypeScript: what `sluice/pipeline` exports. */
-export { definePipeline } from './define.ts'
-export type { PipelineInput } from './schema.ts'
+/** Pipelines written in TypeScript: the exports of `sluice/pipeline`. */
+import type { PipelineInput } from './schema.ts'
+
+export type { PipelineInput }
+
+/** Types a pipeline written in TypeScript; checked, like every other, when it is loaded. */
+export function definePipeline(pipeline: PipelineInput): PipelineInput {
+  return pipeline
+}

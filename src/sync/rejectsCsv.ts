@@ -1,6 +1,5 @@
 /** Rejected rows as a table of the merchant's own columns and the reasons: the same for `rejects --csv` and the dashboard. */
 import type { Database } from '../db/database.ts'
-import { csvLine } from '../csv.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { Outer, Row } from '../db/row.ts'
 import { decodeSources } from '../db/snapshots.ts'
@@ -90,4 +89,20 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
     joined(faults.map(({ message }) => message)),
     joined(faults.map(({ hint }) => hint)),
   ]
+}
+
+/**
+ * One line of CSV. A cell that begins with `=`, `+`, `-`, `@`, TAB, CR or NUL, or with the full-width forms of the four
+ * signs, gets a leading apostrophe, and is quoted, because some programs look behind a separator of their own. Spaces
+ * before such a sign do not hide it.
+ */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`
+}
+
+const formula = /^[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠]/
+
+function csvCell(text: string): string {
+  const harmless = formula.test(text) ? `'${text}` : text
+  return harmless !== text || /[",;\t\r\n\u0000]|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

@@ -3,7 +3,7 @@ import { needService } from '../../config/config.ts'
 import { UsageError } from '../../errors.ts'
 import type { Receipt } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
-import { openWholeFile } from '../../wholeFile.ts'
+import { openWholeFile } from '../wholeFile.ts'
 import {
   copyErasures,
   erasedKeysOf,

@@ -6,21 +6,34 @@ import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 
 /** Starts no run of the pipelines until they are resumed. */
-export const run: CommandRun = async (context, invocation) => {
-  const pipelines = await pipelinesNamed(context, list(invocation, 0))
-  const by = operator(option(invocation, 'reason'))
-  return withStore(context, async ({ db }) => {
-    const changes: { pipeline: string; state: 'paused'; changed: boolean }[] = []
-    for (const pipeline of pipelines)
-      changes.push({
-        pipeline: pipeline.name,
-        state: 'paused',
-        changed: await changePause({ db, service: await identityOf(context, pipeline) }, pipeline, 'pause', by),
-      })
-    if (context.json) writeJson(context, changes)
-    else
-      for (const { pipeline, changed } of changes)
-        context.stdout.write(`${pipeline} ${changed ? 'is paused' : 'was paused before'}   sluice resume ${pipeline}\n`)
-    return 0
-  })
+export const pause: CommandRun = change('pause', 'paused', (pipeline, changed) => [
+  changed ? 'is paused' : 'was paused before',
+  `sluice resume ${pipeline}`,
+])
+
+/** Starts runs of the pipelines again. */
+export const resume: CommandRun = change('resume', 'active', (pipeline, changed) => [
+  changed ? 'is resumed' : 'was not paused',
+  `sluice run ${pipeline}`,
+])
+
+function change(
+  action: 'pause' | 'resume',
+  state: 'paused' | 'active',
+  report: (pipeline: string, changed: boolean) => readonly [result: string, next: string],
+): CommandRun {
+  return async (context, invocation) => {
+    const pipelines = await pipelinesNamed(context, list(invocation, 0))
+    const by = operator(option(invocation, 'reason'))
+    return withStore(context, async ({ db }) => {
+      const changes: { pipeline: string; state: typeof state; changed: boolean }[] = []
+      for (const pipeline of pipelines) {
+        const changed = await changePause({ db, service: await identityOf(context, pipeline) }, pipeline, action, by)
+        changes.push({ pipeline: pipeline.name, state, changed })
+      }
+      if (context.json) writeJson(context, changes)
+      else for (const { pipeline, changed } of changes) context.stdout.write(`${pipeline} ${report(pipeline, changed).join('   ')}\n`)
+      return 0
+    })
+  }
 }

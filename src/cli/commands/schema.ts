@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipelineJsonSchema, projectJsonSchema } from '../../pipeline/jsonSchema.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
-import { writeWholeFile } from '../../wholeFile.ts'
+import { writeWholeFile } from '../wholeFile.ts'
 
 /** Prints the JSON Schema of pipeline files or of sluice.yaml, or writes it to a file. */
 export const run: CommandRun = async (context, invocation) => {

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import { planChanges, type PlanChange } from '../../sync/planChanges.ts'
 import type { ShownRun } from '../../model/report.ts'
-import { openWholeFile } from '../../wholeFile.ts'
+import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './planChanges.ts'
 
 /** Yields the changes of a plan; none if a guard stopped the run before planning. */

@@ -1,8 +1,8 @@
 import type { IdentifierType } from '../../model/record.ts'
+import { isCardNumber, isIban } from '../personalColumns.ts'
 import { trimText } from '../text.ts'
 import { normalizeEmail, type EmailOptions } from './email.ts'
 import { normalizePhone, withoutPlus } from './phone.ts'
-import { normalizeDeviceId, normalizeHandle, normalizePartnerId, normalizeServiceId } from './plain.ts'
 import type { Normalized } from './result.ts'
 
 export interface IdentifierRules {
@@ -45,4 +45,58 @@ export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothFo
 
 function unquote(text: string): string {
   return text.replace(/^['\u2018\u2019]/, '')
+}
+
+/**
+ * Normalizes a handle: no @, lower case, 1 to 15 letters, digits and underscores (docs/spec-notes.md#normalization;
+ * docs/inputs.md, case 124).
+ */
+function normalizeHandle(text: string): Normalized {
+  const handle = (text.startsWith('@') ? text.slice(1) : text).trim().toLowerCase()
+  return /^[a-z0-9_]{1,15}$/.test(handle)
+    ? { text: handle }
+    : { code: 'HANDLE_INVALID', message: 'is not a handle of 1 to 15 letters, digits and underscores' }
+}
+
+/** Normalizes a service id: decimal digits as text, zeros kept (docs/inputs.md, case 125). */
+function normalizeServiceId(text: string): Normalized {
+  return /^\d{1,20}$/.test(text) ? { text } : { code: 'SERVICE_ID_INVALID', message: 'is not made of up to 20 digits' }
+}
+
+/**
+ * Normalizes an advertising id: UUID with dashes, or 16 hex digits of an Android id; lower case; never all zeros
+ * (docs/spec-notes.md#normalization; docs/inputs.md, case 123).
+ */
+function normalizeDeviceId(text: string): Normalized {
+  const id = text.toLowerCase()
+  if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id))
+    return { code: 'DEVICE_ID_INVALID', message: 'is not an advertising id' }
+  return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: tracking was refused' } : { text: id }
+}
+
+/**
+ * Checks a partner id. It is sent as it is, so no text that looks like an email, a phone number or a card number may pass
+ * (docs/inputs.md, cases 126 and 199). Bare digits are ids unless they begin like an international call.
+ */
+function normalizePartnerId(text: string): Normalized {
+  const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
+  if (text.length > 256 || !text.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\ufeff]/.test(text))
+    return { code: 'PARTNER_ID_INVALID', message: 'is too long or contains control characters' }
+  if (/\S(?:@|%40|＠)\S/i.test(text)) return personal('an email')
+  if (isIban(text)) return personal('a bank account number')
+  if (/^\d+$/.test(text)) {
+    if (/^00[1-9]\d{8,13}$/.test(text)) return personal('a phone number')
+    return isCardNumber(text) ? personal('a card number') : { text }
+  }
+  if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
+    const digits = text.replace(/\D/g, '')
+    if (isCardNumber(digits)) return personal('a card number')
+    const spelled =
+      text.startsWith('+') ||
+      text.includes('(') ||
+      /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) ||
+      /^0\d{1,4}[\s/-]\d/.test(text)
+    if (spelled && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
+  }
+  return { text }
 }

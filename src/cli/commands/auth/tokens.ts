@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../../../config/config.ts'
-import { writeWholeFile } from '../../../wholeFile.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 import { errorCode } from '../../../unknownValue.ts'
 
 /** Access token and secret of a user. The service issues them once. */

@@ -1,4 +1,3 @@
-import { stubs } from './stubs.ts'
 import { argument, writeJson, type CommandRun } from '../../context.ts'
 
 /** Prints the script of a shell, which the parser has validated. Reads nothing. */
@@ -8,4 +7,63 @@ export const run: CommandRun = async (context, invocation) => {
   if (context.json) writeJson(context, { shell, script })
   else context.stdout.write(script)
   return 0
+}
+
+/**
+ * Scripts that hand TAB to `sluice __complete -- WORDS`, which computes every candidate: 0.25 s a TAB, most of it the start of
+ * two Nodes (2 cores, Node 24.21). None evaluates what was typed or names of files. `:files` and `:directories` ask for the shell's own completion.
+ */
+const stubs: Readonly<Record<string, string>> = {
+  // Bash 3.2 (macOS) will do. No compgen -W: it would evaluate the names of files.
+  bash: `# Completion of sluice for bash. In ~/.bashrc:  source <(sluice completion bash)
+_sluice() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} word
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    case $word in
+      (:files) compopt -o default 2>/dev/null ;;
+      (:directories) compopt -o dirnames 2>/dev/null ;;
+      (*) COMPREPLY+=("$(printf '%q' "$word")") ;;
+    esac
+  done < <(sluice __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+}
+complete -F _sluice sluice
+`,
+  zsh: `#compdef sluice
+# Completion of sluice for zsh. In ~/.zshrc, below compinit:  source <(sluice completion zsh)
+_sluice() {
+  local word meaning
+  local -a found
+  while IFS=$'\\t' read -r word meaning; do
+    case $word in
+      (:files) [[ $PREFIX == --*=* ]] && compset -P 1 '*='; _files; return ;;
+      (:directories) [[ $PREFIX == --*=* ]] && compset -P 1 '*='; _files -/; return ;;
+    esac
+    found+=("\${word//:/\\\\:}\${meaning:+:$meaning}")
+  done < <(sluice __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null </dev/null)
+  (( $#found )) && _describe sluice found
+}
+if [[ \${funcstack[1]} == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
+`,
+  fish: `# Completion of sluice for fish:  sluice completion fish > ~/.config/fish/completions/sluice.fish
+function __sluice_complete
+    # fish reports an unknown command even with 2>/dev/null.
+    type -q sluice; or return
+    set -l words (commandline -opc) (commandline -ct)
+    set -l flag (string match -r -- '^--[^=]*=' "$words[-1]")
+    set -l value (string replace -r -- '^--[^=]*=' '' "$words[-1]")
+    set -l found (sluice __complete -- $words[2..-1] 2>/dev/null </dev/null)
+    switch "$found[1]"
+        case ':files'
+            set found (__fish_complete_path "$value")
+            string replace -r -- '^' "$flag" $found
+        case ':directories'
+            set found (__fish_complete_directories "$value" '')
+            string replace -r -- '^' "$flag" $found
+        case '*'
+            printf '%s\\n' $found
+    end
+end
+complete -c sluice -f -a '(__sluice_complete)'
+`,
 }

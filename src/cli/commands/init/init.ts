@@ -11,7 +11,7 @@ import { requireAnswers, inspectWithAnswers, completeDraft, withSource, withTarg
 import { report, reportText } from './report.ts'
 import { commandLineOf, nameFrom, initOptionsOf, type InitOptions } from './options.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
-import { writeWholeFile } from '../../../wholeFile.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import { isDeepStrictEqual } from 'node:util'
 

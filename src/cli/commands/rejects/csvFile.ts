@@ -1,6 +1,6 @@
-import { openWholeFile } from '../../../wholeFile.ts'
+import { openWholeFile } from '../../wholeFile.ts'
 import type { Output } from '../../context.ts'
-import { csvLine } from '../../../csv.ts'
+import { csvLine } from '../../../sync/rejectsCsv.ts'
 
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../../../db/embedded/processes.ts'
 import { recordOf } from '../../../unknownValue.ts'
-import { writeWholeFile } from '../../../wholeFile.ts'
+import { writeWholeFile } from '../../wholeFile.ts'
 
 const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
 

@@ -13,7 +13,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { errorCode } from './unknownValue.ts'
+import { errorCode } from '../unknownValue.ts'
 
 export interface WholeFile {
   readonly write: (content: string | Uint8Array) => void
