@@ -103,16 +103,24 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-export interface Area<S> {
+/** Reference to an area. The types of its state and of its journal events are part of the type only: no value has these properties. */
+export interface AreaRef<State, Event = never> {
   readonly name: string
+  readonly state?: State
+  readonly event?: Event
+}
+
+/** Area with the types of its state, of its journal events, and of the state's form in the journal. */
+export interface Area<S, Event = unknown, Saved = unknown> {
+  readonly ref: AreaRef<S, Event>
   /** Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState` copies it. */
   readonly createState: (world: World) => S
   /** Copies the state for a snapshot. Default: structuredClone. */
   readonly cloneState?: (state: S) => S
   /** Converts the state for the journal if v8.serialize cannot: to a value that it can serialize, and bytes. */
-  readonly saveState?: (state: S) => { readonly plain: unknown; readonly bytes: readonly Uint8Array[] }
+  readonly saveState?: (state: S) => { readonly plain: Saved; readonly bytes: readonly Uint8Array[] }
   /** Restores the state from `plain` and `bytes` of the journal. Default: `plain`. */
-  readonly loadState?: (world: World, plain: unknown, bytes: readonly Buffer[]) => S
+  readonly loadState?: (world: World, plain: Saved, bytes: readonly Buffer[]) => S
   /** Handlers by the name of their endpoint in the contract. */
   readonly handlers: Readonly<Record<string, Handler<S>>>
   /** Handlers of the control API by `METHOD /_sandbox/<segment>`, such as `POST /_sandbox/events`. */
@@ -120,7 +128,7 @@ export interface Area<S> {
   /** Does the work that is due. Called every second, and when the control API moves the clock. Resolves when the work is done. */
   readonly onClock?: (world: World, state: S) => void | Promise<void>
   /** Applies an event of `world.record`: a change without a request. Called for replays of the journal too. */
-  readonly applyEvent?: (world: World, state: S, event: unknown) => void
+  readonly applyEvent?: (world: World, state: S, event: Event) => void
   /** Ends timers and open connections. */
   readonly stop?: (state: S) => void
 }
@@ -131,9 +139,9 @@ export function accountOf({ account }: { readonly account: SandboxAccount | unde
   return account
 }
 
-/** Drops the type of the state, so that all areas fit into one list. */
-export function defineArea<S>(area: Area<S>): Area<unknown> {
-  // Callers pass each area only the state that its own createState returned.
+/** Drops the types of an area, so that all areas fit into one list. */
+export function defineArea<S, Event, Saved>(area: Area<S, Event, Saved>): Area<unknown> {
+  // The world passes each area only its own state, the events that were recorded for its ref, and what its own saveState wrote.
   return area as unknown as Area<unknown>
 }
 
@@ -194,10 +202,10 @@ export interface World {
   readonly random: () => number
   /** Returns the value of a switch (`PUT /_sandbox/switches`), or its default. */
   readonly switch: <N extends SwitchName>(name: N) => SwitchValue<N>
-  /** Returns the state of an area: the type that its `createState` returns. Other areas only read it. */
-  readonly stateOf: (area: string) => unknown
+  /** Returns the state of an area. Other areas only read it. */
+  readonly stateOf: <S>(area: AreaRef<S, unknown>) => S
   /** Writes an event to the journal, then applies it with the area's `applyEvent`. */
-  readonly record: (area: string, event: unknown) => void
+  readonly record: <Event>(area: AreaRef<unknown, Event>, event: NoInfer<Event>) => void
   /** Records a rule that the caller broke. `detail` never contains the value. */
   readonly reportViolation: (rule: string, detail: string) => void
 }

@@ -127,7 +127,7 @@ export class Control {
     const registered = name.replace(' ', ' /_sandbox/')
     for (const area of world.areas) {
       const handler = area.control?.[registered]
-      if (handler !== undefined) return handler({ world, state: world.stateOf(area.name), ...input })
+      if (handler !== undefined) return handler({ world, state: world.stateOf(area.ref), ...input })
     }
     return undefined
   }
@@ -145,7 +145,7 @@ export class Control {
     else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
     world.setClockOffset(offsetMs)
     dispatcher.note({ kind: 'clock', offsetMs })
-    for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.name))
+    for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.ref))
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
 

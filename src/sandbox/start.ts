@@ -106,8 +106,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   world.url = `http://127.0.0.1:${listensAt}`
   const ticker = setInterval(() => {
     for (const area of world.areas)
-      Promise.resolve(area.onClock?.(world, world.stateOf(area.name))).catch((error: unknown) =>
-        world.log.error({ area: area.name, error: String(error) }, 'work of an area that was due failed'),
+      Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>
+        world.log.error({ area: area.ref.name, error: String(error) }, 'work of an area that was due failed'),
       )
   }, 1000)
   ticker.unref()

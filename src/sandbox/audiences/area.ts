@@ -1,23 +1,17 @@
 /** Defines the audiences area (spec 2.3, 4.3; docs/spec-notes.md#audience-uploads), and the calls of the control API for members. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { audienceHandlers } from './audiences.ts'
 import { doNotReachHandlers } from './doNotReach.ts'
 import { estimateAudience, searchKeywords } from './insights.ts'
 import { eachLine } from './memberships.ts'
 import { permissionHandlers } from './permissions.ts'
-import {
-  cloneAudienceState,
-  createAudienceState,
-  loadAudienceState,
-  saveAudienceState,
-  type Audience,
-  type AudienceState,
-} from './state.ts'
+import { cloneAudienceState, createAudienceState, loadAudienceState, saveAudienceState, type Audience } from './state.ts'
 
-export const audiencesArea = defineArea<AudienceState>({
-  name: 'audiences',
+export const audiencesArea = defineArea({
+  ref: areaRefs.audiences,
   createState: createAudienceState,
   cloneState: cloneAudienceState,
   saveState: saveAudienceState,

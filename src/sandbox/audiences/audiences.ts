@@ -1,6 +1,6 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3). */
-import type { CampaignsState } from '../campaigns/state.ts'
 import type { Call, Handler, Reply, World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
@@ -92,7 +92,7 @@ interface TargetingEntry {
 
 /** Returns the campaigns that target an audience, with their line items (spec 2.3). `activeOnly`: only line items that can serve. */
 function targetingOf(world: World, audience: Audience, activeOnly: boolean): TargetingEntry[] {
-  const campaigns = world.stateOf('campaigns') as CampaignsState
+  const campaigns = world.stateOf(areaRefs.campaigns)
   const criteria = campaigns.targeting.get(audience.accountId)?.values() ?? []
   const entries = new Map<string, TargetingEntry>()
   for (const criterion of criteria) {

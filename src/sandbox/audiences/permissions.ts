@@ -1,6 +1,6 @@
 /** Handles the endpoints that share a custom audience with other accounts (spec 2.3, 4.3). */
 import type { Call, Handler, Reply } from '../area.ts'
-import { hasFeature } from '../campaigns/state.ts'
+import { hasFeature } from '../campaigns/features.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'

@@ -116,9 +116,7 @@ export function saveAudienceState(state: AudienceState): { readonly plain: Saved
   return { plain: { audiences, lists, permissions: state.permissions }, bytes }
 }
 
-export function loadAudienceState(plain: unknown, bytes: readonly Uint8Array[]): AudienceState {
-  // saveAudienceState wrote it, in this version of the journal.
-  const { audiences, lists, permissions } = plain as SavedState
+export function loadAudienceState({ audiences, lists, permissions }: SavedState, bytes: readonly Uint8Array[]): AudienceState {
   let at = 0
   const loadAll = (saved: readonly SavedAudience[]): Map<string, Audience> =>
     new Map(

@@ -1,15 +1,16 @@
 /** Handles the token endpoints: the three-legged flow and app-only tokens (spec 4.1, 3.2; docs/spec-notes.md#tokens). */
 import { defineArea, type Call, type Reply } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { callbackRefusal, coreRefusal } from '../refusal.ts'
 import { percentEncode } from '../verify/signature.ts'
-import { addPerson, applyPerson, listPeople, type PersonAdded } from './people.ts'
+import { addPerson, applyPerson, listPeople } from './people.ts'
 import { authorizationPage, deniedPage, pinPage, wrongTokenPage } from './page.ts'
 import { createAuthState, loadAuthState, randomText, type AuthState, type RequestToken } from './tokens.ts'
 
 type AuthCall = Call<AuthState>
 
-export const authArea = defineArea<AuthState>({
-  name: 'auth',
+export const authArea = defineArea({
+  ref: areaRefs.auth,
   createState: createAuthState,
   loadState: loadAuthState,
   handlers: {
@@ -22,8 +23,7 @@ export const authArea = defineArea<AuthState>({
     'oauth2.invalidateToken': invalidateBearer,
   },
   control: { 'POST /_sandbox/users': addPerson, 'GET /_sandbox/users': listPeople },
-  // `addPerson` recorded it: no other code records events of this area.
-  applyEvent: (world, state, event) => applyPerson(world, state, event as PersonAdded),
+  applyEvent: applyPerson,
 })
 
 function requestToken(call: AuthCall): Reply {

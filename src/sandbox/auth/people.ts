@@ -1,21 +1,12 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). Each added user gets accounts and an access token. */
-import type { PostsState } from '../posts/state.ts'
 import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
-import { randomText, type AuthState } from './tokens.ts'
+import { randomText, type AuthState, type PersonAdded } from './tokens.ts'
 
 /** Roles on an account. Those of {@link READING_ROLES} may only read. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
 export const READING_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
-
-/** Event of the journal: an added user. */
-export interface PersonAdded {
-  readonly kind: 'person'
-  readonly user: SandboxUser
-  readonly accounts: readonly { readonly id: string; readonly role: string }[]
-  readonly token: string
-  readonly secret: string
-}
 
 const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
 
@@ -37,7 +28,7 @@ export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
     token: `${id}-${randomText(world, 40)}`,
     secret: randomText(world, 45),
   }
-  world.record('auth', event)
+  world.record(areaRefs.auth, event)
   return { ...personView(world, event.user), oauth_token: event.token, oauth_token_secret: event.secret }
 }
 
@@ -78,7 +69,7 @@ function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
 }
 
 function isTaken(world: World, id: string, handle: string): boolean {
-  const { users } = world.stateOf('posts') as PostsState
+  const { users } = world.stateOf(areaRefs.posts)
   const wanted = handle.toLowerCase()
   return (
     world.users.has(id) ||
@@ -89,7 +80,7 @@ function isTaken(world: World, id: string, handle: string): boolean {
 }
 
 function nextUserId(world: World): string {
-  const { users } = world.stateOf('posts') as PostsState
+  const { users } = world.stateOf(areaRefs.posts)
   let id = 1002
   while (world.users.has(String(id)) || users.has(String(id))) id++
   return String(id)

@@ -1,5 +1,5 @@
 /** State of the auth area: request, access and app-only tokens (spec 3.2). */
-import type { World } from '../area.ts'
+import type { SandboxUser, World } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 
 export interface AccessToken {
@@ -31,6 +31,15 @@ export interface AuthState {
   readonly granted: Set<string>
 }
 
+/** Event of the journal: an added user. */
+export interface PersonAdded {
+  readonly kind: 'person'
+  readonly user: SandboxUser
+  readonly accounts: readonly { readonly id: string; readonly role: string }[]
+  readonly token: string
+  readonly secret: string
+}
+
 export function createAuthState(world: World): AuthState {
   const { accessToken, accessTokenSecret } = world.credentials
   return {
@@ -44,9 +53,7 @@ export function createAuthState(world: World): AuthState {
 }
 
 /** Restores the state, and adds the access token of this process, which may differ from that of the process that wrote the journal. */
-export function loadAuthState(world: World, plain: unknown): AuthState {
-  // The journal contains the state that an earlier process wrote in the same version.
-  const state = plain as AuthState
+export function loadAuthState(world: World, state: AuthState): AuthState {
   for (const [token, access] of createAuthState(world).accessTokens)
     if (!state.accessTokens.has(token)) state.accessTokens.set(token, access)
   return state

@@ -1,11 +1,11 @@
 /** Defines the campaigns area: accounts, campaigns, line items and what belongs to them (spec 4.5, 4.6; docs/spec-notes.md#endpoints). */
 import { defineArea } from '../area.ts'
-import { hasPost } from '../posts/state.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { accountHandlers } from './accounts.ts'
 import { batchHandlers } from './batch.ts'
 import { campaignHandlers } from './campaigns.ts'
 import { categoryHandlers } from './categories.ts'
-import { applyFeatures, featureControls, featureHandlers, type FeaturesSet } from './features.ts'
+import { applyFeatures, featureControls, featureHandlers } from './features.ts'
 import { lineItemHandlers } from './lineItems.ts'
 import { promotionHandlers } from './promotion.ts'
 import { lookupHandlers } from './lookups.ts'
@@ -15,18 +15,17 @@ import { statisticsHandlers } from './statistics.ts'
 import { trackingTagHandlers } from './trackingTags.ts'
 
 export const campaignsArea = defineArea({
-  name: 'campaigns',
+  ref: areaRefs.campaigns,
   createState: createCampaigns,
   control: featureControls,
-  // `featureControls` recorded it: no other code records events of this area.
-  applyEvent: (_world, state, event) => applyFeatures(state, event as FeaturesSet),
+  applyEvent: applyFeatures,
   handlers: {
     ...accountHandlers,
     ...featureHandlers,
     ...categoryHandlers,
     ...campaignHandlers,
     ...lineItemHandlers,
-    ...promotionHandlers(hasPost),
+    ...promotionHandlers,
     ...batchHandlers,
     ...lookupHandlers,
     ...trackingTagHandlers,

@@ -1,16 +1,10 @@
 /** Reads and changes the features of accounts: by the API, and by the control API, which grants every feature (spec 4.5, spec 5 rule 7). */
-import { accountOf, type Call, ControlError, type ControlHandler, type Handler } from '../area.ts'
+import { accountOf, type Call, ControlError, type ControlHandler, type Handler, type World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { ok } from '../refusal.ts'
-import type { CampaignsState } from './state.ts'
+import type { CampaignsState, FeaturesSet } from './state.ts'
 import { recordOf } from '../../unknownValue.ts'
-
-/** Event of the journal: the new features of an account. */
-export interface FeaturesSet {
-  readonly kind: 'features'
-  readonly account: string
-  readonly features: readonly string[]
-}
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'features.list': (call) => ok(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
@@ -33,12 +27,17 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
     if (typeof account !== 'string' || !world.accounts.has(account)) throw new ControlError(400, `no account ${String(account)}`)
     if (!areKeys(add) || !areKeys(remove)) throw new ControlError(400, 'add and remove are arrays of feature keys')
     const features = [...new Set([...(state.features.get(account) ?? []), ...add])].filter((key) => !remove.includes(key))
-    world.record('campaigns', { kind: 'features', account, features } satisfies FeaturesSet)
+    world.record(areaRefs.campaigns, { kind: 'features', account, features })
     return features
   },
 }
 
-export function applyFeatures(state: CampaignsState, { account, features }: FeaturesSet): void {
+/** Returns true if the call's account has the feature (spec 5 rule 7). */
+export function hasFeature({ world, account }: Call<unknown>, feature: string): boolean {
+  return account !== undefined && world.stateOf(areaRefs.campaigns).features.get(account.id)?.includes(feature) === true
+}
+
+export function applyFeatures(_world: World, state: CampaignsState, { account, features }: FeaturesSet): void {
   state.features.set(account, [...features])
 }
 

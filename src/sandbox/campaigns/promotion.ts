@@ -1,8 +1,8 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
-import type { AudienceState } from '../audiences/state.ts'
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
 import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler, type World } from '../area.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { listReply } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
@@ -14,52 +14,48 @@ import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.
 /** Fields that a criterion has only if they were given. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
-/** Returns true if the post exists. */
-export type PostExists = (world: World, tweetId: string) => boolean
-
-export function promotionHandlers(postExists: PostExists): Readonly<Record<string, Handler<CampaignsState>>> {
-  return {
-    'promotedTweets.list': (call) => {
-      const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'promoted_tweet_ids')]
-      return listReply(
-        call,
-        [...recordsOf(call, call.state.promotedTweets).values()].filter(
-          (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
-        ),
-        {
-          sortable: ['created_at', 'updated_at'],
-        },
-      )
-    },
-    'promotedTweets.get': (call) => ok(findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')),
-    'promotedTweets.create': (call) => {
-      const promoted = promote(call, postExists)
-      return { kind: 'ads', data: promoted, totalCount: promoted.length }
-    },
-    'promotedTweets.delete': (call) => {
-      findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
-      const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
-      addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
-      return ok(promoted)
-    },
-    'targetingCriteria.list': (call) => {
-      const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
-      const found = [...recordsOf(call, call.state.targeting).values()].filter(
+export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
+  'promotedTweets.list': (call) => {
+    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'promoted_tweet_ids')]
+    return listReply(
+      call,
+      [...recordsOf(call, call.state.promotedTweets).values()].filter(
         (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
-      )
-      return listReply(call, found)
-    },
-    'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
-    'targetingCriteria.create': (call) => ok(createCriterion(call)),
-    'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
-  }
+      ),
+      {
+        sortable: ['created_at', 'updated_at'],
+      },
+    )
+  },
+  'promotedTweets.get': (call) => ok(findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')),
+  'promotedTweets.create': (call) => {
+    const promoted = promote(call)
+    return { kind: 'ads', data: promoted, totalCount: promoted.length }
+  },
+  'promotedTweets.delete': (call) => {
+    findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+    const promoted = deleteRecord(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')
+    addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
+    return ok(promoted)
+  },
+  'targetingCriteria.list': (call) => {
+    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
+    const found = [...recordsOf(call, call.state.targeting).values()].filter(
+      (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
+    )
+    return listReply(call, found)
+  },
+  'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+  'targetingCriteria.create': (call) => ok(createCriterion(call)),
+  'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
 /** Promotes the given posts in a line item. Returns existing promotions as they are. @throws {Refusal} */
-function promote(call: Call<CampaignsState>, postExists: PostExists): PromotedTweet[] {
+function promote(call: Call<CampaignsState>): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]
-  for (const id of tweetIds) if (!postExists(call.world, id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
+  const { posts } = call.world.stateOf(areaRefs.posts)
+  for (const id of tweetIds) if (!posts.has(id)) throw notFound('TWEET_NOT_FOUND', 'tweet_ids', id)
   const known = recordsOf(call, call.state.promotedTweets)
   return tweetIds.map((tweetId) => {
     const already = [...known.values()].find((one) => one.line_item_id === item.id && one.tweet_id === tweetId && !one.deleted)
@@ -101,7 +97,7 @@ export function createCriterion(call: Call<CampaignsState>): TargetingCriterion 
 
 /** Requires an audience of the account, or one that is shared with it (spec 3.3). @throws {Refusal} */
 function checkAudience(call: Call<CampaignsState>, id: string): void {
-  const { audiences, permissions } = call.world.stateOf('audiences') as AudienceState
+  const { audiences, permissions } = call.world.stateOf(areaRefs.audiences)
   const audience = audiences.get(id)
   const account = accountOf(call).id
   const granted = [...permissions.values()].filter((one) => one.tailored_audience_id === id && one.granted_account_id === account)

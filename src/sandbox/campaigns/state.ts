@@ -1,5 +1,4 @@
 /** State of the campaigns area, in wire form. Money is bigint, in micro units. */
-import type { Call } from '../area.ts'
 import { type AccountRecord, type Table } from '../accountRecords.ts'
 
 export interface AccountApp extends AccountRecord {
@@ -141,10 +140,11 @@ export interface CampaignsState {
   readonly jobs: Map<string, StatisticsJob>
 }
 
-/** Returns true if the call's account has the feature (spec 5 rule 7). */
-export function hasFeature(call: Call<unknown>, feature: string): boolean {
-  const state = call.world.stateOf('campaigns') as CampaignsState
-  return call.account !== undefined && state.features.get(call.account.id)?.includes(feature) === true
+/** Event of the journal: the new features of an account. */
+export interface FeaturesSet {
+  readonly kind: 'features'
+  readonly account: string
+  readonly features: readonly string[]
 }
 
 /** Returns the reasons why the campaign cannot serve; none if it can. */

@@ -1,6 +1,7 @@
 /** Defines the catalogs area (spec 2.2, 4.2; docs/spec-notes.md#catalogs), and the calls of the control API for catalogs. */
 import { createHash } from 'node:crypto'
 import { ControlText, defineArea, type Call, type Reply } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { FIXED_USER } from '../fixed.ts'
 import { listReply } from '../lists.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
@@ -11,8 +12,8 @@ import { textOf } from '../text.ts'
 
 type CatalogCall = Call<CatalogState>
 
-export const catalogsArea = defineArea<CatalogState>({
-  name: 'catalogs',
+export const catalogsArea = defineArea({
+  ref: areaRefs.catalogs,
   createState: createCatalogState,
   handlers: {
     'catalogs.list': listCatalogs,

@@ -1,13 +1,13 @@
 /** Defines the creatives area: account media, media library, cards (spec 4.4). */
 import { defineArea } from '../area.ts'
-import { hasFeature } from '../campaigns/state.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { cardHandlers } from './cards.ts'
 import { mediaHandlers } from './media.ts'
 import { createCreatives } from './seed.ts'
 import { specialCardHandlers } from './specialCards.ts'
 
 export const creativesArea = defineArea({
-  name: 'creatives',
+  ref: areaRefs.creatives,
   createState: createCreatives,
-  handlers: { ...mediaHandlers, ...cardHandlers, ...specialCardHandlers(hasFeature) },
+  handlers: { ...mediaHandlers, ...cardHandlers, ...specialCardHandlers },
 })

@@ -1,6 +1,7 @@
 /** Handles the endpoints of poll cards, which cannot be changed, and of video conversation cards (spec 4.4, 3.3). */
 import { deleteRecord, findRecord, recordsOf, creationFields, type Table } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
+import { hasFeature } from '../campaigns/features.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
@@ -10,43 +11,38 @@ import type { CreativesState, SpecialCard } from './state.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
-/** Returns true if the call's account has the feature. The campaigns area stores features. */
-export type FeatureCheck = (call: Call<unknown>, feature: string) => boolean
-
-export function specialCardHandlers(hasFeature: FeatureCheck): Readonly<Record<string, Handler<CreativesState>>> {
-  return {
-    'pollCards.list': (call) => list(call, call.state.polls),
-    'pollCards.get': (call) => ok(findRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
-    'pollCards.create': (call) => ok(createPoll(call, hasFeature)),
-    'pollCards.delete': (call) => ok(deleteRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
-    'videoConversationCards.list': (call) => list(call, call.state.conversations),
-    'videoConversationCards.get': (call) => ok(findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
-    'videoConversationCards.create': (call) => {
-      const id = call.world.newId()
-      const empty = Object.fromEntries(
-        [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url'].map((name) => [name, null]),
-      )
-      const card: SpecialCard = {
-        id,
-        name: '',
-        card_uri: `card://${id}`,
-        card_type: 'VIDEO_CONVERSATION',
-        ...empty,
-        video_owner_id: call.user?.id ?? null,
-        ...creationFields(call),
-      }
-      changeConversation(call, card)
-      recordsOf(call, call.state.conversations).set(id, card)
-      return ok(card)
-    },
-    'videoConversationCards.update': (call) => {
-      const card = findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')
-      changeConversation(call, card)
-      card.updated_at = isoSeconds(call.now)
-      return ok(card)
-    },
-    'videoConversationCards.delete': (call) => ok(deleteRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
-  }
+export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
+  'pollCards.list': (call) => list(call, call.state.polls),
+  'pollCards.get': (call) => ok(findRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
+  'pollCards.create': (call) => ok(createPoll(call)),
+  'pollCards.delete': (call) => ok(deleteRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
+  'videoConversationCards.list': (call) => list(call, call.state.conversations),
+  'videoConversationCards.get': (call) => ok(findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
+  'videoConversationCards.create': (call) => {
+    const id = call.world.newId()
+    const empty = Object.fromEntries(
+      [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url'].map((name) => [name, null]),
+    )
+    const card: SpecialCard = {
+      id,
+      name: '',
+      card_uri: `card://${id}`,
+      card_type: 'VIDEO_CONVERSATION',
+      ...empty,
+      video_owner_id: call.user?.id ?? null,
+      ...creationFields(call),
+    }
+    changeConversation(call, card)
+    recordsOf(call, call.state.conversations).set(id, card)
+    return ok(card)
+  },
+  'videoConversationCards.update': (call) => {
+    const card = findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')
+    changeConversation(call, card)
+    card.updated_at = isoSeconds(call.now)
+    return ok(card)
+  },
+  'videoConversationCards.delete': (call) => ok(deleteRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
 }
 
 function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
@@ -58,10 +54,10 @@ function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
 }
 
 /** Creates a poll. It closes after its duration from now on, whenever a post uses it (spec 3.3). @throws {Refusal} */
-function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): SpecialCard {
+function createPoll(call: Call<CreativesState>): SpecialCard {
   const minutes = Number(call.params['duration_in_minutes'])
   const mediaKey = textParam(call, 'media_key')
-  const image = mediaKey === null ? undefined : pollImage(call, mediaKey, hasFeature)
+  const image = mediaKey === null ? undefined : pollImage(call, mediaKey)
   const id = call.world.newId()
   const start = isoSeconds(call.now)
   const card: SpecialCard = {
@@ -84,7 +80,7 @@ function createPoll(call: Call<CreativesState>, hasFeature: FeatureCheck): Speci
 }
 
 /** Returns the image of a poll. @throws {Refusal} without the feature, or for an unsuitable image */
-function pollImage(call: Call<CreativesState>, mediaKey: string, hasFeature: FeatureCheck): { readonly media_url: string } {
+function pollImage(call: Call<CreativesState>, mediaKey: string): { readonly media_url: string } {
   if (!hasFeature(call, 'PROMOTED_MEDIA_POLLS'))
     throw adsRefusal('FEATURE_NOT_AVAILABLE', 'media polls need the account feature PROMOTED_MEDIA_POLLS', { parameter: 'media_key' })
   const media = libraryMedia(call.state, accountOf(call).id, mediaKey)

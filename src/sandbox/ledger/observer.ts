@@ -1,5 +1,5 @@
 /** Records every request: its ledger entry, its content, and the rules that its caller broke (docs/sandbox.md#violations). Changes no state. */
-import type { CatalogState } from '../catalogs/state.ts'
+import { areaRefs } from '../areaRefs.ts'
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { claimedCaller } from '../verify/authenticate.ts'
@@ -101,7 +101,7 @@ class ProductIds {
   /** Returns the id of a product; undefined for an unknown key. Knows deleted products too, because an unanswered DELETE is sent again. */
   readonly of = (catalogId: string, productKey: string): string | undefined => {
     const name = `${catalogId} ${productKey}`
-    const id = (this.#world.stateOf('catalogs') as CatalogState).catalogs.get(catalogId)?.idByKey.get(productKey)
+    const id = this.#world.stateOf(areaRefs.catalogs).catalogs.get(catalogId)?.idByKey.get(productKey)
     if (id !== undefined) this.#known.set(name, id)
     return id ?? this.#known.get(name)
   }

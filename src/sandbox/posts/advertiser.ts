@@ -1,6 +1,6 @@
 /** Handles posts on behalf of an advertiser: published, scheduled and draft posts (spec 4.4, docs/spec-notes.md#endpoints). */
-import type { CreativesState } from '../creatives/state.ts'
 import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { listReply } from '../lists.ts'
@@ -122,7 +122,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
 
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
-  const creatives = world.stateOf('creatives') as CreativesState
+  const creatives = world.stateOf(areaRefs.creatives)
   for (const key of post.media_keys) {
     const media = post.account_id === null ? undefined : creatives.media.get(post.account_id)?.get(key)
     if (media !== undefined) media.tweeted = true
@@ -172,7 +172,7 @@ function checkMedia(keys: readonly string[]): void {
 
 function cardExists(call: Call<PostsState>, uri: string): boolean {
   const account = accountOf(call).id
-  const creatives = call.world.stateOf('creatives') as CreativesState
+  const creatives = call.world.stateOf(areaRefs.creatives)
   const tables = [creatives.cards, creatives.legacyCards, creatives.polls, creatives.conversations]
   return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }

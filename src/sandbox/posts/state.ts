@@ -64,9 +64,10 @@ export interface PostsState {
   readonly polls: Map<string, Readonly<Record<string, unknown>>>
 }
 
-/** Returns true if a post with the id exists. */
-export function hasPost(world: World, id: string): boolean {
-  return (world.stateOf('posts') as PostsState).posts.has(id)
+/** Event of the journal: a scheduled post was published. */
+export interface PostPublished {
+  readonly kind: 'published'
+  readonly scheduledId: string
 }
 
 /** Returns the v2 user with the id, of the first state or added by the control API. */

@@ -227,7 +227,7 @@ export class Dispatcher {
     return {
       endpoint: input.endpoint,
       world: this.#world,
-      state: this.#world.stateOf(area.name),
+      state: this.#world.stateOf(area.ref),
       now: conditions.now,
       params: checked.params,
       given: checked.given,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
-import type { Area, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
+import type { Area, AreaRef, SandboxAccount, SandboxCredentials, SandboxUser, World } from '../area.ts'
 import type { StatePart } from './journal.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_USER } from '../fixed.ts'
 import type { Names } from '../names.ts'
@@ -89,7 +89,10 @@ export class SandboxWorld implements World {
   newShortId = (): string => (this.#core.nextShortId++).toString(36)
   switch = <N extends SwitchName>(name: N): SwitchValue<N> => this.switches.get(name)
 
-  stateOf = (area: string): unknown => this.#states.get(area)
+  stateOf = <S>(area: AreaRef<S, unknown>): S => {
+    // Only functions of the area itself made this value, and its ref has the same type of state.
+    return this.#states.get(area.name) as S
+  }
 
   random = (): number => {
     // mulberry32: its whole state is one number, which snapshots and the journal contain.
@@ -99,13 +102,13 @@ export class SandboxWorld implements World {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  record = (area: string, event: unknown): void => {
-    this.#onEvent(area, event)
-    this.applyEvent(area, event)
+  record = <Event>({ name }: AreaRef<unknown, Event>, event: NoInfer<Event>): void => {
+    this.#onEvent(name, event)
+    this.applyEvent(name, event)
   }
 
   applyEvent(area: string, event: unknown): void {
-    this.areas.find((one) => one.name === area)?.applyEvent?.(this, this.#states.get(area), event)
+    this.areas.find(({ ref }) => ref.name === area)?.applyEvent?.(this, this.#states.get(area), event)
   }
 
   /** Copies the state before it changes, for reads of the state up to `lagMs` ago (the fault `stale`). */
@@ -146,23 +149,23 @@ export class SandboxWorld implements World {
   }
 
   reset(seed: number = this.#seed): void {
-    for (const area of this.areas) if (this.#states.has(area.name)) area.stop?.(this.#states.get(area.name))
+    for (const area of this.areas) if (this.#states.has(area.ref.name)) area.stop?.(this.#states.get(area.ref.name))
     this.#seed = seed
     this.#core = firstCore(seed)
     this.#past = []
     this.switches.clear()
     this.#states = new Map()
-    for (const area of this.areas) this.#states.set(area.name, area.createState(this))
+    for (const area of this.areas) this.#states.set(area.ref.name, area.createState(this))
   }
 
   stop(): void {
-    for (const area of this.areas) area.stop?.(this.#states.get(area.name))
+    for (const area of this.areas) area.stop?.(this.#states.get(area.ref.name))
   }
 
   snapshot(): Snapshot {
     return {
       core: structuredClone(this.#core),
-      areas: new Map(this.areas.map((area) => [area.name, copy(area, this.#states.get(area.name))])),
+      areas: new Map(this.areas.map((area) => [area.ref.name, copy(area, this.#states.get(area.ref.name))])),
       switches: this.switches.all(),
     }
   }
@@ -171,10 +174,10 @@ export class SandboxWorld implements World {
   *save(): Iterable<StatePart> {
     yield { name: CORE, bytes: serialize({ core: this.#core, seed: this.#seed, switches: this.switches.all() }) }
     for (const area of this.areas) {
-      const state = this.#states.get(area.name)
+      const state = this.#states.get(area.ref.name)
       const { plain, bytes } = area.saveState?.(state) ?? { plain: state, bytes: [] }
-      yield { name: area.name, bytes: serialize(plain) }
-      for (const [index, one] of bytes.entries()) yield { name: `${area.name} ${index}`, bytes: one }
+      yield { name: area.ref.name, bytes: serialize(plain) }
+      for (const [index, one] of bytes.entries()) yield { name: `${area.ref.name} ${index}`, bytes: one }
     }
   }
 
@@ -190,19 +193,20 @@ export class SandboxWorld implements World {
     this.#core = core
     for (const [name, value] of Object.entries(switches)) if (this.switches.has(name)) this.switches.set({ [name]: value })
     for (const area of this.areas) {
-      const saved = parts.get(area.name)
+      const saved = parts.get(area.ref.name)
       if (saved === undefined) continue
       const bytes: Buffer[] = []
-      for (let one = parts.get(`${area.name} 0`); one !== undefined; one = parts.get(`${area.name} ${bytes.length}`)) bytes.push(one)
-      area.stop?.(this.#states.get(area.name))
+      for (let one = parts.get(`${area.ref.name} 0`); one !== undefined; one = parts.get(`${area.ref.name} ${bytes.length}`))
+        bytes.push(one)
+      area.stop?.(this.#states.get(area.ref.name))
       const plain: unknown = deserialize(saved)
-      this.#states.set(area.name, area.loadState === undefined ? plain : area.loadState(this, plain, bytes))
+      this.#states.set(area.ref.name, area.loadState === undefined ? plain : area.loadState(this, plain, bytes))
     }
   }
 
   restore(snapshot: Snapshot): void {
     this.#core = structuredClone(snapshot.core)
-    this.#states = new Map(this.areas.map((area) => [area.name, copy(area, snapshot.areas.get(area.name))]))
+    this.#states = new Map(this.areas.map((area) => [area.ref.name, copy(area, snapshot.areas.get(area.ref.name))]))
     this.switches.clear()
     this.switches.set(snapshot.switches)
   }

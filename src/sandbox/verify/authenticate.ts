@@ -1,6 +1,7 @@
 /** Authenticates the caller of a request: OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing, docs/spec-notes.md#tokens). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { FIXED_USER } from '../fixed.ts'
 import type { AuthState } from '../auth/tokens.ts'
 import { adsRefusal, coreRefusal, jsonRefusal, v2Problem, PROBLEMS, type Refusal } from '../refusal.ts'
@@ -181,7 +182,7 @@ function unescape(text: string): string {
 }
 
 export function authState(world: SandboxWorld): AuthState {
-  return world.stateOf('auth') as AuthState
+  return world.stateOf(areaRefs.auth)
 }
 
 /** 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token (docs/spec-notes.md#tokens). */

@@ -1,5 +1,6 @@
 /** Checks webhooks with challenges, and invalidates those that fail, by the sandbox's clock (spec 3.1, 6.1 rule 3). */
 import type { World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { checkWebhook } from './outbound.ts'
 import { once } from './runtime.ts'
 import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
@@ -43,14 +44,14 @@ export async function runChecks(world: World, state: WebhooksState): Promise<voi
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
     if (isCheckDue(webhook, world.now(), period)) checks.push(once(state.runtime, `check ${webhook.id}`, () => check(world, webhook)))
-    else if (isExpired(webhook, world.now())) world.record('webhooks', { kind: 'expired', id: webhook.id })
+    else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
 
 async function check(world: World, webhook: Webhook): Promise<void> {
   const outcome = await challenge(world, webhook.url)
-  world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: world.now() })
+  world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
 }
 
 function isExpired(webhook: Webhook, now: number): boolean {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { deprecatedEventTypes } from '../../service/contract/webhookResources.ts'
 import type { World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { sendToStreams } from './stream.ts'
 import type { Post } from '../posts/state.ts'
 import { sendEvent } from './outbound.ts'
@@ -39,7 +40,7 @@ const sending = pLimit(32)
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
   emitEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
-  void deliverDue(world, stateOf(world))
+  void deliverDue(world, world.stateOf(areaRefs.webhooks))
   return null
 }
 
@@ -48,7 +49,7 @@ export function emitPost(world: World, post: Post): null {
  * deliveries. Returns the id of the event.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
-  const state = stateOf(world)
+  const state = world.stateOf(areaRefs.webhooks)
   const uuid = event.event_uuid ?? randomUUID()
   const envelope = (tag: string | null | undefined) =>
     JSON.stringify({
@@ -75,7 +76,7 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
     for (const tag of tags) entries.push({ at: world.now(), webhookId: webhook.id, uuid, body: envelope(tag) })
   }
   if (entries.length > 0)
-    world.record('webhooks', {
+    world.record(areaRefs.webhooks, {
       kind: 'event',
       entries,
       signature: options.signature ?? 'good',
@@ -104,7 +105,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery): 
   // An event for a webhook that is removed or invalid stays in the log, for a replay.
   const isValid = webhook?.valid === true
   const status = isValid ? await post(world, webhook.url, delivery) : 0
-  world.record('webhooks', {
+  world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,
     done: !isValid || isSuccess(status) || delivery.attempts + 1 >= ATTEMPTS,
@@ -189,8 +190,4 @@ function shownFilter(world: World, event: ActivityEvent): SubscriptionFilter {
     ...event.filter,
     direction: world.switch('direction_values') === 'documented' ? (direction === 'sent' ? 'outbound' : 'inbound') : direction,
   }
-}
-
-function stateOf(world: World): WebhooksState {
-  return world.stateOf('webhooks') as WebhooksState
 }

@@ -1,6 +1,7 @@
 /** Handles the endpoints of webhooks (spec 4.7, 6.1; docs/spec-notes.md#webhooks). */
 import type { webhookReasons } from '../../service/contract/webhookResources.ts'
 import type { Call, Handler } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { v2ParameterRefusal, type Refusal } from '../refusal.ts'
 import { challenge, recordCheck } from './checks.ts'
 import { parseMinute, runJobs } from './replay.ts'
@@ -47,7 +48,7 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const outcome = await call.effect(() => challenge(call.world, webhook.url))
     if (outcome !== 'valid') {
       // Refused calls are not in the journal, so the outcome is recorded as an event.
-      call.world.record('webhooks', { kind: 'checked', id: webhook.id, outcome, at: call.now })
+      call.world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: call.now })
       throw webhookRefusal('CrcValidationFailed', explain(outcome), 'webhook_id', webhook.id)
     }
     recordCheck(webhook, 'valid', call.now)

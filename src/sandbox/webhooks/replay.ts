@@ -1,5 +1,6 @@
 /** Runs replay jobs: delivers the events of a webhook in a time range again, then an event with the result (docs/spec-notes.md#webhooks). */
 import type { World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
 import { isSuccess, post } from './events.ts'
 import { once } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
@@ -29,7 +30,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
     }
     await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' })
   }
-  world.record('webhooks', { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
+  world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
 }
 
 /** Reads `yyyymmddhhmm` in UTC. Returns milliseconds since 1970; undefined for any other text. */

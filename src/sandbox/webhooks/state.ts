@@ -73,6 +73,19 @@ export interface WebhooksState {
   nextDelivery: number
 }
 
+/** Event of the journal: a change without a request. */
+export type WebhookEvent =
+  | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
+  | { readonly kind: 'expired'; readonly id: string }
+  | {
+      readonly kind: 'event'
+      readonly entries: readonly LoggedEvent[]
+      readonly signature: Delivery['signature']
+      readonly bytesPerS?: number
+    }
+  | { readonly kind: 'attempt'; readonly key: string; readonly done: boolean; readonly dueAt: number }
+  | { readonly kind: 'replayed'; readonly id: string; readonly state: ReplayJob['state'] }
+
 export function createWebhooks(): WebhooksState {
   return {
     runtime: createRuntime(),

@@ -1,6 +1,7 @@
 /** The sandbox is whole: a handler for each endpoint, a folder for each area. */
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { areaRefs } from '../../../src/sandbox/areaRefs.ts'
 import { areas } from '../../../src/sandbox/areas.ts'
 import { endpoints } from '../../../src/service/contract/index.ts'
 
@@ -17,5 +18,10 @@ test('every folder is an area, or one of the layers that a request passes', () =
   // By its files: git leaves empty folders behind.
   const files = readdirSync(new URL('../../../src/sandbox/', import.meta.url), { recursive: true, encoding: 'utf8' })
   const folders = [...new Set(files.filter((file) => file.endsWith('.ts') && file.includes('/')).map((file) => file.split('/')[0]))]
-  expect(folders.toSorted()).toEqual([...areas.map(({ name }) => name), 'faults', 'http', 'ledger', 'state', 'verify'].toSorted())
+  expect(folders.toSorted()).toEqual([...areas.map(({ ref }) => ref.name), 'faults', 'http', 'ledger', 'state', 'verify'].toSorted())
+})
+
+test('every area has its own reference, listed under its name', () => {
+  expect(areas.map(({ ref }) => ref)).toEqual(Object.values(areaRefs))
+  expect(Object.values(areaRefs).map(({ name }) => name)).toEqual(Object.keys(areaRefs))
 })
