@@ -84,3 +84,11 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
     await markAllChanged(tx, destinationId, false)
   })
 }
+
+/** Deletes these keys, and those without a row in `remote`. */
+export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
+  await tx.execute(
+    `delete from changed_key c where c.destination_id = $1 and (c.key = any($2::bytea[]) or not exists (select from remote m where m.destination_id = $1 and m.key = c.key))`,
+    [destinationId, keys],
+  )
+}

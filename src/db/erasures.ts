@@ -5,6 +5,7 @@
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
+import { eraseChanged } from './changedKeys.ts'
 import { forgetDigests } from './digests.ts'
 import { eraseBodies } from './batches/bodies.ts'
 import { openStatuses } from './batches/states.ts'
@@ -14,6 +15,7 @@ import { batchesOfKeys, batchesOfRecords } from './entries/read.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { eraseImpliedKeys } from './impliedKeys.ts'
 import { eraseInPlans } from './plans.ts'
+import { eraseKeys } from './remote/drop.ts'
 import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
@@ -268,14 +270,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await expandEntries(tx, ids)
   await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(sentText) })
   await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })
-  await tx.execute(
-    `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0 and m.synced_hash is null`,
-    of,
-  )
-  await tx.execute(
-    `delete from changed_key c where c.destination_id = $1 and (c.key = any($2::bytea[]) or not exists (select from remote m where m.destination_id = $1 and m.key = c.key))`,
-    [destinationId, keys.identifiers],
-  )
+  await eraseKeys(tx, destinationId, { identifiers: keys.identifiers, records })
+  await eraseChanged(tx, destinationId, keys.identifiers)
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // The next run reads the whole source once.

@@ -1,14 +1,10 @@
 /**
  * Implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`: each belongs to one record
  * (`record.load_id`), which wants it, and is confirmed by the batch of that load which has the record, unless that batch says
- * `keys_stored`. Before anything else happens to a
- * key, all keys of its record are stored as rows.
+ * `keys_stored`. Before anything else happens to a key, all keys of its record are stored as rows (`remote/implied.ts`).
  */
 import type pg from 'pg'
-import { addChanged, type ChangedKeys } from './changedKeys.ts'
-import { openStatuses } from './batches/states.ts'
 import type { Queryable } from './database.ts'
-import type { Row } from './row.ts'
 
 /** Desired content of an identifier without times, as SQL; the same for all. */
 export const plainTimes = `'\\x01'::bytea`
@@ -29,7 +25,7 @@ export const implyingBatch = (r: string): string =>
 export const mayImply = (b: string) => `(${b}.load_id is not null and not ${b}.keys_stored)`
 
 /** SQL of the records of batch `b` whose keys it implies, if it may imply any, to be joined laterally. */
-const recordsOf = (b: string) =>
+export const recordsOf = (b: string) =>
   `lateral (select lr.key, lr.identifiers from record lr
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
@@ -60,7 +56,7 @@ const chunkOf = (identifier: string) => `get_byte(${identifier}, 1) * 16 + (get_
 
 /** Makes the implied keys of a load searchable, in place of those of an earlier load. */
 export async function indexImpliedKeys(tx: Queryable, destinationId: number, loadId: number): Promise<void> {
-  await tx.execute('delete from implied_key where destination_id = $1', [destinationId])
+  await dropImpliedKeys(tx, destinationId)
   await tx.execute(
     `insert into implied_key (destination_id, chunk, entries)
      select $1, chunk, array_agg(entry) from (
@@ -108,76 +104,6 @@ export async function withoutNestedLoops<T>(client: pg.PoolClient, inTransaction
   }
 }
 
-const columns = 'destination_id, key, held, group_key, desired_hash, synced_hash, expires_at, batch_id'
-
-/**
- * Inserts the implied keys of records, whose `load_id` the caller must set to null in the same transaction. `records`: SQL of their keys, the
- * destination as `$1` and `values` behind it. Records without implied keys are left out. Their batches must be settled.
- */
-export async function insertImpliedKeys(
-  tx: Queryable,
-  destinationId: number,
-  records: string,
-  values: readonly unknown[] = [],
-): Promise<void> {
-  await tx.execute(
-    `insert into remote (${columns})
-     select r.destination_id, i.identifier, 1, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end,
-       case when b.settled then b.expires_at end, case when b.settled then b.id end
-     from (select distinct * from (${records}) as rk (key)) k
-       join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null
-       cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
-     order by r.key`,
-    [destinationId, ...values],
-  )
-}
-
-/** Stores the implied keys of records; also of all other records of their batches that are not settled. Safe to repeat. */
-export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
-  if (records.length === 0) return
-  const open = await tx.query<Row<'batch', 'id'>>(
-    `select distinct b.id from record r cross join ${implyingBatch('r')} b
-     where r.destination_id = $1 and r.key = any($2::bytea[]) and r.load_id is not null and not b.settled`,
-    [destinationId, records],
-  )
-  await storeKeysOfBatches(
-    tx,
-    open.map(({ id }) => id),
-  )
-  await insertImpliedKeys(tx, destinationId, 'select unnest($2::bytea[])', [records])
-  await tx.execute('update record set load_id = null where destination_id = $1 and key = any($2::bytea[]) and load_id is not null', [
-    destinationId,
-    records,
-  ])
-}
-
-/**
- * Stores all implied keys of batches, so that each key is confirmed by its own answer if the batch is not settled yet. Such keys count as
- * changed. Safe to repeat.
- */
-export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  if (batchIds.length === 0) return
-  const locked = await tx.query<Row<'batch', 'id'>>(
-    `select id from batch b where id = any($1::bigint[]) and ${mayImply('b')} order by id for update`,
-    [batchIds],
-  )
-  if (locked.length === 0) return
-  await tx.execute(
-    `with mine as materialized (
-       select b.id, b.destination_id, b.load_id, b.first_key, ${nextKeyOf('b')} as next_key, b.status = 'settled' as settled, b.expires_at
-       from batch b where b.id = any($1::bigint[])),
-     stored as (
-       insert into remote (${columns})
-       select b.destination_id, i.identifier, 1, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end,
-         case when b.settled then b.expires_at end, case when b.settled then b.id end
-       from mine b cross join ${recordsOf('b')} r cross join lateral unnest(r.identifiers) as i (identifier)
-       returning key, destination_id, synced_hash),
-     open as (${addChanged('select key, destination_id from stored where synced_hash is null', 'c.destination_id')})
-     update batch b set keys_stored = true from mine where b.id = mine.id`,
-    [locked.map(({ id }) => id)],
-  )
-}
-
 /** Returns the number of confirmed records whose keys are implied, at most `enough`. No batch of the destination with implied keys is open. */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
@@ -189,39 +115,9 @@ export async function countImpliedRecords(tx: Queryable, destinationId: number, 
   return row?.n ?? 0
 }
 
-/** Stores the implied keys of all batches of a destination that are not settled: nothing of them is confirmed. */
-export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
-    `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
-    [destinationId],
-  )
-  await changed.expect(rows.reduce((sum, { user_count }) => sum + user_count, 0))
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
-}
-
-/** Stores all implied keys of a destination. */
-export async function storeAllKeys(tx: Queryable, destinationId: number): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where destination_id = $1 and ${mayImply('b')}`, [destinationId])
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
+/** Ends the search for implied keys of a destination that has none any more. */
+export async function dropImpliedKeys(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute('delete from implied_key where destination_id = $1', [destinationId])
-}
-
-/** Stores the implied keys of confirmed memberships that end before `horizon`, SQL of a time. */
-export async function storeEndingKeys(tx: Queryable, destinationId: number, horizon: string): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(
-    `select id from batch b where destination_id = $1 and status = 'settled' and ${mayImply('b')} and expires_at <= ${horizon}`,
-    [destinationId],
-  )
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
 }
 
 /** Removes the entries of records that are gone, or have other identifiers, from the search for implied keys. */

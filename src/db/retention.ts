@@ -2,9 +2,8 @@
 import type { Database } from './database.ts'
 import { dropOldBodies } from './batches/bodies.ts'
 import { supersedeUnsentOf } from './batches/release.ts'
-import { openStatuses } from './batches/states.ts'
 import { dropOldEntries, dropOldTemplates } from './entries/drop.ts'
-import { keysOf } from './entries/read.ts'
+import { dropUnusedKeys } from './remote/drop.ts'
 import { defaultKeepRunsDays, dropRuns } from './runRetention.ts'
 import { dropOldAlerts } from './alerts.ts'
 import { dropOldLines } from './audit.ts'
@@ -27,12 +26,7 @@ export async function applyRetention(
     // The merchant's own cells are deleted first, the reasons and lines later.
     cells: await dropOldCells(db),
     rejects: await dropOldRejects(db),
-    // A key without desired or confirmed content: never sent, or late requests could have restored it and did not.
-    keys: await db.execute(
-      `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
-       and not exists (select from batch b cross join ${keysOf('b.id')} k
-         where b.status in ${openStatuses} and b.destination_id = remote.destination_id and k.key = remote.key)`,
-    ),
+    keys: await dropUnusedKeys(db),
     runs: await dropRuns(db, keepRunsDays),
     audit: await dropOldLines(db),
     alerts: await dropOldAlerts(db),

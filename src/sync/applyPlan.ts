@@ -1,9 +1,10 @@
 /** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
 import { RunError, UsageError } from '../errors.ts'
-import { addChanged, forgetSynced } from '../db/changedKeys.ts'
+import { forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
+import { renewGroups, stampOf } from '../db/remote/desired.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import type { EngineDeps } from './engine.ts'
@@ -72,14 +73,12 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       // The plan may add people who are no longer in the source. The next run would have to delete them again
       // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
-      await tx.execute(
-        `with stamped as (
-           update remote m set desired_hash = decode(md5($2 || encode(e.record_key, 'hex')), 'hex')
-           from entry e join batch b on b.id = e.batch_id
-           where b.plan_id = $2 and b.operation = 'delete' and m.destination_id = $1 and m.group_key = e.record_key and m.held > 0
-           returning m.key)
-         ${addChanged('select key from stamped')}`,
-        [row.destination_id, planId],
+      await renewGroups(
+        tx,
+        row.destination_id,
+        `select e.record_key as group_key, ${stampOf('$2', 'e.record_key')} as stamp
+         from entry e join batch b on b.id = e.batch_id where b.plan_id = $2 and b.operation = 'delete'`,
+        [planId],
       )
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)

@@ -1,9 +1,10 @@
 /** The next state of a batch at the end of a claim, when its worker died, or when a later run or plan decides (docs/states.md). */
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
-import { keysOf } from '../entries/read.ts'
 import { withinFence, type Fence } from '../fence.ts'
-import { mayImply, storeKeysOfBatches } from '../impliedKeys.ts'
+import { mayImply } from '../impliedKeys.ts'
+import { storeKeysOfBatches } from '../remote/implied.ts'
+import { markLate } from '../remote/synced.ts'
 import type { Row } from '../row.ts'
 import { LeaseLost, type ClaimedBatch } from './claim.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
@@ -86,21 +87,6 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
     }
     return rows.length
   })
-}
-
-/** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
-export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
-  await storeKeysOfBatches(tx, batchIds)
-  // The keys as an array: joined, Postgres may compare all keys of the destination with those of the batch, because it has no statistics of
-  // keys that were just stored (77 batches of 5,000 keys: 163 s).
-  for (const id of batchIds) {
-    await tx.execute(
-      `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
-       where m.destination_id = (select destination_id from batch where id = $1::bigint)
-         and m.key = any(array(select k.key from ${keysOf('$1::bigint')} k))`,
-      [id, horizonMs],
-    )
-  }
 }
 
 /** Opens parked leftovers for one more attempt in this run (docs/guarantees.md#bounded-retry). */

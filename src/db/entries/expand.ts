@@ -1,7 +1,7 @@
 /** Expands batches: a row of `entry` for each operation, in place of their row of `batch_entries` (docs/decisions/packed-state.md). */
 import { storeBody } from '../batches/bodies.ts'
 import type { Queryable } from '../queryable.ts'
-import { storeKeysOfBatches } from '../impliedKeys.ts'
+import { storeKeysOfBatches } from '../remote/implied.ts'
 import type { Row } from '../row.ts'
 import { bodyColumns, bodyOf, columns, expanded, type BodyRow } from './read.ts'
 

@@ -3,8 +3,7 @@ import type pg from 'pg'
 import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { addChanged } from '../../db/changedKeys.ts'
-import { invalidatedBy, invalidatedKinds } from '../../db/invalidated.ts'
+import { invalidateKeys } from '../../db/remote/synced.ts'
 import { unsettledKeys } from '../plan/pendingChanges.ts'
 
 /**
@@ -20,18 +19,8 @@ export async function invalidateDrifted(
 ): Promise<number> {
   const { destinationId } = run
   await raiseStateVersion(queryable(client), destinationId)
-  const { rows } = await client.query<{ kind: string; n: number }>(
-    `with gone as (
-       update remote m set synced_hash = ${invalidatedBy('a.outcome', run.id)}
-       from audited a
-       where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.held > 0 and m.synced_hash = a.synced_hash
-         and m.key not in (${unsettledKeys(destinationId)})
-       returning a.outcome, m.key),
-     noted as (${addChanged('select key from gone')})
-     select outcome as kind, count(*)::int as n from gone group by outcome`,
-    [destinationId, invalidatedKinds],
-  )
-  const detail = Object.fromEntries(rows.map(({ kind, n }) => [kind, n]))
+  const kinds = await invalidateKeys(queryable(client), run, 'select key, outcome, synced_hash from audited', unsettledKeys(destinationId))
+  const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
   await noteRun(queryable(client), { actor, what: 'catalog.withdrawn', runId: run.id, detail })
-  return rows.reduce((sum, { n }) => sum + n, 0)
+  return kinds.reduce((sum, { n }) => sum + n, 0)
 }

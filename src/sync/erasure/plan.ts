@@ -3,12 +3,14 @@
  * audience.
  */
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
-import { addChanged, ChangedKeys } from '../../db/changedKeys.ts'
+import { ChangedKeys } from '../../db/changedKeys.ts'
 import { claimNamed, type ClaimedBatch } from '../../db/batches/claim.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
-import { impliedKeysAmong, storeKeysOf } from '../../db/impliedKeys.ts'
+import { impliedKeysAmong } from '../../db/impliedKeys.ts'
+import { renewGroups, stampOf } from '../../db/remote/desired.ts'
+import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -191,13 +193,10 @@ async function planRemote(
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
   for (const batch of await planErasure(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
-  await tx.execute(
-    `with again as (
-       update remote m set desired_hash = decode(md5($3 || encode(m.group_key, 'hex')), 'hex')
-       where m.destination_id = $1 and m.group_key = any($2::bytea[]) and m.held > 0 returning m.key)
-     ${addChanged('select key from again')}`,
-    [audience, groups, `e_${erasureId}`],
-  )
+  await renewGroups(tx, audience, `select g.key as group_key, ${stampOf('$2', 'g.key')} as stamp from unnest($3::bytea[]) as g (key)`, [
+    `e_${erasureId}`,
+    groups,
+  ])
 }
 
 /** Returns the batch whose answer confirmed a key; if that is unknown, the last batch of the audience. */

@@ -10,7 +10,10 @@
 import type pg from 'pg'
 import { queryable } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
-import { impliedKeysAmong, insertImpliedKeys, plainTimes, withoutNestedLoops } from '../../db/impliedKeys.ts'
+import { impliedKeysAmong, plainTimes, withoutNestedLoops } from '../../db/impliedKeys.ts'
+import * as records from '../../db/records.ts'
+import { addReferences, changeProducts, changeTimes, desireProducts, removeReferences, undesireProducts } from '../../db/remote/desired.ts'
+import { insertImpliedKeys } from '../../db/remote/implied.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
@@ -35,11 +38,7 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
   if (context.implied) await storeChangedKeys(context)
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
-  await client.query(
-    `update record r set status = 'stale'
-     from change c where c.what = 'stale' and r.destination_id = $1 and r.key = c.key and r.status <> 'stale'`,
-    [destinationId],
-  )
+  await records.markStale(queryable(client), destinationId, `select key from change where what = 'stale'`)
   await upsertRecords(context)
   if (context.keys === 'identifiers') await applyIdentifierDelta(context)
   else await wantProducts(context)
@@ -156,51 +155,38 @@ export async function leaveOptedOut({
 
 /** Removes the records of `removal` from the desired state. */
 export async function applyRemovals(context: DesiredContext): Promise<void> {
-  const { client, destinationId } = context
+  const { destinationId } = context
+  const tx = queryable(context.client)
   if (context.keys === 'products') {
-    // An earlier refusal was about its content; from here on only a refused delete counts (pendingChanges.ts, `lookup`).
-    await client.query(
-      `update remote m set held = 0, desired_hash = null, refused_code = null, refused_message = null
-       from removal x where m.destination_id = $1 and m.key = x.key`,
-      [destinationId],
-    )
+    await undesireProducts(tx, destinationId, 'select key from removal')
     await context.changed.add('select key from removal')
     // Its content is kept until its delete is confirmed: if its product_key is unknown or not accepted, the content is sent once
     // more to get the key. A request in flight may still be confirmed.
-    await client.query(
-      `update record r set status = 'missing' from removal x, remote m
-       where r.destination_id = $1 and r.key = x.key and m.destination_id = $1 and m.key = x.key
-         and (m.synced_hash is not null or exists (select from unsettled u where u.key = x.key))`,
-      [destinationId],
-    )
-    await client.query(`delete from record r using removal x where r.destination_id = $1 and r.key = x.key and r.status <> 'missing'`, [
+    await records.markMissing(
+      tx,
       destinationId,
-    ])
+      `select x.key from removal x join remote m on m.destination_id = $1 and m.key = x.key
+       where m.synced_hash is not null or exists (select from unsettled u where u.key = x.key)`,
+    )
+    await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
   } else {
-    if (context.implied) await insertImpliedKeys(queryable(client), destinationId, 'select key from removal')
-    await client.query(
-      `update remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.listed and m.held <= x.n)
-       from (
-         select i.identifier, count(*)::int as n, bool_or(removal.cause = 'suppressed') as listed
-         from removal join record r on r.destination_id = $1 and r.key = removal.key
-           cross join lateral unnest(r.identifiers) as i (identifier)
-         group by i.identifier) x
-       where m.destination_id = $1 and m.key = x.identifier`,
-      [destinationId],
+    if (context.implied) await insertImpliedKeys(tx, destinationId, 'select key from removal')
+    await removeReferences(
+      tx,
+      destinationId,
+      `select i.identifier, count(*)::int as n, bool_or(removal.cause = 'suppressed') as suppressed
+       from removal join record r on r.destination_id = $1 and r.key = removal.key
+         cross join lateral unnest(r.identifiers) as i (identifier)
+       group by i.identifier`,
     )
     await context.changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
-    await client.query(`delete from record r using removal x where r.destination_id = $1 and r.key = x.key`, [destinationId])
+    await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
   }
 }
 
 /** Deletes products that were kept for a delete that is no longer needed: the service has none, and no request is in flight. */
 export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
-  await client.query(
-    `delete from record r where r.destination_id = $1 and r.status = 'missing'
-       and not exists (select from unsettled u where u.key = r.key)
-       and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
-    [destinationId],
-  )
+  await records.forgetMissing(queryable(client), destinationId, 'select key from unsettled')
 }
 
 /** Applies `missing: out-of-stock`: the product stays with the same content, but out of stock. */
@@ -210,29 +196,18 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
     `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
     [destinationId],
   )
-  const bodies = rows.map(({ key, body }) => ({ key, body: outOfStock(body) }))
-  const values = [destinationId, bodies.map(({ key }) => key), bodies.map(({ body }) => body), bodies.map(({ body }) => contentHash(body))]
-  await client.query(
-    `update record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
-     from unnest($2::bytea[], $3::text[], $4::bytea[]) as x (key, body, hash)
-     where r.destination_id = $1 and r.key = x.key`,
-    [...values, snapshotId],
-  )
-  await client.query(
-    `update remote m set desired_hash = x.hash
-     from unnest($2::bytea[], $3::bytea[]) as x (key, hash)
-     where m.destination_id = $1 and m.key = x.key`,
-    [destinationId, values[1], values[3]],
-  )
-  await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [values[1]])
+  const products = rows.map(({ key, body }) => {
+    const changed = outOfStock(body)
+    return { key, body: changed, hash: contentHash(changed) }
+  })
+  await records.replaceMissing(queryable(client), { destinationId, snapshotId }, products)
+  await changeProducts(queryable(client), destinationId, products)
+  await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [products.map(({ key }) => key)])
 }
 
 /** Applies `missing: keep`: marks the record as missing, so that it is handled only once. */
 export async function markMissing(context: DesiredContext): Promise<void> {
-  await context.client.query(
-    `update record r set status = 'missing' from change c where c.what = 'absent' and r.destination_id = $1 and r.key = c.key`,
-    [context.destinationId],
-  )
+  await records.markMissing(queryable(context.client), context.destinationId, `select key from change where what = 'absent'`)
 }
 
 /** Sets the availability in canonical JSON; keys keep their sorted order. */
@@ -244,17 +219,12 @@ export function outOfStock(json: string): string {
 }
 
 async function upsertRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
-  await client.query(
-    `update record r set hash = s.hash, body = s.body, identifiers = s.identifiers, effective_at = s.effective_at,
-       expires_at = s.expires_at, line = s.line, status = 'live', snapshot_id = $2, load_id = null
-     from change c join stage s using (key) where c.what = 'update' and r.destination_id = $1 and r.key = c.key`,
-    [destinationId, snapshotId],
-  )
-  await client.query(
-    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id)
-     select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2
-     from change c join stage s using (key) where c.what = 'create' order by s.key`,
-    [destinationId, snapshotId],
+  const [tx, read] = [queryable(client), { destinationId, snapshotId }]
+  await records.updateRecords(tx, read, `select s.* from change c join stage s using (key) where c.what = 'update'`)
+  await records.insertRecords(
+    tx,
+    read,
+    `select s.*, null::bigint as load_id from change c join stage s using (key) where c.what = 'create'`,
   )
 }
 
@@ -268,18 +238,14 @@ async function storeChangedKeys({ client, destinationId }: DesiredContext): Prom
     ),
   )
   await insertImpliedKeys(queryable(client), destinationId, `select key from change where what = 'update' union select key from sharing`)
-  await client.query(
-    'update record r set load_id = null from sharing s where r.destination_id = $1 and r.key = s.key and r.load_id is not null',
-    [destinationId],
-  )
+  await records.endImplying(queryable(client), destinationId, 'select key from sharing')
 }
 
 async function wantProducts({ client, destinationId, changed }: DesiredContext): Promise<void> {
-  await client.query(
-    `insert into remote (destination_id, key, held, desired_hash)
-     select $1, s.key, 1, s.hash from change c join stage s using (key) where c.what in ('create', 'update') order by s.key
-     on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash`,
-    [destinationId],
+  await desireProducts(
+    queryable(client),
+    destinationId,
+    `select s.key, s.hash from change c join stage s using (key) where c.what in ('create', 'update')`,
   )
   await changed.add(`select key from change where what in ('create', 'update')`)
 }
@@ -332,38 +298,19 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 
 async function applyIdentifierDelta({ client, destinationId, changed }: DesiredContext): Promise<void> {
   // Three statements: one that looks each identifier up once took 3.4 s instead of 1.6 s at 60,000 of 2,000,000 keys.
-  await client.query(
-    `update remote m set held = greatest(m.held + x.d, 0) from delta x where x.d < 0 and m.destination_id = $1 and m.key = x.identifier`,
-    [destinationId],
-  )
+  const tx = queryable(client)
+  await removeReferences(tx, destinationId, 'select identifier, -d as n, false as suppressed from delta where d < 0')
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const wanted = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
-  const held = `delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'}`
-  // An identifier keeps its group while it is desired or confirmed: user objects never mix (see above).
-  await client.query(
-    `update remote m set held = m.held + x.d, erase = false,
-       group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
-       desired_hash = case when m.held <= 0 and m.synced_hash is null then ${wanted} else m.desired_hash end
-     from ${held} where x.d > 0 and m.destination_id = $1 and m.key = x.identifier`,
-    [destinationId],
-  )
-  // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In sending order, so that the rows of one
-  // answer are on few pages: in the order of their keys its 2,500 rows would be on as many pages.
-  await client.query(
-    `insert into remote (destination_id, key, held, group_key, desired_hash)
-     select $1, x.identifier, x.d, x.group_key, ${wanted}
-     from ${held}
-     where x.d > 0 and not exists (select from remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
-    [destinationId],
+  await addReferences(
+    tx,
+    destinationId,
+    `select x.identifier, x.d as n, x.group_key, ${wanted} as times
+     from delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.d > 0`,
   )
   await changed.add('select identifier from delta')
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
-  // The times of a row changed, but not its identifiers: the whole user is sent again.
-  await client.query(
-    `update remote m set desired_hash = x.times
-     from retimed x where m.destination_id = $1 and m.group_key = x.key and m.held > 0 and m.desired_hash is distinct from x.times`,
-    [destinationId],
-  )
+  await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')
   await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.held > 0')
 }
 

@@ -7,6 +7,8 @@ import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import { queryable } from '../../db/database.ts'
 import { indexImpliedKeys } from '../../db/impliedKeys.ts'
+import * as records from '../../db/records.ts'
+import { insertFirstIdentifiers, insertFirstProducts } from '../../db/remote/desired.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
@@ -37,12 +39,8 @@ export async function loadFirst(context: DesiredContext, loadId: number | undefi
   const { client, destinationId } = context
   await context.changed.addAll()
   if (context.keys === 'products') {
-    const creates = await insertRecords(context, 'null')
-    await client.query(
-      `insert into remote (destination_id, key, held, desired_hash)
-       select $1, key, 1, hash from record where destination_id = $1 order by key`,
-      [destinationId],
-    )
+    const creates = await insertRecords(context, 'null::bigint')
+    await insertFirstProducts(queryable(client), destinationId, 'select key, hash from record where destination_id = $1')
     return { creates, plain: true, shared: false, loadId: undefined }
   }
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
@@ -61,26 +59,21 @@ export async function loadFirst(context: DesiredContext, loadId: number | undefi
 
 /** Inserts the valid rows; `loadId`: SQL of it for row `s`. Returns their number. */
 async function insertRecords({ client, destinationId, snapshotId }: DesiredContext, loadId: string): Promise<number> {
-  const inserted = await client.query(
-    `insert into record (destination_id, key, hash, body, identifiers, effective_at, expires_at, line, snapshot_id, load_id)
-     select $1, s.key, s.hash, s.body, s.identifiers, s.effective_at, s.expires_at, s.line, $2, ${loadId}
-     from stage s where s.kind = ${stagedKind.valid} order by s.key`,
-    [destinationId, snapshotId],
-  )
-  const creates = inserted.rowCount ?? 0
+  const rows = `select s.*, ${loadId} as load_id from stage s where s.kind = ${stagedKind.valid}`
+  const creates = await records.insertRecords(queryable(client), { destinationId, snapshotId }, rows)
   await refreshStatistics(client, destinationId, creates, ['record'])
   return creates
 }
 
 /** Inserts the keys that are not implied, each under one record, in sending order (desired.ts). */
 async function insertKeys({ client, destinationId }: DesiredContext, shared: boolean): Promise<void> {
-  await client.query(
-    `insert into remote (destination_id, key, held, group_key, desired_hash)
-     select $1, i.identifier, ${shared ? 'coalesce(x.n, 1)' : '1'}, r.key, ${desiredTimes('r')}
+  await insertFirstIdentifiers(
+    queryable(client),
+    destinationId,
+    `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as held, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
        ${shared ? 'left join holder x on x.identifier = i.identifier' : ''}
-     where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''} order by r.key`,
-    [destinationId],
+     where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
 

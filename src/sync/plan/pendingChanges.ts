@@ -8,7 +8,8 @@ import { isSuppressed } from '../../db/suppressed.ts'
 import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { outOfSync, type ChangedKeys } from '../../db/changedKeys.ts'
-import { storeEndingKeys } from '../../db/impliedKeys.ts'
+import { stampOf, unifyGroups } from '../../db/remote/desired.ts'
+import { storeEndingKeys } from '../../db/remote/implied.ts'
 import { queryable } from '../../db/database.ts'
 import { fillTable } from './planTables.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
@@ -140,7 +141,7 @@ async function collectGroups(context: PendingContext): Promise<number> {
     )
   }
   const deferred = await dropDeferred(client, 'pending_group')
-  const stamp = `decode(md5($1 || encode(t.group_key, 'hex')), 'hex')`
+  const stamp = stampOf('$1', 't.group_key')
   // What joined a user whose update was cut off wants another content than the rest: one new content for all of them, or
   // one answer could confirm only some. No plan was begun: nothing can have been cut off.
   if (await some(client, `select from plan where destination_id = ${destinationId} and status <> 'ready'`)) {
@@ -307,9 +308,9 @@ export async function withholdDeletes(context: PendingContext, sendCleared: bool
 
 /** Sets the desired content of changed groups to one common value. Groups with deletes get theirs when the plan is applied. */
 export async function stampGroups({ client, destinationId, changed }: PendingContext): Promise<void> {
-  const stamped = `m.destination_id = $1 and m.group_key = t.group_key and m.held > 0 and t.stamp is not null and not t.deletes`
-  await client.query(`update remote m set desired_hash = t.stamp from pending_group t where ${stamped}`, [destinationId])
-  await changed.add(`select m.key from pending_group t join remote m on ${stamped}`)
+  const stamped = 'select group_key, stamp from pending_group where stamp is not null and not deletes'
+  await unifyGroups(queryable(client), destinationId, stamped)
+  await changed.add(`select m.key from (${stamped}) t join remote m on m.destination_id = $1 and m.group_key = t.group_key and m.held > 0`)
 }
 
 /** Fills `exempt` with erasures: keys of suppressed people, also of those listed after their row was removed, or not yet unlisted. */

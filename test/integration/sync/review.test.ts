@@ -8,7 +8,7 @@ import { runPipeline } from '../../../src/sync/index.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
-import { storeAllKeys } from '../../../src/db/impliedKeys.ts'
+import { storeAllKeys } from '../../../src/db/remote/implied.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }

@@ -1,11 +1,13 @@
-/** Writes confirmed and refused state of keys from the outcomes of a batch's entries, inside the reconciling transaction (docs/guarantees.md#confirmed-only). */
-import type { EntryOutcome } from '../destinations/destination.ts'
-import { addLines } from './audit.ts'
-import type { ClaimedBatch } from './batches/claim.ts'
-import type { Queryable } from './database.ts'
-import { addChanged, outOfSync } from './changedKeys.ts'
-import { confirmationsOf, entriesOf, keyCountOf } from './entries/read.ts'
-import { invalidatedBy } from './invalidated.ts'
+/** Confirmed and refused state of keys (docs/guarantees.md#confirmed-only), and when late requests may still change it. */
+import type { EntryOutcome } from '../../destinations/destination.ts'
+import { addLines } from '../audit.ts'
+import type { ClaimedBatch } from '../batches/claim.ts'
+import { addChanged, outOfSync } from '../changedKeys.ts'
+import { confirmationsOf, entriesOf, keyCountOf, keysOf } from '../entries/read.ts'
+import { invalidatedBy, invalidatedKinds, type InvalidatedKind } from '../invalidated.ts'
+import type { Queryable } from '../queryable.ts'
+import { forgetDeleted } from '../records.ts'
+import { storeKeysOfBatches } from './implied.ts'
 
 interface Settling {
   readonly tx: Queryable
@@ -59,10 +61,7 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
     return
   }
   // Its record was kept for the delete alone.
-  await tx.execute(
-    `delete from record r using remote m, ${confirmed} and m.held <= 0 and r.destination_id = $2 and r.key = m.key and r.status = 'missing'`,
-    [batch.id, batch.destinationId],
-  )
+  await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, [batch.id, batch.destinationId])
   await tx.execute(
     `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
     [batch.id, batch.destinationId],
@@ -111,4 +110,42 @@ export async function refuseKeys(
      ${addChanged('select key from invalidated', '$2')}`,
     [batch.id, batch.destinationId],
   )
+}
+
+/**
+ * Invalidates desired products whose confirmed content is still the one that an audit compared. Returns their numbers by kind. `found`: SQL
+ * of `key`, `outcome` and the compared `synced_hash`; `except`: SQL of the keys with a request under way.
+ */
+export async function invalidateKeys(
+  tx: Queryable,
+  { id, destinationId }: { readonly id: number; readonly destinationId: number },
+  found: string,
+  except: string,
+): Promise<readonly { readonly kind: InvalidatedKind; readonly n: number }[]> {
+  return tx.query(
+    `with gone as (
+       update remote m set synced_hash = ${invalidatedBy('a.outcome', id)}
+       from (${found}) a
+       where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.held > 0 and m.synced_hash = a.synced_hash
+         and m.key not in (${except})
+       returning a.outcome, m.key),
+     noted as (${addChanged('select key from gone')})
+     select outcome as kind, count(*)::int as n from gone group by outcome`,
+    [destinationId, invalidatedKinds],
+  )
+}
+
+/** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
+export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
+  await storeKeysOfBatches(tx, batchIds)
+  // The keys as an array: joined, Postgres may compare all keys of the destination with those of the batch, because it has no statistics of
+  // keys that were just stored (77 batches of 5,000 keys: 163 s).
+  for (const id of batchIds) {
+    await tx.execute(
+      `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
+       where m.destination_id = (select destination_id from batch where id = $1::bigint)
+         and m.key = any(array(select k.key from ${keysOf('$1::bigint')} k))`,
+      [id, horizonMs],
+    )
+  }
 }

@@ -1,0 +1,97 @@
+/**
+ * The `record` table: content of the source as of the last complete read. The stages say which records, as SQL with named columns; the
+ * destination is `$1` in it.
+ */
+import type { Queryable } from './queryable.ts'
+
+/** Columns of a row of the source, for `insertRecords` and `updateRecords`. */
+const content = ['hash', 'body', 'identifiers', 'effective_at', 'expires_at', 'line'] as const
+
+interface Read {
+  readonly destinationId: number
+  readonly snapshotId: number
+}
+
+/** Inserts records. `rows`: SQL of `key`, the content and `load_id`. Returns their number. */
+export async function insertRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<number> {
+  return tx.execute(
+    `insert into record (destination_id, key, ${content.join(', ')}, snapshot_id, load_id)
+     select $1, s.key, ${content.map((column) => `s.${column}`).join(', ')}, $2, s.load_id from (${rows}) s order by s.key`,
+    [destinationId, snapshotId],
+  )
+}
+
+/** Replaces the content of records, whose keys are not implied any more. `rows`: SQL of `key` and the content. */
+export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
+  await tx.execute(
+    `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2, load_id = null
+     from (${rows}) s where r.destination_id = $1 and r.key = s.key`,
+    [destinationId, snapshotId],
+  )
+}
+
+/** Marks records whose row is now invalid or a duplicate. `keys`: SQL of `key`. */
+export async function markStale(tx: Queryable, destinationId: number, keys: string): Promise<void> {
+  await tx.execute(
+    `update record r set status = 'stale'
+     from (${keys}) x where r.destination_id = $1 and r.key = x.key and r.status <> 'stale'`,
+    [destinationId],
+  )
+}
+
+/** Marks records whose row is missing. They are kept as they are. `keys`: SQL of `key`. */
+export async function markMissing(tx: Queryable, destinationId: number, keys: string): Promise<void> {
+  await tx.execute(`update record r set status = 'missing' from (${keys}) x where r.destination_id = $1 and r.key = x.key`, [destinationId])
+}
+
+/** Gives missing products other content than their source had. */
+export async function replaceMissing(
+  tx: Queryable,
+  { destinationId, snapshotId }: Read,
+  products: readonly { readonly key: Buffer; readonly body: string; readonly hash: Buffer }[],
+): Promise<void> {
+  await tx.execute(
+    `update record r set body = x.body, hash = x.hash, status = 'missing', snapshot_id = $5
+     from unnest($2::bytea[], $3::text[], $4::bytea[]) as x (key, body, hash)
+     where r.destination_id = $1 and r.key = x.key`,
+    [destinationId, products.map(({ key }) => key), products.map(({ body }) => body), products.map(({ hash }) => hash), snapshotId],
+  )
+}
+
+/** The keys of these records have rows of their own from here on (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
+export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
+  await tx.execute(
+    `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and r.load_id is not null`,
+    [destinationId, ...values],
+  )
+}
+
+/** Deletes removed records. `keys`: SQL of `key`. `keepMissing`: except those that were marked as missing. */
+export async function deleteRecords(
+  tx: Queryable,
+  destinationId: number,
+  keys: string,
+  { keepMissing }: { readonly keepMissing: boolean },
+): Promise<void> {
+  await tx.execute(
+    `delete from record r using (${keys}) x where r.destination_id = $1 and r.key = x.key ${keepMissing ? `and r.status <> 'missing'` : ''}`,
+    [destinationId],
+  )
+}
+
+/** Deletes missing records whose delete is not needed any more: nothing is confirmed, and no request is under way. `underWay`: SQL of `key`. */
+export async function forgetMissing(tx: Queryable, destinationId: number, underWay: string): Promise<void> {
+  await tx.execute(
+    `delete from record r where r.destination_id = $1 and r.status = 'missing'
+       and not exists (select from (${underWay}) u where u.key = r.key)
+       and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
+    [destinationId],
+  )
+}
+
+/** Deletes missing records whose delete was confirmed. `keys`: SQL of `key`, the destination as `$2`, and `values`. */
+export async function forgetDeleted(tx: Queryable, keys: string, values: readonly [batchId: number, destinationId: number]): Promise<void> {
+  await tx.execute(`delete from record r using (${keys}) x where r.destination_id = $2 and r.key = x.key and r.status = 'missing'`, [
+    ...values,
+  ])
+}
