@@ -18,8 +18,8 @@ export interface Success {
 }
 
 /**
- * Classifies everything except a clean success, by status and structure, never by text. `entryCount` is the upper bound of
- * indexes in `operation_errors`.
+ * Classifies an exchange by status and structure, never by text. Returns a success with its body for the destination to classify.
+ * `entryCount`: number of entries sent, which limits the indexes in `operation_errors`.
  */
 export function classifyEnvelope(exchange: Exchange, entryCount: number): Success | RequestOutcome {
   switch (exchange.kind) {
@@ -64,7 +64,7 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
   if (status === 429) return { kind: 'retry', reason: 'rate-limited', status }
-  // A gateway that timed out, and a server that did not wait for the body, prove nothing about bytes still in transit.
+  // A gateway timed out, or the server did not wait for the body: the bytes of the request may still arrive.
   if (status === 408 || status === 502 || status === 504) return ambiguous(`http-${status}`, { mayLandLater: true })
   if (status < 200 || (status >= 300 && status < 400) || status >= 500) return ambiguous(`http-${status}`)
 
@@ -74,7 +74,8 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
     return classifySuccess(body, entryCount)
   }
   const errors = body === undefined ? undefined : readFailure(body, entryCount)
-  // Three equal unreadable refusals may be caused by one record, but only if entries have results of their own.
+  // One record may be the cause of an unreadable refusal, so the batch may be split after three of them. Not for errors about the
+  // caller.
   if (errors === undefined)
     return ambiguous(`http-${status}-unreadable`, { miscounted: !aboutTheCaller.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
@@ -84,7 +85,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   return { kind: 'refused', code, reason: message, failing: errors.failing }
 }
 
-/** Errors of the destination, its access or the version of the interface, not of the records. */
+/** Statuses of errors about the destination, the access or the API version, and not about the records. */
 const aboutTheCaller = new Set([403, 404, 405, 410, 415])
 
 function classifySuccess(body: JsonObject, entryCount: number): Success | RequestOutcome {
@@ -111,7 +112,7 @@ function readFailure(
   const failing: number[] = []
   let first = errors[0]
   for (const [index, item] of ((operations ?? []) as readonly Json[]).entries()) {
-    // Aligned: an array of errors for each operation. Flat: an object or null (docs/spec-notes.md#audience-uploads).
+    // Either an array of errors for each operation, or one object or null for each (docs/spec-notes.md#audience-uploads).
     const own = readErrors(item === null ? [] : Array.isArray(item) ? item : [item])
     if (own === undefined) return undefined
     if (own.length === 0) continue
@@ -119,7 +120,7 @@ function readFailure(
     failing.push(index)
   }
   if (first === undefined) return undefined
-  // A pointer outside the request, or at all of it, names no entry.
+  // Errors for entries outside the request, or for all entries, do not show which entry failed.
   const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
   return { first, failing: usable || entryCount === 1 ? failing.filter((index) => index < entryCount) : [] }
 }

@@ -17,8 +17,8 @@ import { productListing } from './productListing.ts'
 const put = endpointOf('products.put')
 const remove = endpointOf('products.delete')
 /**
- * Limits of a request. The service limits neither keys nor bytes of a delete request: they are as many as products, and as
- * bytes of users.
+ * Limits of a request. The service documents none for the keys of a delete request and for bytes. So a delete has as many keys as a
+ * put has products, and the bytes are limited as in uploads of users.
  */
 const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
 
@@ -26,7 +26,7 @@ export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'
   readonly catalogId: string
   readonly missing: 'delete' | 'out-of-stock' | 'keep'
-  /** Sets that the pipeline keeps; absent where its file has no `product_sets`. */
+  /** Product sets that the pipeline keeps in sync; absent if its file has no `product_sets`. */
   readonly productSets?: readonly ProductSetRule[]
 }
 
@@ -73,7 +73,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   limits: () => limits,
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
-  // Ids that differ in case only (docs/inputs.md, 59).
+  // Ids that differ only in case are not sent in one body (docs/inputs.md, 59).
   collisionOf: (recordKey) => recordKey.toString().normalize('NFC').trim().toLowerCase(),
   evidence: 'ids',
   refusedDeleteIsGone: true,
@@ -94,7 +94,7 @@ export function renderProductKey(productKey: string): Buffer {
 function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
   const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
-    // The 404 may be about one key (docs/spec-notes.md#catalogs), so the batch is split first.
+    // The 404 may be about one of the keys (docs/spec-notes.md#catalogs), so the batch is split and not paused.
     return { kind: 'refused', code: envelope.code, reason: envelope.reason, failing: [] }
   }
   if (envelope.kind !== 'success') return envelope
@@ -105,8 +105,8 @@ function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation)
 }
 
 /**
- * Classifies each product by its id, which must occur once with a known status (docs/guarantees.md#match-by-identity); never
- * by position.
+ * Classifies each product by its id, never by position. The id must occur once, with a known status
+ * (docs/guarantees.md#match-by-identity).
  */
 function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byId = indexBy(results, (result) => [result['id']])
@@ -143,7 +143,7 @@ function classifyProduct(result: JsonObject): EntryOutcome {
 }
 
 /**
- * Classifies each key, which must occur once, as `product_key` or as `failed_product_key`
+ * Classifies each key. It must occur once in the response, as `product_key` or `failed_product_key`
  * (docs/guarantees.md#match-by-identity).
  */
 function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
@@ -187,6 +187,6 @@ function readKey(value: Json | undefined): string | undefined {
 }
 
 function parseKey(bytes: Uint8Array): string {
-  // Frozen bytes of this module: a JSON string by construction (renderProductKey).
+  // The frozen bytes are a JSON string, written by `renderProductKey`.
   return JSON.parse(Buffer.from(bytes).toString()) as string
 }

@@ -1,7 +1,7 @@
 /**
- * Proves by a strict scan that a response confirms every user sent. It accepts plain responses only; the parser reads all
- * others (`json.ts`): 0.4 ms against 4 ms for 2,500 results with their echo. The parser accepts every accepted response with
- * the same counts; a property test compares the two.
+ * Scans a response for the proof that every sent user is confirmed. Faster than the parser of `json.ts`: 0.4 ms against 4 ms for
+ * 2,500 results with their echo. Accepts only plain responses; the parser reads all others. A property test shows that the parser
+ * has the same counts for every accepted response.
  */
 
 import { maxAnswerBytes } from './json.ts'
@@ -24,9 +24,9 @@ const countKeys = [ascii('{"success_count":'), ascii(',"total_count":')] as cons
 const literals = [ascii('true'), ascii('false'), ascii('null')]
 
 /**
- * Returns true when `body` is one compact JSON object in printable ASCII without escapes, without a doubled key, without errors,
- * whose `data` is one result or a list of results with two equal whole counts each, which sum up to `users`. Other members are
- * checked for their form and ignored.
+ * Returns true if `body` confirms all `users`. The body must be one compact JSON object in printable ASCII, without escapes,
+ * repeated keys or errors. Its `data` must be one result or a list of results. Each result has two equal counts, and all together
+ * sum up to `users`. Other members must be well-formed and are ignored.
  */
 export function confirmsEveryUser(body: Buffer, users: number): boolean {
   return body.length <= maxAnswerBytes && !body.includes('__proto__') && new ConfirmationScan(body).sumOfCounts() === users
@@ -118,8 +118,8 @@ class ConfirmationScan {
   }
 
   /**
-   * Skips copies of the element that begins at `start` and was just read, each after a comma; returns their number. Compares
-   * blocks that double in size, because most results, and most echoes, of a request are alike.
+   * Skips the elements that equal the one just read, which begins at `start`, and returns their number. Most results of a response
+   * are equal, so it compares blocks that double in size.
    */
   #skipCopies(start: number): number {
     const bytes = this.#bytes

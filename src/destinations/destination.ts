@@ -9,7 +9,7 @@ import type { Bound } from '../mapping/boundColumns.ts'
 import type { DestinationDefinition, Duration, Pipeline, ProductSetRule } from '../model/pipeline.ts'
 import type { JsonObject } from './json.ts'
 
-/** `Definition`: settings below `destination` of a pipeline file, with every default filled in. */
+/** One type of destination. `Definition`: the settings below `destination` of a pipeline file, with all defaults. */
 export interface Destination<Definition extends DestinationDefinition = DestinationDefinition> extends RequestFormat {
   /** `destination.kind` of a pipeline file, and of the table `destination`. */
   readonly kind: Definition['kind']
@@ -17,7 +17,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly settings: z.ZodType<Definition> & z.core.$ZodTypeDiscriminable
   /** Target fields that `map` may have. */
   readonly fields: readonly string[]
-  /** Checks rules between `map`, `preset` and `consent`. `map` has a field at least. */
+  /** Checks the rules between `map`, `preset` and `consent`. Called only if `map` has at least one field. */
   checkMap(given: GivenMap): readonly MapProblem[]
   /** Binds the header of a source: returns functions that map its rows. */
   bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => Bound
@@ -26,36 +26,41 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** Name for messages: `catalog 4001`. */
   name(definition: Definition): string
   readonly words: DestinationWords
-  /** Sets of products that the pipeline keeps; undefined if the type has none. */
+  /** Product sets that the pipeline keeps in sync; undefined if the type has none. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
-   * Unit of the synced state. `products`: one key a record, its id. `identifiers`: a record has several, shared identifiers have a
-   * reference count, and user objects are groups of them.
+   * Unit of the synced state. `products`: each record has one key, its id. `identifiers`: a record has several keys, which records
+   * may share (reference count), and which are sent as groups in user objects.
    */
   readonly keys: 'products' | 'identifiers'
   /** Field of `map` that identifies a row. */
   readonly keyField: string
   /** Effect of a row that is missing from a complete read of the whole source. */
   missing(definition: Definition): Missing
-  /** False: the delete guards do not apply. */
+  /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
-  /** Rows that leave are found by their key, or by each of their identifiers, because rows have no lasting key. */
+  /**
+   * How the stored records of opted-out or removed rows are found: by the key of the row, or by each of its identifiers if rows
+   * have no stable key.
+   */
   readonly leavesBy: 'key' | 'identifier'
   /**
-   * True: the members are reached, so that consent columns, do-not-reach lists and erasures decide over them, and a member that may have
-   * been applied has to be deleted.
+   * True if the service advertises to the members. Then consent columns, do-not-reach lists and erasures apply, and a member that
+   * may have been applied must be deleted.
    */
   readonly reachesPeople: boolean
-  /** True: its members are not sent to the audiences of the account that `heedsSuppression`. */
+  /**
+   * True for do-not-reach lists: their members are not sent to the audiences of the account for which `heedsSuppression` is true.
+   */
   readonly suppresses: boolean
   heedsSuppression(definition: Definition): boolean
-  /** Terms of its memberships; undefined if its content does not end. */
+  /** Settings of its memberships; undefined if its content does not expire. */
   membership(definition: Definition): Membership | undefined
   /** Time for which settled entries are stored, as an SQL interval (docs/retention.md). */
   readonly keepsEntries: '12 months' | '30 days'
   /** Reads the destination back; undefined if no endpoint lists its content. */
   readonly listing?: Listing
-  /** Terms of `sluice init`; undefined if it does not offer the type. */
+  /** Texts and settings for `sluice init`; undefined if it does not offer the type. */
   readonly init?: InitTerms
   /** Request that shows that the destination exists. */
   probe(definition: Definition, version: string): Probe
@@ -74,7 +79,10 @@ export interface MapProblem {
   readonly hint?: string
 }
 
-/** `out-of-stock` and `keep`: the product stays, unavailable or as it is. `ignore`: nothing is missing. */
+/**
+ * Effect of a missing row. `out-of-stock`: the product stays and becomes unavailable. `keep`: it stays as it is. `ignore`: no row
+ * counts as missing.
+ */
 export type Missing = 'delete' | 'out-of-stock' | 'keep' | 'ignore'
 
 export interface DestinationIdentity {
@@ -105,9 +113,9 @@ export interface Membership {
   readonly expiresIn: Duration
   readonly renewBefore: Duration
   readonly usersPerOperation: number
-  /** False: uploads have no `effective_at` (docs/spec-notes.md#audience-uploads). */
+  /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly withEffectiveAt: boolean
-  /** True: a membership that ended too early is deleted. False: one that lasts too long does no harm. */
+  /** True if a membership that must end earlier is deleted. False if it may last longer without harm. */
   readonly endsExactly: boolean
 }
 
@@ -120,7 +128,7 @@ export interface Listing {
 
 export type ListingAnswer =
   | { readonly kind: 'page'; readonly products: readonly ListedProduct[]; readonly cursor: string | undefined }
-  /** Response without evidence; a read may be repeated without harm. */
+  /** Response that proves nothing. The request may be repeated, because it only reads. */
   | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
 
@@ -128,7 +136,7 @@ export interface ListedProduct {
   readonly id: string
   /** Null if the service names none. */
   readonly productKey: string | null
-  /** Fields as returned. A field that is not in it was not returned, which is not the same as null. */
+  /** Fields as returned. A missing field was not returned; that differs from null. */
   readonly fields: JsonObject
 }
 
@@ -137,16 +145,16 @@ export interface Probe {
   readonly path: string
   /** Account that the credentials need access to. */
   readonly accountId?: string
-  /** The answer lists several destinations: one has this id. `setting`: key of the pipeline file that holds it. */
+  /** Set if the answer lists several destinations: one of them must have this id. `setting`: key of the id in the pipeline file. */
   readonly listed?: { readonly id: string; readonly setting: string }
 }
 
-/** Requests of a destination: how an operation is written, how operations form a body, which endpoint takes it, what a response proves. */
+/** Requests of a destination: form of an operation, form of a body, endpoint, and classification of a response. */
 interface RequestFormat {
   readonly limits: (op: Operation) => BatchLimits
   /** Method and path below the advertising host, version included. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
-  /** Sends a request elsewhere than to the service. Like a transport it never throws: an error is an outcome. */
+  /** Sends a request to another place than the service. Never throws: an error is an outcome. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
   /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (docs/guarantees.md#idempotent-resend). */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
@@ -157,15 +165,18 @@ interface RequestFormat {
    * body.
    */
   readonly idOf: (keys: readonly Uint8Array[], bytes: Uint8Array, op: Operation) => string | null
-  /** Evidence in a response. `ids`: names each entry. `counts`: counts users, so that all entries of a body share one outcome. */
+  /**
+   * Evidence in a response. `ids`: the response names each entry. `counts`: it only counts users, so all entries of a body share
+   * one outcome.
+   */
   readonly evidence: 'ids' | 'counts'
-  /** True: a refused delete whose earlier attempt may have been applied proves that the key is gone. */
+  /** True if a refused delete, after an earlier attempt that may have been applied, proves that the key no longer exists. */
   readonly refusedDeleteIsGone: boolean
   /** Classifies an exchange over exactly these entries, in the order of the body. Pure. */
   readonly classify: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => RequestOutcome
 }
 
-/** Operation of a batch, which has one type: Delete and Update of one key never share a request (docs/guarantees.md#key-order). */
+/** Operation of a whole batch. Delete and Update of one key are never in one request (docs/guarantees.md#key-order). */
 export type Operation = 'upsert' | 'delete'
 
 export interface DestinationRequest {
@@ -206,21 +217,20 @@ export type EntryOutcome =
  * confirmed.
  */
 export type RequestOutcome =
-  /** Readable response about the entries, each on its own (products), or all alike (users). */
+  /** Readable response: products have an outcome each, users have one in common. */
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
   /**
    * Not applied; the same bytes are sent again before anything newer. The headers of the response give the wait
    * (http/waitPolicy.ts).
    */
   | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
-  /** Not applied, and not because of the records: the destination pauses. */
+  /** Not applied, for a reason that is not in the records. The destination is paused. */
   | { readonly kind: 'pause'; readonly code: string; readonly reason: string }
   /** The service refused the whole request. `failing`: indexes of entries that the response names. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `miscounted`: a complete response with wrong counts (split after three,
-   * docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: no head of a response arrived, so the bytes may still
-   * arrive.
+   * May or may not be applied. `miscounted`: the response is complete, but its counts are wrong; the batch is split after three of
+   * them (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
    */
   | {
       readonly kind: 'ambiguous'

@@ -35,7 +35,7 @@ const policy: MemberPolicy = {
   asksConsent: false,
   hasRemovals: true,
   takesEffectiveAt: false,
-  // An audience may use either form.
+  // Audiences may have sent either form.
   bothEmailForms: true,
 }
 
@@ -45,12 +45,12 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
   checkMap: ({ fields, hasPreset, hasConsent }) => [
     ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
-    // Consent would remove exactly those who have not consented.
+    // A consent test would remove the people without consent from the list, and they belong on it.
     ...(hasConsent
       ? [
           {
             setting: 'consent' as const,
-            message: 'belongs to audiences; who comes off a do-not-reach list is said by map.remove',
+            message: 'belongs to audiences; map.remove removes people from a do-not-reach list',
             hint: 'map: { remove: { column, values } }',
           },
         ]
@@ -63,7 +63,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   productSets: () => undefined,
   keys: 'identifiers',
   keyField: 'key',
-  // A person comes off a list only by a row that says so.
+  // A missing row removes no person: only `map.remove` does.
   missing: () => 'ignore',
   guardsDeletes: false,
   leavesBy: 'identifier',

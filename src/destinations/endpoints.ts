@@ -3,7 +3,7 @@ import type { Endpoint } from '../service/contract/endpoint.ts'
 
 import type { BatchLimits, DestinationRequest } from './destination.ts'
 
-/** Returns the request of an endpoint. `ids` by the names of the path's parameters. */
+/** Returns the request of an endpoint. `ids`: values of the path parameters, by name. */
 export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`), limitClass: limit }

@@ -1,4 +1,4 @@
-/** Types of destination. A further one is one file and one line here. */
+/** Registry of destination types. A further type is one file and one line here. */
 import { z } from 'zod'
 import type { DestinationDefinition } from '../model/pipeline.ts'
 import { audience } from './audience.ts'
@@ -9,7 +9,7 @@ import { doNotReach } from './doNotReach.ts'
 const builtIn = [catalog, audience, doNotReach] as const
 const types: Destination[] = [...builtIn]
 
-/** Adds a type. To be called before the first pipeline file is checked. */
+/** Adds a type. Must be called before the first pipeline file is checked. */
 export function registerDestination(type: Destination): void {
   types.push(type)
 }
@@ -37,7 +37,7 @@ export function kindsWhere(has: (type: Destination) => boolean): string[] {
 /** `destination` as a pipeline file writes it. */
 export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
 
-/** Returns the schema of `destination`, of whatever type. */
+/** Returns the schema of `destination` for all registered types. */
 export function destinationSettings(): z.ZodType<DestinationDefinition> {
   const [first, ...others] = types
   if (first === undefined) throw new RangeError('there are no types of destination')

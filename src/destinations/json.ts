@@ -10,11 +10,10 @@ export type Json = null | boolean | number | bigint | string | readonly Json[] |
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 /**
- * Parses a body. Returns undefined if it proves nothing: not UTF-8, a byte order mark, not one JSON value, a duplicate key, a
- * `__proto__`, nested too deeply, too large. Whole numbers beyond 2^53 are bigint, never rounded
- * (docs/spec-notes.md#echoes-and-cursors).
- * Fast if the text is as JSON.stringify would write it, which proves that no key is repeated and no number rounded. Other
- * texts take the slow, exact parser (2 ms against 7 ms for 2,500 results with their echo).
+ * Parses a body. Returns undefined for a body that is no evidence: not UTF-8, a byte order mark, not one JSON value, a duplicate
+ * key, a `__proto__`, too deep, too large. Integers beyond 2^53 are bigint, never rounded (docs/spec-notes.md#echoes-and-cursors).
+ * JSON.parse is enough if JSON.stringify gives the same text, because then no key is repeated and no number was rounded. Other
+ * texts take a slower, exact parser (2 ms against 7 ms for 2,500 results with their echo).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
   if (body.length === 0 || body.length > maxAnswerBytes) return undefined
@@ -39,7 +38,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
 }
 
 /**
- * Returns a whole number ≥ 0 written as a number, or undefined: text, null and fractions are not counts
+ * Returns an integer ≥ 0 that is written as a JSON number. Undefined for anything else: texts, null and fractions are not counts
  * (docs/guarantees.md#counts-are-evidence).
  */
 export function asCount(value: Json | undefined): number | undefined {

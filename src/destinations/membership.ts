@@ -1,4 +1,4 @@
-/** Settings that all destinations with memberships share: when one ends, when it is renewed, which identifiers it needs. */
+/** Settings of all destinations with memberships: end, renewal, required identifiers. */
 import type { Duration } from '../model/pipeline.ts'
 import { identifierTypes } from '../model/record.ts'
 import { atMostHalf } from '../settings/duration.ts'
@@ -7,7 +7,10 @@ import type { MapProblem } from './destination.ts'
 
 export const membershipSettings = { expires_in: duration.optional(), renew_before: duration.optional() }
 
-/** Returns the times of a membership. By default it lasts 13 months and is renewed 30 days before its end, or at half of a shorter life. */
+/**
+ * Returns the times of a membership. By default it lasts 13 months and is renewed 30 days before its end. A short one is renewed
+ * after half of its time.
+ */
 export function membershipTimes(given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined }): {
   readonly expiresIn: Duration
   readonly renewBefore: Duration

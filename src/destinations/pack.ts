@@ -26,10 +26,10 @@ export class OversizedOperationError extends SluiceError {
 }
 
 /**
- * Takes items one by one and returns a finished batch whenever the next item does not fit.
- * One pass, memory of one batch, no clock, no I/O. Does not sort, merge or drop: items keep their order, each is in exactly
- * one batch, and the same items make the same bodies, byte for byte (docs/guarantees.md#idempotent-resend). `limits.bytes`
- * counts UTF-8 with frame and commas. Source: spec 8 (25 products, 2,500 operations, 5,000,000 bytes).
+ * Takes items one by one, and returns a finished batch if the next item does not fit. Keeps one batch in memory. Items keep their
+ * order, and each is in exactly one batch. The same items make the same bodies, byte for byte
+ * (docs/guarantees.md#idempotent-resend). `limits.bytes` counts UTF-8, with frame and commas. Source: spec 8 (25 products, 2,500
+ * operations, 5,000,000 bytes).
  */
 export class Packer<T extends { readonly bytes: Buffer }> {
   readonly #open: Buffer

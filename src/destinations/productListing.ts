@@ -15,7 +15,7 @@ function request(target: Target, cursor: string | undefined): ReturnType<Listing
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Classifies a page. Pure. A page with a product without id is rejected as a whole. */
+/** Classifies a page. Pure. One product without an id makes the whole page unusable. */
 function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {
@@ -48,8 +48,7 @@ function readPage(body: JsonObject): ListingAnswer {
 }
 
 /**
- * Reads ids and cursors as text; one written as a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Empty is
- * unset.
+ * Reads an id or cursor as text. A number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for an empty text.
  */
 function readText(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value

@@ -1,4 +1,4 @@
-/** `product_sets` of a catalog: sets of products that the service keeps by a rule (docs/pipelines.md#product-sets). */
+/** Schema of `product_sets` of a catalog: sets of products that are defined by a rule (docs/pipelines.md#product-sets). */
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
 import { strict, text, word } from '../settings/values.ts'
@@ -43,7 +43,7 @@ const where = strict({
   .refine(noneEmpty, 'needs at least one condition')
   .refine(
     (given) => given.brand === undefined || Object.values(given).filter((one) => one !== undefined).length === 1,
-    'brand stands alone: map it to a custom label for a rule of several conditions',
+    'brand cannot be combined: for several conditions, map the brand to a custom label',
   )
 
 const entry = strict({

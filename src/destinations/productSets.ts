@@ -1,4 +1,7 @@
-/** Product sets of a catalog: the requests that keep them, and what their answers prove (spec 2.2, 4.2; docs/spec-notes.md#catalogs 'Sets'). */
+/**
+ * Builds the requests about product sets of a catalog, and classifies their answers (spec 2.2, 4.2; docs/spec-notes.md#catalogs
+ * 'Sets').
+ */
 import type { SetFilter } from '../model/pipeline.ts'
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { LimitClass } from '../service/contract/endpoint.ts'
@@ -16,7 +19,7 @@ const endpoints = {
   delete: endpointOf('productSets.delete'),
 }
 
-/** Maximum of products in a set that lists them. */
+/** Maximum number of products in a set without filters. */
 export const mostSetProducts = mostItems(endpoints.create, 'product_keys')
 
 /** Content of a set as it is written. */
@@ -28,7 +31,7 @@ export interface SetContent {
   readonly productKeys: readonly string[]
 }
 
-/** A set as the service lists it. Null: not readable, or not given. */
+/** A set as the service lists it. Null if a value is missing or not readable. */
 export interface ListedSet {
   readonly id: string
   readonly name: string | null
@@ -40,7 +43,7 @@ export interface ListedSet {
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
   readonly limit: LimitClass
-  /** A repeated create would make a second set. */
+  /** False for a create: if it were repeated, there would be two sets. */
   readonly repeatable: boolean
 }
 
@@ -59,7 +62,7 @@ export function createSet(target: Target, content: SetContent): SetRequest {
   return setRequest(endpoints.create, target, { body: { name, ...(description === null ? {} : { description }), type, ...members } })
 }
 
-/** Neither type nor filters of a set can be changed. */
+/** Returns the request that changes name, description and products. The type and the filters of a set cannot be changed. */
 export function updateSet(target: Target, setId: string, { name, description, type, productKeys }: SetContent): SetRequest {
   return setRequest(endpoints.update, target, {
     setId,
@@ -120,13 +123,13 @@ export function classifySetAnswer(exchange: Exchange): SetAnswer {
   }
 }
 
-/** Reads the id of the set that an answer is about; undefined if it names none. */
+/** Reads the id of the set from an answer; undefined if it has none. */
 export function readSetId(body: JsonObject): string | undefined {
   const data = body['data']
   return isObject(data) ? readId(data['id']) : undefined
 }
 
-/** Reads a page of sets. Undefined for another shape: half a listing proves nothing. */
+/** Reads a page of sets. Returns undefined if any part of it has another shape, because an incomplete listing proves nothing. */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']
   if (!isList(data)) return undefined

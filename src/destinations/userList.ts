@@ -9,8 +9,9 @@ import type { RequestOutcome, SentEntry } from './destination.ts'
 import { asCount, isObject, isList } from './json.ts'
 
 /**
- * Classifies by counts, the only evidence: confirmed means that the two counts of every result are equal and that both sums
- * are the users sent. All entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).
+ * Classifies by counts, because responses have no other evidence. Confirmed if the two counts of every result are equal, and each
+ * of them sums up to the number of sent users. All entries share one outcome, because a batch succeeds or fails as a whole (spec
+ * 4.3 rule 4).
  */
 export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
   let expected = 0
@@ -44,9 +45,11 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
     if (own !== all || own !== sent[i]?.users) short.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
-  // A higher count in every result is another way of counting (docs/spec-notes.md#audience-uploads), which splitting does not fix.
+  // If the counts are equal but higher, the service counts in another way (docs/spec-notes.md#audience-uploads). Splitting does not
+  // help.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
-  // A result for each operation, in request order (spec 4.3 rule 4), shows which one fell short.
+  // If there is one result per operation, in request order (spec 4.3 rule 4), the one with a lower count shows the failing
+  // operation.
   const pointed = results.length === sent.length && short.length < sent.length ? short : []
   return ambiguous('count_mismatch', { miscounted: true, failing: pointed })
 }

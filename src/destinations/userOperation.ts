@@ -4,8 +4,7 @@ import { identifierTypes, type PackedIdentifier } from '../model/record.ts'
 export interface UserOperation {
   readonly op: 'update' | 'delete'
   /**
-   * Identifiers of each user, packed, or packed and in hex as the plan reads them; 1 user by default, more in batched
-   * operations.
+   * Packed identifiers of each user; a string is in hex, as the plan reads them. One user, or several in a batched operation.
    */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
   /** Milliseconds since 1970; written as whole seconds. Deletes have no times. */
@@ -13,13 +12,13 @@ export interface UserOperation {
   readonly expiresAtMs?: number
 }
 
-/** Type byte of `partner_user_id`, the one identifier that is sent as it is. */
+/** Type byte of `partner_user_id`, the only identifier that is sent as plain text. */
 const plainType = identifierTypes.indexOf('partner_user_id') + 1
 
 /**
- * Renders one operation as the frozen bytes. Keys of the operation are sorted, keys of a user are in the order of
- * `identifierTypes`, values in the given order: same input, same bytes (docs/guarantees.md#idempotent-resend).
- * Uses concatenation, because this is a hot path: twice as fast as JSON.stringify (docs/benchmarks.md).
+ * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): keys of the operation are
+ * sorted, keys of a user are in the order of `identifierTypes`, values in the given order. Concatenates strings, which is twice as
+ * fast as JSON.stringify here (docs/benchmarks.md).
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? '{"operation_type":"Delete","params":{' : '{"operation_type":"Update","params":{'
@@ -37,7 +36,7 @@ export function renderUserOperation(operation: UserOperation): Buffer {
 
 /** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
 export function wireTime(ms: number): string {
-  // Most operations of a plan share their times, and formatting a date costs as much as the rest of an operation.
+  // Cached, because most operations of a plan share their times, and formatting a date takes as long as the rest of the operation.
   const known = wireTimes.get(ms)
   if (known !== undefined) return known
   const text = `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -62,7 +61,7 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
 }
 
 function typeOf(identifier: PackedIdentifier | string): number {
-  // There are fewer than ten types, so the second digit is all of the byte.
+  // There are fewer than ten types, so the second hex digit is the whole type byte.
   return typeof identifier === 'string' ? identifier.charCodeAt(1) - 48 : identifier[0]!
 }
 

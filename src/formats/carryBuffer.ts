@@ -1,6 +1,6 @@
 /**
- * Working buffer of a cutter: the rest of the last chunk, followed by the next one. One buffer is reused, because concatenated
- * ones would all have to be garbage-collected. Grows to the longest record.
+ * Working buffer of a cutter: the rest of the last chunk, followed by the next chunk. One buffer is reused, to save garbage
+ * collection. It grows to the longest record.
  */
 export class CarryBuffer {
   /** May be larger than its content: see `length`. */

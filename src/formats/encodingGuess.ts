@@ -1,4 +1,4 @@
-/** Guesses the encoding of bytes that are not UTF-8 by statistics, with sample values of each guess. */
+/** Guesses the encoding of bytes that are not UTF-8, by statistics. Returns sample values for each guess. */
 import { looksGarbled } from '../mapping/garbled.ts'
 
 export interface EncodingGuess {
@@ -15,18 +15,27 @@ export interface EncodingGuesses {
   readonly certain: boolean
 }
 
-/** Weight of encodings that current programs rarely write: ISO 8859 beside its windows code page, Macintosh, DOS. */
+/**
+ * Weight of encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a windows code page is more
+ * likely.
+ */
 const oldWeight = 0.7
 const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
 /** Minimum of different values; with fewer, a wrong guess may look certain. */
 const fewestCells = 3
-/** Below this factor the first guess may be wrong. Measured over 13 languages in 22 encodings, 6 rows each (test/unit/formats/encodingGuess.test.ts). */
+/**
+ * Minimum factor between the first and the second guess for the first one to be certain. Measured over 13 languages in 22
+ * encodings, 6 rows each (test/unit/formats/encodingGuess.test.ts).
+ */
 const certainFactor = 1.4
 const shownSamples = 3
 const mostGuesses = 3
 const mostBytes = 32_768
 
-/** Guesses the encoding of `bytes`, which start at the first invalid byte. Loads the detector only here: its tables take 20 MB. */
+/**
+ * Guesses the encoding of `bytes`, which start at the first invalid byte. Loads the detector on demand, because its tables take 20
+ * MB.
+ */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const cells = cellsBeyondAscii(bytes)
   const { chardet } = await import('jschardet')
@@ -39,7 +48,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
     if (label === undefined || texts === undefined || isUnlikely(texts)) continue
     const reading = texts.join('\n')
     const known = readings.get(reading)
-    // Encodings with the same reading are one guess, under the most common name.
+    // Encodings that read the bytes as the same texts are one guess, under the most likely name.
     const weighted = old.test(label) ? confidence * oldWeight : confidence
     if (known === undefined || weighted > known.confidence) readings.set(reading, { encoding: label, confidence: weighted, texts })
   }
@@ -54,7 +63,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   }
 }
 
-/** Returns the texts between separators of any format that are not ASCII: cells of a table, texts of a feed. */
+/** Returns the cells of a table, or texts of a feed, that are not ASCII. Splits at the separators of all formats. */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
@@ -86,7 +95,7 @@ function labelOf(name: string): string | undefined {
   }
 }
 
-/** Encodings for which the platform has another name than the detector. */
+/** Names of the platform for encodings that the detector calls otherwise. */
 const names: ReadonlyMap<string, string> = new Map([
   ['cp932', 'shift_jis'],
   ['cp949', 'euc-kr'],

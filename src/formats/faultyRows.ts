@@ -2,8 +2,8 @@ import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
 /**
- * Counts rows that the reader cannot read. With more than one in a hundred, the whole file is rejected (docs/inputs.md, cases
- * 20 and 46); in files below `shareFromRows` only these rows are.
+ * Counts rows that cannot be read. With more than one in a hundred, the whole file is rejected (docs/inputs.md, cases 20 and 46).
+ * In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
 export class FaultyRows {
   readonly #name: string

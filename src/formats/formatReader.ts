@@ -15,7 +15,7 @@ export interface FormatEnd {
   readonly finalNewline: boolean | null
   /** End mark that was read: `root element closed`, `array closed`. Absent if the format has none. */
   readonly proof?: string
-  /** Reason why the end looks cut, although it may be complete. */
+  /** Reason why the end may be cut off. */
   readonly doubt?: string
   /** Number in the trailer row, if one is configured and was the last row. */
   readonly trailerRows?: number
@@ -38,15 +38,15 @@ export interface FormatContext {
  */
 export interface RecordGate {
   /**
-   * Columns of the filtered records of the current source. The meaning of a JSON or XML row depends on them too: a consent
-   * test on a column that no row has is an error. Read only after the first row was requested.
+   * Columns of the filtered records of the current source. The meaning of a JSON or XML row depends on them too: for example, a
+   * consent test is an error if no row has its column. Only valid after the first row was requested.
    */
   readonly columns?: readonly string[]
   /**
-   * Called before the first record, and whenever the shape changes: the header, the delimiter, the prefixes bound around an
-   * item. Equal bytes mean an equal record only with an equal shape, so the digest includes it.
+   * Called before the first record, and at each change of the shape: the header, the delimiter, the prefixes bound around an item.
+   * The digest includes the shape, because equal bytes are the same record only with the same shape.
    */
   begin: (shape: string) => void
-  /** True: the record is known. It is `bytes[start, end)`, valid during the call only. */
+  /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. */
   known: (bytes: Buffer, start: number, end: number, line: number) => boolean
 }

@@ -4,7 +4,7 @@ export interface ReadLimits {
   readonly compressedBytes: number
   /** Size after decompression. */
   readonly expandedBytes: number
-  /** Maximum of expanded to compressed size, checked from `ratioFromBytes` expanded bytes on. */
+  /** Maximum ratio of expanded to compressed size. Checked above `ratioFromBytes` expanded bytes. */
   readonly ratio: number
   readonly ratioFromBytes: number
   readonly recordBytes: number
@@ -12,7 +12,7 @@ export interface ReadLimits {
   readonly columns: number
   readonly xmlDepth: number
   readonly jsonDepth: number
-  /** Share of faulty rows above which the whole file is rejected, checked from `shareFromRows` rows on. */
+  /** Maximum share of faulty rows; above it, the whole file is rejected. Checked in files of at least `shareFromRows` rows. */
   readonly faultyShare: number
   readonly shareFromRows: number
   readonly idleMs: number
@@ -36,6 +36,8 @@ export const readLimits: ReadLimits = {
   totalMs: 6 * 3_600_000,
 }
 
-/** Rows per batch: enough that the promise per batch costs little, few enough that V8 collects them as young objects. With 500,
- * V8 promoted them: 280 MB rather than 178, and a fifth more time. */
+/**
+ * Rows per batch. Large enough that the promise of each batch costs little, and small enough that V8 collects the rows as young
+ * objects. With 500 rows it needed 280 MB instead of 178 MB, and a fifth more time.
+ */
 export const rowsPerBatch = 64

@@ -131,8 +131,8 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
 }
 
 /**
- * Returns the reader of a table. If the export spreads a product over several rows (row groups), each row gets the values of
- * its group. The meaning of such a row depends on other rows, so no gate filters it by its bytes: the whole table is read.
+ * Returns the reader of a table. In an export with row groups (one product over several rows), each row gets the values of its
+ * group. Then the meaning of a row depends on other rows, so no gate is used and the whole table is read.
  */
 async function joined(
   definition: SourceDefinition,
@@ -157,7 +157,7 @@ async function joined(
 const zipMark = Buffer.from('PK\u0003\u0004')
 const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
-/** Returns true if the archive starts with a member of an Office document; other archives never do. */
+/** Returns true if the first member of the archive is one that only Office documents have. */
 async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
   const head = await input.peek(30 + 32)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
@@ -229,7 +229,7 @@ async function placeOf(
   return (await import('./json/findRecords.ts')).findRecords(sample)
 }
 
-/** Returns the layout by the root element, for the report; the cutter validates the root. */
+/** Returns the layout of a feed by its root element, for the report. The cutter checks the root. */
 function rootOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }

@@ -1,6 +1,6 @@
 /**
- * Raw records as byte ranges. The cutters yield them, and a record gate can digest them before they are parsed
- * (docs/benchmarks.md, gate 2). The flat arrays are reused, because a file has millions of records.
+ * Raw records as byte ranges. The cutters yield them, and a record gate can digest them before they are parsed (docs/benchmarks.md,
+ * gate 2). The arrays are reused, because a file has millions of records.
  */
 export class RecordBatch {
   bytes: Buffer = Buffer.alloc(0)
@@ -42,7 +42,7 @@ function grown<Numbers extends Int32Array | Float64Array | Uint8Array>(from: Num
 export const recordFlags = {
   /** Contains a well-formed quoted field. */
   quoted: 1,
-  /** Contains a misplaced quote: the careful parser decides. */
+  /** Contains a misplaced quote, so csv-parse splits the record. */
   oddQuote: 2,
   nul: 4,
 } as const

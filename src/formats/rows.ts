@@ -1,8 +1,8 @@
 import type { Row } from '../model/record.ts'
 
-/** Proof that the end of a source was reached, or its absence (docs/guarantees.md#deletes-need-proof). Known when reading ended. */
+/** Tells whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
-  /** True: keys that are not in this source count as missing. False: they do not, and `reason` says why. */
+  /** True if the end is proven, so that keys which are not in this source count as missing. If false, `reason` has the reason. */
   readonly complete: boolean
   /** `root element closed`, `content-length met`, `gzip trailer`, `file unchanged while read` … */
   readonly proof: string
@@ -27,7 +27,7 @@ export interface SourceFacts {
   readonly notes?: readonly string[]
   /** Quality statistics of the mapped rows, for comparison with the next read. */
   readonly quality?: QualityFigures
-  /** Both files of a source with a joined one: the other facts are about both together. */
+  /** Facts of each file of a source with a joined file. The other facts are about both files together. */
   readonly joined?: { readonly main: SourceFacts; readonly file: SourceFacts }
   readonly etag?: string
   readonly lastModified?: string
@@ -45,7 +45,7 @@ export interface QualityFigures {
 
 /**
  * Source during a read. `rows` yields batches of rows with back-pressure, and throws a RunError for an unusable file (`FILE_…`
- * codes). `facts` may be called once `rows` has ended; `close` at any time and twice.
+ * codes). `facts` may be called after `rows` has ended, `close` at any time and more than once.
  */
 export interface RowSource {
   readonly rows: AsyncIterable<readonly Row[]>

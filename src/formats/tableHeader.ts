@@ -26,8 +26,8 @@ export interface SampleRecord {
 }
 
 /**
- * Finds the header among the first records of a table, of which there must be at least one. `skipped` is the last line that is
- * known not to be data.
+ * Finds the header among the first records of a table. There must be at least one record. `skipped`: last line that is known not to
+ * be data.
  *
  * Skips title rows (one filled cell) and comment rows (`# …`) narrower than the header. A comment row as wide as the header is
  * an error with a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).

@@ -8,9 +8,9 @@ import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 const ports = new Set(['', '80', '443', '8080', '8443'])
 
 /**
- * Checks an address before anything is sent to it: https (http only where private addresses are allowed), no
- * credentials inside, a usual port, no literal private address, never a link-local one or a metadata service. Names are
- * checked when they are resolved, by `checkedLookup`, because only the connected address counts (bad-inputs 137).
+ * Checks an address before a request is sent to it: https (http only if private addresses are allowed), no credentials, a usual
+ * port, no private address. Link-local addresses and metadata services are never allowed. Names are checked by `checkedLookup` when
+ * they are resolved, because only the address of the connection counts (docs/inputs.md, case 137).
  *
  * @throws RunError SOURCE_REFUSED
  */
@@ -37,15 +37,18 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
 }
 
 /**
- * Returns true if a source names this machine itself: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. A user who
- * writes that into a pipeline file means it (docs/decisions/loopback-sources.md). Other spellings of the same address,
- * names and redirects that lead to it, hide it, and stay refused.
+ * Returns true if the address of a source names this machine: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. In a pipeline file
+ * this is intended (docs/decisions/loopback-sources.md). Other spellings of the address, and names or redirects that lead to it,
+ * are still rejected, because they may hide it.
  */
 export function namesThisMachine(text: string): boolean {
   return /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?([/?]|$)/.test(text)
 }
 
-/** Resolves once and hands only allowed addresses to the connection, so that a second answer of the DNS changes nothing. */
+/**
+ * Returns a lookup that gives only allowed addresses to the connection. The name is resolved once, so a later answer of the DNS has
+ * no effect.
+ */
 export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
@@ -64,7 +67,7 @@ export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lo
   }
 }
 
-/** Scheme, host and path: queries often hold keys. */
+/** Returns the address without its query, which often contains a secret key. */
 export function safeLabel(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }
@@ -77,7 +80,7 @@ function forbidden(address: string, where: string): RunError {
   return refused(
     `at ${address}, a link-local address or a metadata service`,
     where,
-    'No setting opens such addresses; serve the feed at another.',
+    'No setting allows such addresses; serve the feed at another one.',
   )
 }
 

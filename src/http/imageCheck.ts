@@ -1,4 +1,6 @@
-/** Checks a few image links by HEAD: under the address policy of sources, few for each host, within a time limit. Never throws. */
+/**
+ * Checks a few image links by HEAD requests, with the address policy of sources, a limit per host and a time limit. Never throws.
+ */
 import type { LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
 import { checkedLookup, checkUrl } from './addressPolicy.ts'
@@ -10,7 +12,7 @@ export interface ImageCheckOptions {
   readonly totalMs?: number
   readonly requestMs?: number
   readonly perHost?: number
-  /** For tests: how names become addresses, and whether private ones may be requested. */
+  /** For tests: allows private addresses, and replaces the lookup of names. */
   readonly allowPrivate?: boolean
   readonly lookup?: LookupFunction
 }
@@ -25,8 +27,8 @@ export interface ImageCheck {
 const atOnce = 4
 
 /**
- * Requests each link once. Broken is what the server says is not there (404, 410), and a host that does not exist. Any other answer,
- * a refused address, a slow server and a redirect prove nothing.
+ * Requests each link once. A link is broken if the server answers 404 or 410, or if its host does not exist. Any other answer, a
+ * rejected address, a slow server or a redirect proves nothing.
  */
 export async function checkImages(links: readonly string[], options: ImageCheckOptions = {}): Promise<ImageCheck> {
   const { totalMs = 15_000, requestMs = 5_000, perHost = 5, allowPrivate = false } = options
@@ -55,7 +57,7 @@ export async function checkImages(links: readonly string[], options: ImageCheckO
   return { checked, broken: broken.toSorted((a, b) => a.index - b.index) }
 }
 
-/** Links that the policy allows, each once, at most `perHost` of one host. */
+/** Returns the links that the policy allows, without repeats, at most `perHost` of one host. */
 function chosen(links: readonly string[], perHost: number, allowPrivate: boolean): { readonly index: number; readonly url: URL }[] {
   const hosts = new Map<string, number>()
   const seen = new Set<string>()
@@ -78,7 +80,7 @@ function allowed(link: string, allowPrivate: boolean): URL | undefined {
   }
 }
 
-/** Returns `there`, `unknown`, or why the image is broken. */
+/** Returns `there`, `unknown`, or the reason why the image is broken. */
 async function ask(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<string> {
   try {
     const { statusCode, body } = await request(url, { method: 'HEAD', dispatcher, signal })

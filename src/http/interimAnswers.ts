@@ -1,12 +1,12 @@
 /**
- * Reading over interim answers (1xx) that come before the real one. undici takes an unasked `100 Continue` for a broken
- * answer and hangs up (8.12.4, `onHeadersComplete` in `client-h1.js`; no setting changes it), though some proxies and
- * servers send one for every upload. To be removed once it reads over it as it does over 102 and 103.
+ * Skips interim responses (1xx) before the final one. undici closes the connection on a `100 Continue` that it did not request
+ * (8.12.4, `onHeadersComplete` in `client-h1.js`, without a setting). Some proxies and servers send one for every upload. Remove
+ * this once undici skips it like 102 and 103.
  */
 import type { Socket } from 'node:net'
 import { buildConnector } from 'undici'
 
-/** undici's own way to connect, to sockets that leave interim answers out. Only for one request a connection at a time. */
+/** Returns a connector for undici whose sockets skip interim responses. Works only with one request at a time per connection. */
 export function connectorOverInterim(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options)
   return (target, done) => {
@@ -18,25 +18,25 @@ export function connectorOverInterim(options: buildConnector.BuildOptions): buil
   }
 }
 
-/** Beginning of a request of undici. */
+/** First line of a request of undici. */
 const requestLine = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 
-/** Any but 101: that one ends HTTP, and is rejected unless it was requested. */
+/** Any 1xx except 101, which changes the protocol and is rejected unless it was requested. */
 const interim = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
 
-/** More than this is not the head of an answer; the reader of the answer rejects it. */
+/** Maximum number of bytes to wait for the end of a head. Longer ones are passed on, and undici rejects them. */
 const longestHead = 65_536
 
 const none = Buffer.alloc(0)
 
 /**
- * Returns the bytes behind the interim answers at the start of `bytes`; undefined while more bytes are needed.
- * Source: RFC 9110 section 15.2, "A client MUST be able to parse one or more 1xx responses received prior to a final
- * response, even if the client does not expect one."
+ * Returns the bytes after the interim responses at the start of `bytes`; undefined while more bytes are needed. Source: RFC 9110
+ * section 15.2, "A client MUST be able to parse one or more 1xx responses received prior to a final response, even if the client
+ * does not expect one."
  */
 export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {
-    // `HTTP/1.1 1xx `: fewer bytes decide nothing, unless they differ from it.
+    // Fewer bytes than `HTTP/1.1 1xx ` are enough only if they differ from it.
     const start = rest.toString('latin1', 0, 13)
     if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')
@@ -46,8 +46,8 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
 }
 
 /**
- * The bytes of a socket without the interim answers: after each head of a request the next thing to come is an answer.
- * Works where undici asks for bytes, by `read`; HTTP/2 does not pass here.
+ * Removes interim responses from the bytes of a socket. After each head of a request, the next bytes are a response. Replaces
+ * `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
  */
 function leaveOutInterim(socket: Socket): void {
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
@@ -61,7 +61,7 @@ function leaveOutInterim(socket: Socket): void {
   socket.read = (size?: number): Buffer | null => {
     for (;;) {
       const chunk = read(size)
-      // Node itself asks for nothing, to set the reading off.
+      // Node calls `read(0)` to start reading.
       if (chunk === null || !awaiting || size === 0) return chunk
       const rest = afterInterim(held.length === 0 ? chunk : Buffer.concat([held, chunk]))
       awaiting = rest === undefined

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Address ranges that a feed address may not lead to: guarantees section 7, feed URL; IANA special-purpose registries. */
+/** Address ranges that a feed address may not lead to (docs/guarantees.md; IANA special-purpose registries). */
 const blocked = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -37,8 +37,8 @@ for (const [network, prefix] of [
 }
 
 /**
- * Link-local addresses, and those at which clouds hand a machine its own credentials: 169.254.0.0/16 (AWS, Azure, Google,
- * OpenStack and most others), Alibaba, Azure's wire server, Oracle. No feed lies there.
+ * Link-local addresses, and metadata services of clouds, which return credentials of the machine: 169.254.0.0/16 (AWS, Azure,
+ * Google, OpenStack and most others), Alibaba, Azure's wire server, Oracle. No feed is served there.
  */
 const metadata4 = [
   ['169.254.0.0', 16],
@@ -47,7 +47,7 @@ const metadata4 = [
   ['192.0.0.192', 32],
 ] as const
 
-/** The same of IPv6: link-local, AWS, Google. */
+/** The same for IPv6: link-local, AWS, Google. */
 const metadata6 = [
   ['fe80::', 10],
   ['fd00:ec2::', 32],
@@ -58,29 +58,32 @@ const forbidden = new BlockList()
 for (const [network, prefix] of metadata6) forbidden.addSubnet(network, prefix, 'ipv6')
 for (const [network, prefix] of metadata4) {
   forbidden.addSubnet(network, prefix, 'ipv4')
-  // The same address inside IPv6: compatible, mapped, behind NAT64, over 6to4.
+  // The same address in IPv6: compatible, mapped, NAT64, 6to4.
   const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number)
   const groups = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
   for (const before of ['::', '::ffff:', '64:ff9b::']) forbidden.addSubnet(before + groups, 96 + prefix, 'ipv6')
   forbidden.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
 }
 
-/** Returns true for a link-local address or a metadata service (no names): rejected whatever a pipeline allows. */
+/** Returns true for a link-local address or a metadata service, which no setting allows. Takes addresses, not names. */
 export function isForbiddenAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
   return family !== 0 && forbidden.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Returns true for an address (not a name) that is loopback, private, link-local, CGNAT, multicast, reserved, or maps onto IPv4. */
+/**
+ * Returns true for an address that is loopback, private, link-local, CGNAT, multicast, reserved, or mapped to IPv4. Also for a
+ * name.
+ */
 export function isPrivateAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
   if (family === 0) return true
-  // Mapped addresses (::ffff:a.b.c.d) are rejected as a form: only attacks write them.
+  // Every mapped address (::ffff:a.b.c.d) is rejected, because it has no use but to hide an address.
   if (family === 6 && /^::ffff:/i.test(bare)) return true
   return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Without brackets and zone. */
+/** Removes brackets and zone. */
 function bareAddress(address: string): { readonly bare: string; readonly family: number } {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   return { bare, family: isIP(bare) }

@@ -1,13 +1,13 @@
-/** Reading one version of a file over as many connections as it takes: the same loop for HTTP, S3 and SFTP. */
+/** Reads one version of a file over as many connections as needed: one loop for HTTP, S3 and SFTP. */
 import { RunError } from '../errors.ts'
 import { Tries } from './tries.ts'
 
 /** A connection that broke, or ended too early. */
 export interface Break {
   readonly cause: unknown
-  /** Bytes that were read in all. */
+  /** Number of bytes that were read over all connections. */
   readonly received: number
-  /** Bytes that this connection brought. */
+  /** Number of bytes that this connection delivered. */
   readonly brought: number
   readonly tries: Tries
 }
@@ -16,12 +16,12 @@ export interface ResumableFile {
   /**
    * Returns the bytes from `from` on; `cause` is undefined for the first part.
    *
-   * @throws RunError where what comes now is not the rest of the same version
+   * @throws RunError if the source cannot deliver the rest of the same version
    */
   readonly part: (from: number, cause: unknown) => AsyncIterable<Buffer>
-  /** Returns the length of the whole, as far as the source has declared it by now. */
+  /** Returns the length of the whole file; undefined while the source has not declared it. */
   readonly length: () => number | undefined
-  /** Waits until another connection may be tried. @throws RunError where none is worth it; what cancelled the reading */
+  /** Waits until the next connection may be tried. @throws RunError if there are no tries left; the reason of a cancellation */
   readonly recover: (broken: Break) => Promise<void>
   /** Returns the error for a file that became longer. */
   readonly changed: () => RunError

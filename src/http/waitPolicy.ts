@@ -1,19 +1,18 @@
 /**
- * The one policy for waiting between requests, shared by client, push and sources: what an answer asks for, and the backoff where
- * it asks for nothing. Pure.
+ * Policy for waits between requests, shared by client, push and sources: the wait that a response requests, else backoff. Pure.
  */
 
-/** Names in lower case. */
+/** Headers by name in lower case. */
 export type Headers = Readonly<Record<string, string>>
 
 /**
- * Returns the milliseconds during which no request may go to the answered endpoint family, or undefined when the answer asks for
- * no wait. Not capped.
+ * Returns the milliseconds during which no request may be sent to the endpoints of the same limit; undefined if the response
+ * requests no wait. Not capped.
  *
- * - `Retry-After` counts on every answer that says "try later". RFC 9110 defines it for 503; 429 has it by RFC 6585.
- * - A spent quota (`remaining` 0) closes its window until the reset, whatever the status.
- * - The reset of a quota with requests left counts after a 429 only: the limit that was hit then belongs to another scope, and this
- *   reset is the best estimate of its end. On any other status the reset is routine information and asks for nothing.
+ * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
+ * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
+ * - The reset of a quota with requests left applies only to a 429: there the exceeded limit has another scope, and this reset is
+ * the best estimate of its end.
  */
 export function readHold(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
@@ -25,7 +24,7 @@ export function readHold(answer: { readonly status: number; readonly headers: He
     (one) => one !== undefined,
   )
   const spent = quotas.filter(({ remaining }) => remaining === 0)
-  // The account's quota governs where it is sent; the user's is then one of the whole application.
+  // If the response has a quota of the account, that one applies.
   const closed = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
   waits.push(...closed.map(({ resetInMs }) => resetInMs))
 
@@ -33,13 +32,13 @@ export function readHold(answer: { readonly status: number; readonly headers: He
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
-/** Returns the request limit of the quota that governs: the account's where it is sent, else the user's. */
+/** Returns the request limit of the quota that applies: that of the account if the response has one, else that of the user. */
 export function readLimit(headers: Headers): number | undefined {
   return wholeNumber(headers['x-account-rate-limit-limit'] ?? headers['x-rate-limit-limit'])
 }
 
 /**
- * Returns the wait that a `Retry-After` header asks for, in milliseconds from `nowMs`. Undefined if unreadable; never negative.
+ * Returns the wait that a `Retry-After` header requests, in milliseconds from `nowMs`. Undefined if unreadable; never negative.
  * Source: RFC 9110 section 10.2.3, delay-seconds or HTTP-date.
  */
 export function retryAfterMs(header: string, nowMs: number): number | undefined {
@@ -49,7 +48,10 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }
 
-/** Longest wait that is followed; a longer one is taken for a mistake of the service, and the next request after it asks again. */
+/**
+ * Longest requested wait that is applied. A longer one counts as a mistake of the service: a request after this time shows whether
+ * it still holds.
+ */
 export const longestHoldMs = 15 * 60_000
 
 export interface Backoff {
@@ -57,7 +59,7 @@ export interface Backoff {
   readonly backoffMaxMs: number
 }
 
-/** Returns a random wait up to `longestBackoffMs` (full jitter), so that callers that failed together do not return together. */
+/** Returns a random wait up to `longestBackoffMs` (full jitter), so that callers that failed together do not retry together. */
 export function backoffMs(attempt: number, backoff: Backoff, random: () => number = Math.random): number {
   return Math.ceil(random() * longestBackoffMs(attempt, backoff))
 }
@@ -95,7 +97,7 @@ function resetAtMs(reset: string | undefined, nowMs: number): number | undefined
   return value < 100_000_000_000 ? value * 1000 : value
 }
 
-/** Returns the time by the service's own clock where the answer names it, so that a wrong clock here changes no wait. */
+/** Returns the time of the service if the response has it, so that a wrong local clock does not change a wait. */
 function serviceNow(headers: Headers, nowMs: number): number {
   const date = Date.parse(headers['date'] ?? '')
   return Number.isNaN(date) ? nowMs : date

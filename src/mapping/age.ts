@@ -1,5 +1,5 @@
 /**
- * Finds and reads columns of ages or dates of birth: children below 13 are never sent, even with consent (docs/inputs.md, case
+ * Finds and reads columns of ages or dates of birth. Children under 13 are never sent, even with consent (docs/inputs.md, case
  * 132).
  */
 import { firstText, normalizeHeader } from './fields.ts'
@@ -9,7 +9,7 @@ import { trimText } from './text.ts'
 export interface BoundAge {
   readonly index: number
   readonly kind: 'age' | 'birth'
-  /** Born after this day (YYYY-MM-DD): too young. */
+  /** Latest birthday of a person who is old enough, YYYY-MM-DD. */
   readonly latest: string
 }
 
@@ -36,12 +36,15 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
   })
 }
 
-/** Returns true only for a plain age, a year, an ISO date, or a date that ends with its year. */
+/**
+ * Returns true if the cell says that the person is under 13. Reads a plain age, a year, an ISO date, or a date that ends with its
+ * year; any other text counts as no child.
+ */
 export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
   const text = trimText(firstText(row.cells[index]) ?? '')
   if (kind === 'age') return /^\d{1,2}$/.test(text) && Number(text) < leastAge
   const iso = /^(\d{4})(?:-(\d{2})-(\d{2}))?(?:[T ]|$)/.exec(text)
-  // Without a day the year decides: a person who might still be twelve counts as twelve.
+  // Without a day, the last day of the month or year is taken, so that a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2] ?? '12'}-${iso[3] ?? '31'}` > latest
   const year = /^\d{1,2}[./-]\d{1,2}[./-](\d{4})$/.exec(text)?.[1]
   return year !== undefined && `${year}-12-31` > latest

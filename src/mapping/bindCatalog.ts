@@ -39,7 +39,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       const own = pipeline.map[field]
       const entry = preset?.map[field]
       const many = field === 'additional_image_link'
-      // A preset lists every name of a field. Of those that the header has, the first filled one is read.
+      // A preset lists every known column name of a field. Each row uses the first filled cell among those that the header has.
       const given = entry === undefined ? emptyMapping : fromPreset(entry, columns)
       const mapping = own ?? (given.columns.length > 0 || given.constant !== undefined ? given : byName(field, given))
       const bound = bindField(field, mapping, columns, many)
@@ -107,7 +107,10 @@ function byName(field: string, preset: FieldMapping): FieldMapping {
   return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }
 
-/** Returns the missing field with the setting that derives it from another column, if the preset has one. */
+/**
+ * Returns a required field that no export of this preset has, with the setting that derives it from another column. Undefined if
+ * the preset has no such setting.
+ */
 function asked(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const ask = preset?.ask?.[field]
   const column = ask?.columns.find((name) => columns.includes(name))

@@ -18,14 +18,14 @@ import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 export interface MemberPolicy {
   /** Types of identifiers that it takes. */
   readonly identifiers: readonly IdentifierType[]
-  /** False: a row needs no key of its own. */
+  /** True if every row needs a key column. */
   readonly isKeyed: boolean
-  /** True: columns of consent and age decide who is sent. */
+  /** True if columns of consent and age decide who is sent. */
   readonly asksConsent: boolean
-  /** True: `map.remove` and the tests of a preset take members off the list. */
+  /** True for lists from which `map.remove` and the tests of a preset remove members. */
   readonly hasRemovals: boolean
   readonly takesEffectiveAt: boolean
-  /** True: an email with an international domain is sent in both forms. */
+  /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
 
@@ -88,7 +88,7 @@ export function memberBinder(
       rules,
     }
     for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
-    // Columns of countries, ages and times are used. Consent columns that no setting reads must be reported.
+    // Countries, ages and times are in use by now. Of the other columns, those about consent must be reported.
     const { warnings: ofHeader, look } = unread.bind({ columns, used, identifiers })
     return {
       map: (row) => withUnread(look(row), mapMember(row, binding)),
@@ -144,8 +144,8 @@ export function memberBinder(
 }
 
 /**
- * Returns the end of a membership that starts today. A month too short for the day ends with its last day, so that it is never
- * later than what is sent.
+ * Returns the end of a membership that starts today. If the last month has no such day, its last day is taken, so that the result
+ * is never later than the end that is sent.
  */
 function endOf(today: Date, expiresIn: Duration): number {
   if ('ms' in expiresIn) return today.getTime() + expiresIn.ms

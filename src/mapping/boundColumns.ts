@@ -20,14 +20,14 @@ export interface Bound {
   readonly warnings: readonly Warning[]
   /** Indexes of the columns in use. */
   readonly used: ReadonlySet<number>
-  /** Report on the columns that no setting reads, from the rows so far; members only. */
+  /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly unread?: () => UnreadReport
   /** Required fields without a column: the file cannot be used. */
   readonly missing: readonly MissingColumn[]
   /** Settings for optional fields without a column of their name. */
   readonly hints: readonly string[]
   readonly mapping: MappingShown
-  /** Columns that contain their own names when a row repeats the header (docs/inputs.md, case 24). */
+  /** Columns to compare with their names, to detect a row that repeats the header (docs/inputs.md, case 24). */
   readonly echo: readonly EchoColumn[]
 }
 
@@ -64,7 +64,7 @@ export interface MissingColumn {
   readonly hint: string
   /** Part of `map:` that provides the field; undefined for a setting outside `map:`. */
   readonly setting?: string
-  /** Part of `setting` that only the user knows: the column, or the text to put before each value. */
+  /** Part of `setting` that only the user can fill in: the name of the column, or the text to put before each value. */
   readonly asks?: 'column' | 'prefix'
 }
 
@@ -77,9 +77,9 @@ export function echoOf(columns: readonly string[], indexes: readonly number[]): 
 /** Returns the mapping of a preset for this header: the names that the header has, and the preset's function over their cells. */
 export function fromPreset(given: PresetField, columns: readonly string[]): FieldMapping {
   const entry = presentOnly(given, columns)
-  // Without any value there is nothing to compute.
+  // A function of a preset needs at least one of its columns.
   const compute = entry.columns.length === 0 ? undefined : given.compute
-  // One name each, in the preset's order; '' is not a column of a source.
+  // One name for each column of the preset, in its order; '' for a column that the source lacks.
   const names = compute === undefined ? [] : given.columns.map((name) => columns[findColumn(columns, name)] ?? '')
   return {
     ...(compute === undefined ? {} : { compute: (row) => compute(names.map((name) => trimText(firstText(row[name]) ?? ''))) }),
@@ -125,7 +125,7 @@ export function missingColumn(field: string, names: readonly string[], columns: 
   }
 }
 
-/** Default for exports without the column: few shops sell used goods. */
+/** Suggested setting for exports without the column, because few shops sell used goods. */
 const constantCondition = 'condition: { const: new }'
 
 /**
@@ -186,7 +186,7 @@ export function columnMissing(field: string, name: string, columns: readonly str
   }
 }
 
-/** Warns about unused columns. `fields`: fields that a column may be meant for; `bound`: fields that have a source already. */
+/** Warns about unused columns. `fields`: fields to suggest for a column; `bound`: fields that already have a column. */
 export function unknownColumns(
   columns: readonly string[],
   used: ReadonlySet<number>,

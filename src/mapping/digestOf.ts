@@ -5,8 +5,8 @@ import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**
- * Returns the packed identifiers of a raw value or of a SHA-256 in hex, as a row may provide them under any settings: the form
- * that is sent by default first, then the other one (docs/decisions/both-forms.md). Empty if the value is not usable.
+ * Returns the packed identifiers of a raw value, or of a SHA-256 in hex: every form that any settings may produce for it, the
+ * default form first (docs/decisions/both-forms.md). Empty if the value is not usable.
  */
 export function packedForms(kind: IdentifierType, text: string, country?: string): readonly PackedIdentifier[] {
   const trimmed = trimText(text)
@@ -28,8 +28,8 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
 }
 
 /**
- * Returns every member key that a text may stand for: the plain key, and the keys of rows whose key column is the email or
- * phone column. Most specific last; look all of them up.
+ * Returns every member key that a row with this text may have: the plain key, and the keys of rows that are identified by an email
+ * or phone. The caller looks up all of them.
  */
 export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
   const keys = [packKey(keyText(text, undefined))]
@@ -38,7 +38,7 @@ export function memberKeysOf(text: string, country?: string): readonly Buffer[] 
     if ('code' in result) continue
     const forms = [result.text, ...(result.also === undefined ? [] : [result.also])]
     const packed = forms.map((form) => hashIdentifier(kind, form))
-    // With a key column, and without one (do-not-reach lists): then the identifiers of the row are its key.
+    // Keys for a pipeline with a key column, and for one without (do-not-reach lists), where the identifiers of a row are its key.
     keys.push(...forms.map((form) => packKey(form)), packKey(packed[0]?.toString('latin1') ?? ''))
     if (packed.length > 1)
       keys.push(

@@ -1,10 +1,13 @@
-/** Binds columns of a source to target fields: the pipeline's map first, then a preset's names, ignoring case and prefix. */
+/**
+ * Binds columns of a source to target fields: by the pipeline's `map:`, else by the names of a preset. Case and prefixes are
+ * ignored.
+ */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformFault } from './transforms.ts'
 
-/** Reads the texts of a field from a row, untrimmed: undefined if no column contains any. */
+/** Reads the untrimmed texts of a field from a row. Undefined if all its columns are empty. */
 export type Reader = (row: Row) => Cell | undefined
 
 export interface BoundField {
@@ -21,10 +24,10 @@ export interface BoundField {
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
-  /** Names of the column of countries; the first that the source has counts. */
+  /** Names of the country column; the first one in the source is used. */
   readonly defaultCountry?: readonly string[]
   readonly hashed?: boolean
-  /** Value if no column contains any. */
+  /** Value for rows in which all columns are empty. */
   readonly default?: string
   readonly transforms?: readonly Transform[]
   /** Computes the field from several columns: their trimmed texts in the order of `columns`, `''` for a missing one. */
@@ -58,7 +61,7 @@ export function findColumn(columns: readonly string[], name: string): number {
   return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
 }
 
-/** Binds one field. `many` fields take every text of every column, others the first that is not empty. */
+/** Binds one field. With `many` the field takes every text of every column, else the first text that is not empty. */
 export function bindField(field: string, mapping: FieldMapping, columns: readonly string[], many: boolean): BoundField {
   const indexes: number[] = []
   const missing: string[] = []
@@ -114,7 +117,7 @@ function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): stri
   try {
     value = compute(cellsByName(row))
   } catch (error) {
-    // Its message may quote the row.
+    // The message of the error is left out, because it may quote the row.
     throw new TransformFault('function', `made the function fail (${error instanceof Error ? error.name : 'no error'})`)
   }
   const texts = Array.isArray(value) ? value : [value]

@@ -1,7 +1,7 @@
 /**
- * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would allocate a
- * string for every identifier of every row. Keeps each value that is more than 1/size of all values. Counts may be too low, and too
- * high only if two identifiers share 64 bits.
+ * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
+ * allocate a string for every identifier of every row. Every value that makes up more than 1/size of all values is kept. Counts may
+ * be too low. They are too high only if two identifiers share 64 bits.
  */
 import type { PackedIdentifier } from '../model/record.ts'
 
@@ -22,7 +22,7 @@ export class FrequentDigests {
     this.#counts = new Uint32Array(size * 2)
   }
 
-  /** Watches a value by its name in `entries`: `add` returns `item` for it. */
+  /** Watches a value, by its name in `entries`. From then on `add` returns `item` for it. */
   watch(name: string, item: number): void {
     const low = Number.parseInt(name.slice(8), 16)
     const others = this.#watched.get(low) ?? []

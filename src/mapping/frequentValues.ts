@@ -1,17 +1,20 @@
 /**
- * Values that are on many rows (item groups, identifiers), over reads that look at new rows only. Known frequent values are
- * counted exactly, as an item of each row's statistics. The others have an upper bound: the count of the last full read plus
- * the rows since.
+ * Counts values that are on many rows (item groups, identifiers), also in gated reads, which look at new rows only. Known frequent
+ * values are counted exactly, as an item of the row statistics. For the others there is an upper bound: the count of the last full
+ * read, plus the new rows since.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
-/** Stored as JSON. `counts`: the highest count of a value in one source. Values that are not listed have at most `slack` rows. */
+/**
+ * Counts for the next read, stored as JSON. `counts`: for each value, the highest count in one source. A value that is not listed
+ * has at most `slack` rows.
+ */
 export interface StoredFrequent {
   readonly counts: Readonly<Record<string, number>>
   readonly slack: number
 }
 
-/** Limit of values that are counted exactly. */
+/** Maximum number of values that are counted exactly. */
 const mostTracked = 64
 const mostStored = 1_000
 
@@ -21,7 +24,7 @@ export interface FrequentRows {
   /** Known number of rows of the most frequent value; `most` is its upper bound. */
   readonly first: number
   readonly most: number
-  /** True if a value without an exact count may have passed the limit, so that only a full read can decide. */
+  /** True if a value without an exact count may be over the limit. Then only a full read can decide. */
   readonly doubtful: boolean
 }
 
@@ -54,7 +57,7 @@ export class FrequentValues {
     this.#apart = new Set(sets.trackedValues(code))
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     if (gated && before !== undefined) for (const [value, count] of Object.entries(before.counts)) this.#now.set(value, count)
-    // Counted again, over all rows.
+    // These are counted exactly, so their old counts are dropped.
     for (const value of this.#apart) this.#now.delete(value)
   }
 
@@ -68,7 +71,7 @@ export class FrequentValues {
       if (count > this.#limit) above.push([value, count])
       this.#now.set(value, (this.#now.get(value) ?? 0) + count)
     }
-    // A value that is not remembered may have as many rows.
+    // A value that is not stored may have up to `slack` rows.
     let most = Math.max(first, this.#gated ? (this.#before?.slack ?? 0) : 0)
     const counted = new Map(own.filter(([value]) => !this.#apart.has(value)))
     const bounds = new Map(counted)
@@ -89,7 +92,7 @@ export class FrequentValues {
     return { above: sorted(above), first, most, doubtful }
   }
 
-  /** True if a frequent value is not counted exactly although it could be: the next read must look at every row. */
+  /** True if a frequent value is not counted exactly yet, and there is room to do so. Then the next read must be a full one. */
   get due(): boolean {
     return this.#apart.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#apart.has(value))
   }
@@ -107,7 +110,7 @@ export class FrequentValues {
       else if (count > 1) this.#now.set(value, (this.#before?.slack ?? 0) + count)
       else single = true
     }
-    // New values on a single row each are too many to remember.
+    // Values on a single row are too many to store, so they raise `slack`.
     if (single) this.#slack += 1
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Recognizes text decoded in the wrong encoding: control characters 0x80 to 0x9F, runs that only the upper half of a
- * single-byte code page produces, scripts that no word mixes. Product names mix scripts side by side (`USB-кабель`, `Tシャツ`,
- * `10 kΩ`), never inside one word.
+ * Recognizes text that was decoded with the wrong encoding. Signs are control characters 0x80 to 0x9F, long runs of characters from
+ * the upper half of a single-byte code page, and two scripts inside one word. Product names have different scripts only side by
+ * side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
  */
 
 const other = 0
@@ -17,12 +17,12 @@ const longestRun = 4
 const fewestDistinct = 3
 /** Characters of windows-1252 above 0x7F that have other code points in Unicode. */
 const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
-/** Cyrillic letters in UTF-8 read as windows-1251: every other character is one of two. */
+/** Cyrillic letters in UTF-8, read as windows-1251: every second character is Р or С. */
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for improbable text. A single name may look so; many rows of a file do not. Pure, and one pass, because it sees
- * every text of a feed.
+ * Returns true for text that looks wrongly decoded. A single name may look like that; if many rows do, the encoding is wrong. Pure.
+ * Runs for every text of a feed, so it takes one pass.
  */
 export function looksGarbled(text: string): boolean {
   if (!beyondAscii.test(text)) return false

@@ -4,8 +4,8 @@
  */
 
 /**
- * Field → column names without case, accents, spaces and signs, the most specific first. `currency` is half of a price,
- * `default_country` half of a phone number.
+ * Field → column names without case, accents, spaces and signs, the most specific first. `currency` and `default_country` are
+ * columns that complete a price or a phone number.
  */
 const words: Readonly<Record<string, string>> = {
   id: 'productid itemid offerid sku articleid articlenumber artikelnummer artikelnr artnr productnumber productcode itemnumber code reference referencia ref codigo codice kod urunkodu stokkodu indeks артикул',

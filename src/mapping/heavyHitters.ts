@@ -1,4 +1,7 @@
-/** Finds frequent values by Misra and Gries: every value on more than 1/size of all rows is kept; counts are never too high. */
+/**
+ * Finds frequent values by the algorithm of Misra and Gries. Every value on more than 1/size of all rows is kept. Counts may be too
+ * low, never too high.
+ */
 export class HeavyHitters {
   readonly #size: number
   readonly #counts = new Map<string, number>()

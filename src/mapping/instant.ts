@@ -1,6 +1,6 @@
 /**
- * Parses strict ISO 8601: `Date` rolls 30 February to March and accepts many other notations (docs/inputs.md, cases 79 and
- * 128).
+ * Parses strict ISO 8601. `Date` is not used, because it turns 30 February into March and accepts many other notations
+ * (docs/inputs.md, cases 79 and 128).
  */
 
 export interface Instant {
@@ -13,8 +13,8 @@ export interface Instant {
 const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a time with offset, or without one in `zone` (IANA). Accepts a bare date only if `dateOnly` names the time it stands
- * for. Returns undefined for anything else.
+ * Parses a time with offset, or without one in `zone` (IANA). Accepts a date without a time only with `dateOnly`. Returns undefined
+ * for any other text.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = form.exec(text)
@@ -42,8 +42,8 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: str
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * Returns the offset of a zone at a local time. In the hour that summer time repeats, the later of the two instants; in the
- * one it skips, the time before.
+ * Returns the offset of a zone at a local time. If the clock shows that time twice (end of summer time), takes the later instant.
+ * If the clock skips it, takes the offset from before the change.
  */
 function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
   let format = formats.get(zone)

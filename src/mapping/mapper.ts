@@ -21,19 +21,19 @@ export const normalizerVersion = 4
 export interface RecordMapper {
   map: (row: Row) => Mapped
   /**
-   * Binds a file's columns before its first row; called once. Returns warnings about the header. `uri`: the source of the
+   * Binds the columns of a file. Called once, before its first row. Returns warnings about the header. `uri`: the source of the
    * columns, by default the first one.
    *
    * @throws {RunError} if a required column is missing
    */
   start: (columns: readonly string[], uri?: string) => readonly Warning[]
-  /** Reports on the columns that no setting reads, from the rows so far. */
+  /** Reports on the unmapped columns, from the rows so far. */
   unread?: () => UnreadReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
   mask: (row: Row) => readonly string[]
 }
 
-/** Limit of cached headers: each row of JSON and XML may have its own. */
+/** Maximum number of cached headers. Each row of JSON and XML may have its own. */
 const maxBound = 512
 
 export interface DescribingMapper extends RecordMapper {
@@ -74,7 +74,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
-        // Its cells are right: only the joined file lacks it.
+        // The cells of a row with a join fault are right, so row filters apply to it.
         if (row.fault.code.startsWith('JOIN_') && bound.excludes?.(row) === true) return { filtered: true, warnings: [] }
         const { code, message, field } = row.fault
         const reject = {
@@ -132,8 +132,8 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
 }
 
 /**
- * Returns a hash that changes if the same bytes could map to something else (definition, mapping rules); the day is not part
- * of it.
+ * Returns a hash of the pipeline definition and the version of the mapping rules. If it is unchanged, the same bytes map to the
+ * same records. The current day is not a part of it.
  */
 export function definitionHashOf(pipeline: Pipeline): string {
   return hash('sha256', `${normalizerVersion} ${pipeline.definitionHash}`)
@@ -152,7 +152,7 @@ function withHints({ line, hints }: Row, mapped: Mapped): Mapped {
   return { ...mapped, warnings: [...hints.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
 
-/** Returns the key of a row with a failed transform; undefined if the key itself has the failed transform. */
+/** Returns the key of a rejected row, so that its record is kept. Undefined if a transform of the key itself fails. */
 function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
   try {
     return bound.keyOf(row)
@@ -162,7 +162,10 @@ function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
   }
 }
 
-/** Adapts bound columns to a corrected rejects file: ignores its columns of reasons, and removes its apostrophes. */
+/**
+ * Adapts bound columns to a corrected rejects file: ignores the reason columns, and removes the apostrophes that were added for
+ * spreadsheets.
+ */
 function boundCopy(bound: Bound, columns: readonly string[]): Bound {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (ignored.size === 0) return bound
@@ -198,8 +201,8 @@ function refuseRepeats({ used, mapping }: Bound, columns: readonly string[], uri
 }
 
 /**
- * Returns true for files with one header for all rows, where a missing column differs from a missing value. Items of XML and
- * JSON bring their own names, and there the row is rejected instead.
+ * Returns true for files with one header for all rows: there a missing column fails the run. Items of XML and JSON have their own
+ * names, so there only the row is rejected.
  */
 function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
   if (columns.length === 0) return false
@@ -227,7 +230,7 @@ function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
   if (echo.length < 2) return false
   for (const { index, name } of echo) {
     const cell = row.cells[index]
-    // The length alone rules out most cells; this runs for every row.
+    // Checked first, because this runs for every row and most cells have another length.
     if (typeof cell !== 'string' || cell.length < name.length || cell.length > name.length + 8) return false
     if (trimText(cell).toLowerCase() !== name) return false
   }

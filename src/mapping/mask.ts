@@ -1,5 +1,5 @@
 /**
- * Masks personal values: enough to find one in the user's own file, too little to use
+ * Masks personal values. The user can find a masked value in the own file; another person cannot use it
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 import type { IdentifierType } from '../model/record.ts'
@@ -39,7 +39,7 @@ export function maskFor(kind: IdentifierType, text: string): string {
   return kind === 'email' ? maskText(text) : maskUnknown(text)
 }
 
-// A local part and a domain, also percent-encoded; and runs that read as phone numbers.
+// Matches emails, also percent-encoded, and international phone numbers.
 const emailLike = /[^\s@"'<>()[\]{},;:=/?&]+(?:@|%40)[^\s@"'<>()[\]{},;/?&]+/gi
 const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g

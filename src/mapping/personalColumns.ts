@@ -1,10 +1,9 @@
 /**
- * Finds card and bank account numbers in unmapped columns. They are not read any further, and the user is warned
- * (docs/inputs.md, cases 134 and 199).
+ * Finds card and bank account numbers in unmapped columns. The user is warned (docs/inputs.md, cases 134 and 199).
  */
 import type { Row } from '../model/record.ts'
 
-/** Number of rows checked: such a column shows early, and later rows cost nothing. */
+/** Number of rows that are checked, to save time. Such a column is found in the first rows. */
 const rowsLooked = 500
 
 export type PersonalNumbers = 'card numbers' | 'bank account numbers'
@@ -31,7 +30,7 @@ export function createPersonalColumns(): PersonalColumns {
 
 const nothing: readonly (readonly [string, PersonalNumbers])[] = []
 
-/** Returns true for 13 to 19 digits of a card network with a correct check digit (ISO/IEC 7812), in groups or not. */
+/** Returns true for a number of a card network with a correct check digit (ISO/IEC 7812), with or without spaces and hyphens. */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')
   if (!/^(?:4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12})$/.test(digits)) return false

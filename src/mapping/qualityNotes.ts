@@ -17,10 +17,13 @@ export interface QualityNote {
 const maxExamples = 5
 // Shares are checked in files of 100 rows or more (docs/inputs.md).
 const minRowsForShare = 100
-/** Rows from which one group for all is reported: a single product may have a dozen variants. */
+/** Minimum number of rows to report that all have one item group. In a smaller file, all rows may be variants of one product. */
 const minRowsForGroup = 20
 
-/** Returns true above 5 %, in small files above half: then the encoding of the file is wrong, not that of one text. */
+/**
+ * Returns true above 5 % of the products, in small files above half. Then the encoding of the file is wrong, and not that of a
+ * single text.
+ */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
@@ -64,7 +67,7 @@ export function qualityNotes(
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // Known rows of other brands have no names, so they may share one.
+  // For known rows only "another brand" is stored, so they may all have the same one.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])

@@ -1,7 +1,7 @@
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Limits of products in one item group and of rows with one identifier, above which a note is written. */
+/** Limits of products in one item group and of rows with one identifier. Above them, a note is written. */
 export const groupRows = 100
 export const repeatedRows = 50
 
@@ -12,7 +12,7 @@ export interface QualityStatistics {
   readonly identifiers: FrequentValues
 }
 
-/** Statistics for the next read about rows that it will not read again; stored as JSON. */
+/** Statistics on the rows that the next read may skip; stored as JSON. */
 export interface StoredQuality extends StoredFeatureSets {
   readonly groups: StoredFrequent
   readonly identifiers: StoredFrequent
@@ -20,7 +20,10 @@ export interface StoredQuality extends StoredFeatureSets {
   readonly due: boolean
 }
 
-/** Opens the statistics. `gated`: rows that `stored` describes are not read again; otherwise it only lists the values to watch. */
+/**
+ * Opens the statistics of a read. If `gated`, the statistics of skipped rows come from `stored`. Otherwise only its list of
+ * frequent values is used.
+ */
 export function openStatistics(stored?: StoredQuality, gated = false): QualityStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)
   return {

@@ -33,7 +33,7 @@ export class RecordFeatures {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // Keys are sorted, so each search begins where the last one ended; texts are copied only if they are stored.
+  // The keys of the JSON are sorted, so each search begins where the last one ended.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const stock = json.indexOf('"availability":"')

@@ -1,6 +1,6 @@
 /**
- * Reads a corrected copy of `sluice rejects --csv` as a source: its five columns of reasons do not belong to the merchant, and
- * the apostrophes that keep cells from being formulas are removed.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Its five reason columns are ignored, and the
+ * apostrophes that keep cells from being formulas are removed.
  */
 import type { Cell, Row } from '../model/record.ts'
 

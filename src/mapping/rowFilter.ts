@@ -7,9 +7,9 @@ import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered` before anything else of it is read. A
- * column that the header lacks is missing like that of a required field; in JSON and XML, a record without it has an empty
- * cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, and none of its other cells are read. If
+ * the header lacks the column of a filter, that is an error like a missing required field. In JSON and XML, a record without it has
+ * an empty cell.
  */
 export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
   if (pipeline.filters.length === 0) return bound

@@ -1,7 +1,7 @@
 /**
- * Row statistics: what a row adds to the notes and figures of its source besides its record (warnings, filled fields,
- * currency, item group). Few combinations cover all rows of a file, so each combination is a numbered feature set. The number
- * is stored with the digest of the raw record, so that an unchanged row need not be read again.
+ * Row statistics: the warnings, filled fields, currency and item group of a row, from which the notes and figures of its source are
+ * made. All rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored
+ * with the digest of the raw record, so that an unchanged row need not be read again.
  */
 import type { Warning } from '../model/record.ts'
 
@@ -17,14 +17,19 @@ export const feature = {
   member: 32,
   /** An identifier was dropped because it is in the wrong column. */
   misplaced: 64,
-  /** Has an identifier of the first kind; the bits above are the other kinds. */
+  /** Has an identifier of the first type. The next bits are the other types. */
   fills: 128,
-  /** The item group is missing or differs from the first one of the source. Above the six bits of the kinds of identifiers. */
+  /**
+   * The item group is missing or differs from the first one of the source. This bit is above the six bits of the identifier types.
+   */
   otherGroup: 8192,
 } as const
 const currencyFactor = 2 ** 14
 
-/** Item counted by code and field, with its first message. A value that is counted exactly has one of the codes `tracked`. */
+/**
+ * Warning, or frequent value, that is counted by code and field. `message`: the first one. A frequent value has one of the codes of
+ * `tracked`.
+ */
 export interface CountedItem {
   readonly code: string
   readonly field: string
@@ -34,7 +39,7 @@ export interface CountedItem {
 /** Codes of items that are not warnings: an item group or an identifier that is on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
-/** Another set plus one item, or bare bits (`of` null). */
+/** Another set (`of`) plus the item `more`; or, if `of` is null, the feature bits `more`. */
 type FeatureSet = readonly [of: number | null, more: number]
 
 /** Feature sets as stored in JSON. */
@@ -44,13 +49,16 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Limit of items. Warnings differ by code and field; warnings above the limit are not counted. */
+/** Maximum number of items. Warnings that would exceed it are not counted. */
 const mostItems = 700
-/** Limit of sets: two signed bytes each beside the digest. Above it, a row is counted by its parts, and its own set is unknown. */
+/**
+ * Maximum number of sets: their numbers are stored in two signed bytes. A row that would exceed it is counted by its parts, and its
+ * own set is unknown.
+ */
 const mostSets = 30_000
 const mostCurrencies = 200
 
-/** Number for a row whose set exceeds the limit. */
+/** Number of the set of a row that exceeds the limit. */
 export const unknownSet = 32_767
 
 /** Numbers feature sets in the order of their first row; stored sets keep their numbers. */
@@ -104,8 +112,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and passes to `count` the sets to count: the set itself, or its parts if there are too
-   * many sets; then it returns `unknownSet`.
+   * Returns the number of a row's set, and calls `count` with it. If there are too many sets, calls `count` with the parts of the
+   * set and returns `unknownSet`.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastSet : this.#bareSet(bits)
@@ -121,7 +129,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const nothing = this.#bareSet(0)
-        // As many as there are items at the most: there is room for them.
+        // At most one set per item, and there is room for these.
         for (const each of items) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
         return unknownSet
       }
@@ -157,7 +165,7 @@ export class FeatureSets {
   #bareSet(bits: number): number {
     const known = this.#bare.get(bits)
     if (known !== undefined) return known
-    // Bits and currencies have a few thousand combinations at the most; those that occur are a handful.
+    // Not limited: only a few combinations of bits and currencies occur.
     this.#bare.set(bits, this.#sets.length)
     return this.#sets.push([null, bits]) - 1
   }
@@ -183,7 +191,7 @@ export class FeatureSetCounts {
 
   add(set: number, line: number): void {
     const before = this.#counts[set]
-    // Nearly all rows of a large source end here.
+    // The first case is nearly always true in a large source.
     if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
     else if (set === unknownSet) this.#unknown++
     else this.#addFirst(set, line)

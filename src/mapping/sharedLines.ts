@@ -1,6 +1,9 @@
 import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
-/** Finds rows that share their line with another (feeds and JSON without line ends), so that their rejects name the record. */
+/**
+ * Finds rows that share their line with another row (feeds and JSON without line ends). A line number does not identify them, so
+ * their rejects name the record.
+ */
 export class SharedLines {
   #line = 0
   #nth = 0
@@ -14,7 +17,7 @@ export class SharedLines {
   /** Names the record in the reject of the last row; `next`: the row after it, if it is known. */
   name(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#nth === 1 && next?.line !== reject.line) return reject
-    // A member's key is a digest, so its position names it.
+    // The key of a member is a digest, so its position is shown instead.
     const record =
       kind === 'product' && reject.key !== undefined
         ? `id ${JSON.stringify(Buffer.from(reject.key).toString())}`

@@ -21,7 +21,7 @@ export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)
 }
 
-/** Returns true for NUL and for half of a surrogate pair: such text is never stored or sent. */
+/** Returns true for text with NUL or half of a surrogate pair. Such text is never stored or sent. */
 export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
@@ -188,7 +188,7 @@ export function decodeEntities(text: string): string {
   })
 }
 
-// Element names of current and obsolete HTML: `<b>` is a tag, `<3` and `a < b` are text (docs/inputs.md, case 66).
+// Element names of current and obsolete HTML. Only these are tags: `<3` and `a < b` are text (docs/inputs.md, case 66).
 const names = [
   'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
   'data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html',
@@ -202,8 +202,8 @@ const inline =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns the plain text of HTML: removes real tags, keeps text that merely looks like one. Around removed tags, runs of white
- * space become one space, as in a browser; text without tags is returned as it is.
+ * Returns the plain text of HTML. Removes tags, and keeps text that only looks like a tag. If a tag was removed, white space is
+ * joined to single spaces, as in a browser. Text without tags is returned as it is.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -212,8 +212,8 @@ export function stripHtml(text: string): string {
 }
 
 /**
- * Cuts a text at `units` UTF-16 units. There are never fewer of them than code points, so this is the stricter limit
- * (docs/inputs.md, case 61).
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes. A text never has fewer UTF-16 units than code points, so both
+ * limits hold (docs/inputs.md, case 61).
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

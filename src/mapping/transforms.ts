@@ -1,6 +1,6 @@
 /**
- * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` and the messages of the schema
- * come from `meaning` and `example`. No pattern of a user is ever compiled.
+ * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` and the messages of the schema come
+ * from `meaning` and `example`. Regular expressions of a user are not supported.
  */
 import type { Transform } from '../model/pipeline.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
@@ -8,7 +8,7 @@ import { stripHtml, decodeEntities, trimText } from './text.ts'
 export interface TransformEntry {
   readonly meaning: string
   readonly example: string
-  /** Returns undefined if the arguments are right, else what is wrong with them. */
+  /** Returns the fault of the arguments; undefined if they are right. */
   readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
 }
@@ -229,7 +229,7 @@ const signs: Readonly<Record<string, string>> = {
   tl: 'TRY',
   r$: 'BRL',
 }
-/** Signs of several currencies: read as the configured currency if it is among them, never guessed. */
+/** Signs that several currencies share. A sign is read as the configured currency if it can be that one, and is never guessed. */
 const sharedSigns: Readonly<Record<string, string>> = {
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
   kr: 'SEK NOK DKK ISK',
@@ -239,7 +239,7 @@ const sharedSigns: Readonly<Record<string, string>> = {
   p: 'PHP RUB BYN',
 }
 
-/** Writes an amount exactly. A group sign must come before three digits (two and three in India), or it belongs to no number. */
+/** Writes an amount in the form of the service. A group sign must come before three digits (in India before two or three). */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
   const group = plainSign(textOf(args, 'group'))
@@ -256,7 +256,7 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   return currency === '' ? plain : `${plain} ${currency}`
 }
 
-/** Replaces all spaces and apostrophes by one form. */
+/** Replaces every kind of space by a space, and every kind of apostrophe by `'`. */
 function plainSign(text: string): string {
   return text
     .replace(/[\s\u00a0\u202f]/g, ' ')

@@ -1,9 +1,11 @@
-/** Bytes of a source from its transport, with the transport's facts about their end. */
+/** Bytes of a source as its transport delivers them, and facts about their end. */
 export interface ByteStream {
   /** Address as configured, without secrets and query: for messages and facts. */
   readonly label: string
   readonly chunks: AsyncIterable<Buffer>
-  /** Makes each chunk valid only until the next one is requested, which saves a buffer each. Absent if not possible. */
+  /**
+   * Allows the stream to reuse its buffers: then a chunk is valid only until the next one is requested. Absent if not supported.
+   */
   readonly reuseBuffers?: () => void
   /** `charset` of an HTTP response. */
   readonly charset?: string
@@ -21,11 +23,11 @@ export interface ByteStream {
 export interface Beside {
   /** Whole content of a manifest; empty above `besideBytes`. */
   readonly content: Buffer
-  /** True if it changed before the source did: another export left it. False if one of the two times is not known. */
+  /** True if the file is older than the source, so it belongs to an earlier export. False if one of the two times is not known. */
   readonly older: boolean
 }
 
-/** Limit of a manifest, which is a few hundred bytes. */
+/** Maximum size of a manifest. A usual one has a few hundred bytes. */
 export const besideBytes = 65_536
 
 export interface TransportEnd {
@@ -37,7 +39,7 @@ export interface TransportEnd {
    */
   readonly endsAsBefore?: boolean
   readonly reason?: string
-  /** Reason to doubt the whole read, whatever its end looks like: the source changed while it was read. */
+  /** Reason to doubt the whole read even if its end is proven: the source changed while it was read. */
   readonly doubt?: string
   readonly etag?: string
   readonly lastModified?: string

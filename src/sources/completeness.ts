@@ -9,7 +9,7 @@ export interface EndFacts {
   readonly transport: TransportEnd
   readonly containerProof: string | undefined
   readonly previous?: SourceFacts
-  /** True if the file is read as JSON lines because it looks so, not by a setting. */
+  /** True if the format JSON lines was detected, and not set. */
   readonly seemsLines?: boolean
   /** Content of the done marker or manifest; undefined if none is configured. */
   readonly marker?: CompletionMarker
@@ -27,8 +27,8 @@ export interface CompletionMarker {
 }
 
 /**
- * Decides whether a read to the end proves that no row is missing (docs/guarantees.md#deletes-need-proof): only then may a
- * missing row be deleted. Provable errors were thrown before; without proof, a read is not complete.
+ * Decides whether the end of the source was proven (docs/guarantees.md#deletes-need-proof). Only then may missing rows be deleted.
+ * Called after a read without errors.
  */
 export function classifyCompleteness(facts: EndFacts): Completeness {
   const { asked, format } = facts
@@ -57,7 +57,7 @@ function checkEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
   if (transport.doubt !== undefined) return unproven(transport.doubt)
   if (format.proof !== undefined) return proven(format.proof)
-  // A stream of several compressed members may end between two of them, so the text must end as before, too.
+  // A stream of several compressed members may be cut off between two of them, so the end of the text is checked too.
   if (containerProof !== undefined) return checkOpenEnd(facts) ?? proven(containerProof)
   if (transport.proof === undefined) return unproven(transport.reason ?? 'nothing proves that the end was reached')
   return checkOpenEnd(facts) ?? proven(transport.proof)
@@ -68,10 +68,10 @@ function checkOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Co
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)
   if (previous === undefined) return undefined
-  // For example an error message in place of the records.
+  // The file may be an error message in place of the records.
   if (seemsLines === true && previous.format === 'json')
     return unproven('its last complete read was an array of records, this one is not; set `format: jsonl` if its lines are records')
-  // A table without rows may have been cut in its header; with rows after it the header is whole.
+  // A table without rows may have been cut off within its header.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
     return unproven('the header is not whole and no row follows')
   const ended = previous.finalNewline

@@ -24,7 +24,7 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {
-    // Missing and unreadable have one result: the end is not proven, and the report shows it.
+    // A missing and an unreadable file have the same result: the end is not proven. The report shows it.
     return { found: false }
   }
 }

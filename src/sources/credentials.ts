@@ -15,7 +15,7 @@ export function readCredential(
 ): string | undefined {
   const name = names?.[key]
   if (name === undefined) return undefined
-  // Secrets from a file often end with its last line end.
+  // A secret that was copied from a file often ends with a line end.
   const value = env[name]?.replace(/[\r\n]+$/, '')
   if (value !== undefined && value !== '') return value
   const file = env[`${name}_FILE`]
@@ -36,7 +36,7 @@ export function readCredential(
   })
 }
 
-/** Credentials of each type of source, by the beginning of its address. Other sources have no credentials. */
+/** Names of the credentials that each type of source uses. Other sources have none. */
 const known: readonly (readonly [address: RegExp, names: readonly string[]])[] = [
   [/^https?:/i, ['username', 'password', 'token', 'header:X-Name']],
   [/^sftp:/i, ['username', 'password', 'private_key', 'passphrase']],
@@ -45,7 +45,7 @@ const known: readonly (readonly [address: RegExp, names: readonly string[]])[] =
 ]
 
 /**
- * Rejects a credential that the source would not read: the request would be sent without it.
+ * Rejects a credential that the source does not use, because the request would be sent without it.
  *
  * @throws RunError SOURCE_CREDENTIALS
  */

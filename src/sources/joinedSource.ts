@@ -1,6 +1,7 @@
 /**
- * A source whose rows get columns of a second file, by id: a price or stock file of a market. A row without one row there is
- * rejected, so that no product is sent with the price of another file. Both files must have been read to their ends.
+ * Opens a source whose rows get columns of a second file, by id: for example a price or stock file of one market. A row without a
+ * match in the second file is rejected, so that no product is sent with the price of another market. The read is complete only if
+ * both files were read to their ends.
  */
 import { basename } from 'node:path'
 import { RunError } from '../errors.ts'
@@ -13,21 +14,21 @@ import type { Cell, Row } from '../model/record.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
-/** Rows of a joined file are held in memory: about 300 bytes each. */
+/** Maximum number of rows of the joined file. They are kept in memory, about 300 bytes each. */
 const mostJoined = 2_000_000
 
 type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
 
 interface JoinedFile {
   readonly columns: readonly string[]
-  /** Cells by id; null: several rows with different cells. */
+  /** Cells by id; null if several rows of one id have different cells. */
   readonly cells: ReadonlyMap<string, readonly (Cell | undefined)[] | null>
   readonly facts: SourceFacts
   readonly note: string
 }
 
 /**
- * Reads the joined file whole, then opens the source.
+ * Reads the whole joined file, then opens the source.
  *
  * @throws {RunError} as `open`, FILE_COLUMN_MISSING, JOIN_TOO_LARGE
  */
@@ -54,7 +55,7 @@ export async function openJoined(
   }
 }
 
-/** No conditional request: half of an unchanged pair cannot be read. */
+/** Returns the facts without validators, so that no request is conditional: both files are needed even if one is unchanged. */
 function previousOf(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   if (facts === undefined) return {}
   const { etag: _, lastModified: __, ...previous } = facts
@@ -72,7 +73,7 @@ async function readFile(join: SourceJoin, context: SourceContext, open: Open): P
       context.signal?.throwIfAborted()
       for (const row of rows) {
         columns ??= columnsOf(join, row.columns)
-        // A row that cannot be read decides nothing: a product that only has this one is rejected.
+        // A row that cannot be read is skipped. A product without another row is rejected.
         const id = row.fault === undefined ? textOf(row.cells[findColumn(row.columns, join.fileColumn)]) : undefined
         if (id === undefined) {
           unkeyed++
@@ -95,7 +96,7 @@ async function readFile(join: SourceJoin, context: SourceContext, open: Open): P
       }
     }
     const facts = source.facts()
-    // Its last row may be the first half of one: 10 of 100.00.
+    // The last row may be cut off, for example `10` of `100.00`.
     if (!facts.completeness.complete && lastId !== undefined) cells.delete(lastId)
     return {
       columns: columns ?? columnsOf(join, facts.columns),
@@ -129,7 +130,10 @@ interface Shape {
   readonly id: number
 }
 
-/** Returns what adds the joined cells to a row. They replace cells of the same column, empty ones too: no other price is sent. */
+/**
+ * Returns a function that adds the joined cells to a row. They replace the cells of the same column even if they are empty, so that
+ * no price of the main file is sent.
+ */
 function widener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
   const shapes = new Map<string, Shape>()
   let lastColumns: readonly string[] | undefined
@@ -164,7 +168,7 @@ function widener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => 
   }
 }
 
-/** Each row of JSON and XML may have its own columns. */
+/** Maximum number of cached column sets. Each row of JSON and XML may have its own. */
 const mostShapes = 512
 
 function faultOf(joined: null | undefined, field: string): NonNullable<Row['fault']> {

@@ -79,7 +79,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
   })
-  // Plain UTF-8 text is copied when it is split into records; decompression and decoding may keep a chunk.
+  // Buffers may be reused for plain UTF-8 text, because splitting copies it. Decompression and decoding may keep a chunk.
   const { format, encoding, compression } = opened.detected
   if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined

@@ -17,14 +17,14 @@ export interface SourceContext {
   readonly limits?: ReadLimits
   /** Gate for raw records before they are parsed; workbooks and queries have none. */
   readonly gate?: RecordGate
-  /** First wait between two tries, doubled each time; half a second by default. */
+  /** First wait before a retry in milliseconds, doubled each time; 500 by default. */
   readonly backoffMs?: number
 }
 
 export interface OpenedSource extends RowSource {
   /**
-   * True if the server answered that the source is unchanged since `previous`. Then `facts` are the previous ones and `rows`
-   * throws, so that no caller takes it for an empty source.
+   * True if the server answered that the source is unchanged since `previous`. Then `facts` are the previous ones, and `rows`
+   * throws, so that the source is never mistaken for an empty one.
    */
   readonly unchanged: boolean
   /** Undefined if the source is unchanged and was not read. */

@@ -6,8 +6,8 @@ import { Timeouts } from './timeouts.ts'
 const label = 'standard input'
 
 /**
- * Opens standard input. Its end proves nothing: the writing process may have been killed. The timeout is that of the whole
- * read, because the writer may pause.
+ * Opens standard input. Its end proves nothing: the writing process may have been killed. There is only the timeout of the whole
+ * read, because the writing process may pause.
  *
  * @throws RunError SOURCE_UNAVAILABLE while reading
  */
@@ -32,7 +32,7 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
     chunks: chunks(),
     end: () => Promise.resolve({ reason: 'the end of a pipe does not prove that everything was written; set `complete:`' }),
     close: () => {
-      // Otherwise a process that still writes would keep this process waiting after it gave up.
+      // Otherwise this process would not end while the other one still writes.
       process.stdin.destroy()
       return Promise.resolve()
     },

@@ -3,9 +3,9 @@ import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
 
 /**
- * Timeouts of one read: `idleMs` for each step, `totalMs` for all of them, and cancellation by the caller. Time in which the
- * caller requests no data does not count.
- * A timed-out step continues in the background: close the resource it waits for.
+ * Timeouts of one read: `idleMs` for each step, `totalMs` for all of them, and cancellation by the caller. `idleMs` does not count
+ * the time in which the caller requests no data. A step that timed out continues in the background: the caller must close its
+ * resource.
  */
 export class Timeouts {
   readonly #idleMs: number

@@ -3,7 +3,7 @@ import type * as csvParse from 'csv-parse/sync'
 
 let parser: typeof csvParse | undefined
 
-/** Returns csv-parse, loaded with the first record that needs it: few files have one. */
+/** Loads csv-parse with the first record that needs it, because few files have one. */
 function csvParser(): typeof csvParse {
   return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse)
 }
@@ -24,7 +24,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter guarantees a closed quote; this line prevents an endless loop if it fails to.
+      // The cutter guarantees a closed quote. This line prevents an endless loop if there is none all the same.
       if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)

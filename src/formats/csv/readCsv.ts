@@ -12,10 +12,10 @@ import { cutRecords, recordFlags, recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become
- * rows with a fault. If they are more than one in a hundred, the file is rejected at its end.
+ * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows
+ * with a fault. With more than one in a hundred, the file is rejected at its end.
  *
- * Memory is one chunk; 1,000,000 rows of 98 MB are read in about a second (Node 24.21), bench/read.ts measures it.
+ * Keeps one chunk in memory. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
  */
 export function readCsv(chunks: AsyncIterable<Buffer>, dialect: CsvDialect, context: FormatContext): FormatReader {
   const reader = new CsvReader(dialect, context)
@@ -58,7 +58,7 @@ class CsvReader {
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
-    // A record that is not data here (a trailer, a repeated header) may be data in another source.
+    // Everything that decides whether a record is data, and how it is split.
     this.#context.gate?.begin(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
@@ -85,7 +85,7 @@ class CsvReader {
       rowCount: this.#faulty.rows,
       finalNewline,
       notes: this.#dialect.notes,
-      // Known records after it have their full width.
+      // If a known record follows the short one, it was not the last row.
       ...(this.#lastShort > this.#lastKnown && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer.rows }),
     }
@@ -122,7 +122,7 @@ class CsvReader {
     return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
   }
 
-  /** Called by the cutter, so that a known record takes no place in a batch. */
+  /** Called by the cutter, which leaves known records out of its batches. */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.known(bytes, start, end, line)) return false
     this.#faulty.rows++
@@ -146,7 +146,7 @@ class CsvReader {
   }
 
   #isRepeatedHeader(fields: readonly string[]): boolean {
-    // In nearly every row the first cell decides, so that only suspicious rows are joined.
+    // The first cell is compared first, because it differs in nearly every row.
     return (
       this.#headerText !== '' &&
       fields[0]?.trim() === this.#dialect.header[0] &&

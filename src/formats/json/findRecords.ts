@@ -2,7 +2,7 @@
 export interface RecordsPlace {
   /** Keys from the root object to the array: `['data', 'products']`. */
   readonly path: readonly string[]
-  /** True if detected and not configured: then it must be the only array of objects. */
+  /** True if the place was detected and not configured. Then it must be the only array of objects. */
   readonly found: boolean
 }
 
@@ -18,9 +18,9 @@ interface Candidate {
 }
 
 /**
- * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there is none or more
- * than one, and if more objects follow (JSON lines). Also undefined if the object has as many texts as the first element has
- * keys: then it is itself a record, with images or the like. An array that is cut off counts.
+ * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there is none or more than
+ * one, or if more objects follow (JSON lines). Also undefined if the object has at least as many texts as the first element has
+ * keys: then the object is a record itself, with an array of images for example. The array may be cut off in the sample.
  */
 export function findRecords(sample: Buffer): RecordsPlace | undefined {
   const open: { readonly array: boolean; readonly key: string | undefined }[] = []

@@ -12,8 +12,8 @@ const afterElement = 3
 const afterArray = 4
 
 /**
- * Splits one JSON array into its elements by brackets outside strings. The parser checks the elements, this class the text
- * between them, and `around` the text around the array.
+ * Splits one JSON array into its elements, by the brackets outside strings. Checks the text between the elements. The parser checks
+ * the elements, and `around` the text around the array.
  *
  * @throws RunError FILE_MALFORMED, FILE_RECORD_TOO_LARGE; FILE_TRUNCATED from `end` when the array was not closed
  */
@@ -101,7 +101,7 @@ export class JsonArrayCutter implements RecordCutter {
   }
 
   end(): RecordBatch {
-    // It checks the end of a file without the array.
+    // `around` reports a file that ends outside of the array.
     if (this.#around !== undefined && (this.#state === beforeArray || this.#state === afterArray)) this.#around.end(this.#line)
     else if (this.#state !== afterArray) {
       throw fileError('FILE_TRUNCATED', 'the array is not closed', {

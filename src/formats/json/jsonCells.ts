@@ -5,12 +5,12 @@ import type { RowFaultCode } from '../rowFaults.ts'
 /**
  * Reads one JSON object into cells by column.
  *
- * Numbers keep their source text (no loss past 2^53), `true` and `false` are text, null is an absent cell. A nested
- * object gives columns named by its path (`price.value`); an array of scalars gives one cell of several texts; an array
- * of objects gives one such cell per inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates
- * and anything outside RFC 8259 are faults of the row. A `__proto__` key is ignored.
+ * Numbers keep their source text, so that large ones lose no digit. `true` and `false` are text, null is an absent cell. A nested
+ * object gives columns named by its path (`price.value`); an array of scalars gives one cell of several texts; an array of objects
+ * gives one such cell per inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates and anything outside RFC
+ * 8259 are faults of the row. A `__proto__` key is ignored.
  *
- * Unlike JSON.parse it keeps number texts and detects duplicate keys. JSON.parse is the oracle in tests.
+ * Used instead of JSON.parse, which neither keeps the text of numbers nor detects duplicate keys. The tests compare the two.
  */
 export function readJsonCells(
   text: string,
@@ -32,7 +32,7 @@ export interface JsonCells {
   readonly fault?: RowFault
 }
 
-/** First fault of a record; ends its scan. Used in this file only. */
+/** First fault of a record. Thrown and caught in this file. */
 class JsonFault extends Error {
   readonly code: RowFaultCode
   constructor(code: RowFaultCode, message: string) {
@@ -42,7 +42,7 @@ class JsonFault extends Error {
 }
 
 const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-// RFC 8259 section 7: control characters must be escaped, so the patterns have to name them.
+// The patterns exclude control characters, which must be escaped (RFC 8259 section 7).
 const plainStringPattern = /"([^"\\\u0000-\u001f]*)"/y
 const escapedStringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 

@@ -3,8 +3,8 @@ import type { ReadLimits } from '../limits.ts'
 import { levels, type RecordsPlace } from './findRecords.ts'
 
 /**
- * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file it checks that the text
- * around the array is valid JSON, closed, and has no second array of records. It keeps this text, at most `recordBytes`.
+ * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text
+ * around the array is valid, closed JSON without a second array of records. Keeps this text in memory, at most `recordBytes`.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` FILE_TRUNCATED and WRONG_FORMAT too
  */
@@ -30,7 +30,10 @@ export class JsonSurroundings {
     this.#place = place
   }
 
-  /** Returns true if this byte opens the array of the records. Its content must not be passed; then call `arrayClosed`. */
+  /**
+   * Takes one byte outside of the array. Returns true if it opens the array of the records. The caller does not pass the content of
+   * the array, and calls `arrayClosed` after it.
+   */
   take(byte: number): boolean {
     this.#keep(byte)
     if (this.#inString) {

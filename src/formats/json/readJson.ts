@@ -14,7 +14,8 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads JSON lines in UTF-8. An invalid line is a row with a fault; an invalid last line without a line end is a cut file.
+ * Reads JSON lines in UTF-8. An invalid line is a row with a fault. If the last line is invalid and has no line end, the file is
+ * cut off.
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
  */
@@ -64,7 +65,7 @@ class JsonReader {
   readonly #faulty: FaultyRows
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: number | undefined
-  /** Line of a first record that ends inside an object. */
+  /** Line of the first record, if it ends inside an object; else 0. */
   #spread = 0
   faults = 0
 
@@ -108,7 +109,7 @@ class JsonReader {
   }
 
   rejectIfTooMany(): void {
-    // The start of an object over several lines; the file is cut here, or the following lines are not JSON on their own.
+    // The first line starts an object, and no line is valid JSON: one object is spread over several lines.
     if (this.#spread > 0 && this.faults === this.#faulty.rows) throw this.#notLines(this.#spread)
     this.#faulty.rejectIfTooMany('Write one valid JSON object for each record.')
   }

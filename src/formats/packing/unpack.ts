@@ -20,8 +20,8 @@ export interface Unpacked {
 const chunkSize = 262_144
 
 /**
- * Removes one layer of compression, detected by magic bytes: a wrong file ending or setting does no harm (docs/inputs.md, case
- * 5). A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio on the way.
+ * Removes one layer of compression, which is detected by magic bytes and not by the file name or setting (docs/inputs.md, case 5).
+ * A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio while it decompresses.
  *
  * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
  * FILE_DOUBLE_PACKED.
@@ -67,7 +67,7 @@ export async function unpack(
 
 const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
-/** Returns true for a short file that is the start of a compressed one: it must not be read as a tiny table. */
+/** Returns true for a short file that is the start of a compressed one, and must not be read as a table. */
 function isStartOfPacking(head: Buffer): boolean {
   return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }

@@ -5,10 +5,10 @@ import type { ByteQueue } from '../byteQueue.ts'
 export type Unpacker = Transform & { readonly bytesWritten: number }
 
 /**
- * Decompresses exactly one stream from `input` and puts back the bytes after it, even of the same chunk. So trailing bytes and
- * further members are detected, which node:zlib ignores silently.
+ * Decompresses exactly one stream from `input`, and puts back the bytes after its end. So trailing bytes and further members are
+ * detected; node:zlib ignores them.
  *
- * @throws the unpacker's own error (`Z_DATA_ERROR` damaged, `Z_BUF_ERROR` cut)
+ * @throws the error of the decompressor (`Z_DATA_ERROR`: damaged, `Z_BUF_ERROR`: cut off)
  */
 export async function* unpackStream(input: ByteQueue, unpacker: Unpacker): AsyncGenerator<Buffer> {
   let fed = 0

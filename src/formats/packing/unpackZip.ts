@@ -35,7 +35,7 @@ interface ReadMember {
 }
 
 /**
- * Reads one member of a zip archive as a stream: no seeking, no file on disk, names never become paths. An archive with one
+ * Reads one member of a zip archive as a stream, without seeking or files on disk. Names never become paths. An archive with one
  * file (folders do not count) needs no `member`; with several files it is required. The directory at the end must match the
  * checksums and sizes that were read, which also detects overlapping members.
  *

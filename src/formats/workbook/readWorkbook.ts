@@ -15,7 +15,7 @@ export interface OpenedWorkbook {
   readonly header: TableHeader
 }
 
-/** Maximum size. A workbook is kept compressed in memory, because its parts refer to each other in any order. */
+/** Maximum size of a workbook. It is kept in memory, compressed, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
 const headerSample = 50
 
@@ -169,7 +169,7 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   const number = Number(value)
   if (!Number.isFinite(number)) return value
   if (isDate) return dateText(number, workbook.from1904)
-  // A double is stored with up to 17 digits; the shortest text of the same double is the number that was typed.
+  // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered.
   const text = String(number)
   return text.includes('e') ? value : text
 }

@@ -12,7 +12,7 @@ export interface XmlPartHandler {
   readonly close?: (name: string) => void
 }
 
-/** Parses one XML part of a workbook strictly. A generator, so that rows can be yielded between chunks. */
+/** Parses one XML part of a workbook strictly. Yields after each chunk, so that the caller can yield rows in between. */
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   parser.on('error', () => {
@@ -51,7 +51,7 @@ const smallParts = new XMLParser({
 
 const maxPartLength = 64 * 1_048_576
 
-/** Reads a part of a few kilobytes as one document; strings and sheets are streamed by `parsePart`. */
+/** Reads a small part as one document. Strings and sheets are streamed by `parsePart`. */
 async function readSmallPart(archive: ZipDirectory, member: string, name: string): Promise<unknown> {
   let text = ''
   const decoder = new StringDecoder('utf8')
@@ -65,7 +65,7 @@ async function readSmallPart(archive: ZipDirectory, member: string, name: string
   try {
     return smallParts.parse(text)
   } catch {
-    // Names that would reach into JavaScript objects (`__proto__`), and more references than a part has.
+    // For example a name such as `__proto__`, or too many entity references.
     throw refusedPart('cannot be read', name)
   }
 }
@@ -175,7 +175,10 @@ async function readDateStyles(archive: ZipDirectory, name: string): Promise<read
   return elements(styles, 'styleSheet', 'cellXfs', 'xf').map((format) => isDateFormat(format['numFmtId'] ?? '0', custom))
 }
 
-/** Built-in date formats are 14 to 22 and 45 to 47 (ECMA-376 part 1, 18.8.30); others by their letters outside quotes and brackets. */
+/**
+ * Returns true for the built-in date formats 14 to 22 and 45 to 47 (ECMA-376 part 1, 18.8.30), and for custom formats with date
+ * letters outside quotes and brackets.
+ */
 function isDateFormat(id: string, custom: ReadonlyMap<string, string>): boolean {
   const number = Number(id)
   if ((number >= 14 && number <= 22) || (number >= 45 && number <= 47)) return true

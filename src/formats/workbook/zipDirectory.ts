@@ -12,8 +12,8 @@ interface Member {
 }
 
 /**
- * Zip archive in memory, read by its directory: for workbooks, whose parts refer to each other in any order. Names never become
- * paths.
+ * Zip archive in memory whose members are read in any order, by its directory. For workbooks, because their parts refer to each
+ * other. Names never become paths.
  */
 export class ZipDirectory {
   readonly #archive: Buffer
@@ -70,7 +70,7 @@ export class ZipDirectory {
 
   async #add(zip: ZipFile, entry: Entry): Promise<void> {
     const { fileName, fileDataStart } = await zip.readLocalFileHeaderPromise(entry)
-    // No checksum covers a name: a part with a damaged name would look like a part that never existed.
+    // Checksums do not cover names. A part with a damaged name would seem to be missing.
     if (!fileName.equals(entry.fileName)) throw new Error('the two names of a part differ')
     this.#members.set(fileName.toString('utf8'), { entry, start: fileDataStart })
   }
@@ -88,7 +88,7 @@ export class ZipDirectory {
   }
 }
 
-/** Without it the end of the archive is missing. */
+/** Signature of the end of the directory. If it is missing, the archive is cut off. */
 const endOfDirectory = Buffer.from([0x50, 0x4b, 0x05, 0x06])
 const endBytes = 22
 

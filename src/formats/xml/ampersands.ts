@@ -1,12 +1,12 @@
 /**
- * CDATA, comments, instructions, end tags, start tags, text. Each has the same end as in the cutter, so that the first four are
- * skipped, and no part of an item is scanned twice.
+ * Matches CDATA, comments, instructions, end tags, start tags and text. Each token ends where it ends in the cutter. The first four
+ * are skipped.
  */
 const token = /<!\[[\s\S]{6,}?\]\]>|<!-[\s\S]+?-->|<\?[\s\S]*?\?>|<\/[^>]*>|<[^!/?](?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+/g
 const quoted = /"[^"]*"|'[^']*'/g
 const addressText = /^\s*https?:\/\//i
 const addressValue = /^["']https?:\/\//i
-/** An ampersand that does not start a reference. Before a space it is a word of a sentence, not a part of an address. */
+/** Matches an ampersand that does not start a reference. Not before a space, because there it is not a part of an address. */
 const raw = /&(?!\s|#\d+;|#x[\da-f]+;|[a-z][a-z\d]*;)/gi
 
 /**
@@ -32,9 +32,9 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
 }
 
 /**
- * The same for the part of a feed outside its items, which comes in pieces. A piece ends before a `<`, or anywhere in a text, so
- * its last tag and the text after it are kept until the next piece or `end`. Above `maxKept` characters, which no address has,
- * it is returned unchanged.
+ * Does the same for the part of a feed outside its items, which arrives in pieces. A piece may end within a text, so its last tag
+ * and the text after it are kept until the next piece or `end`. No address is longer than `maxKept` characters, so longer text is
+ * returned unchanged.
  */
 export class AmpersandEscaper {
   #held = ''

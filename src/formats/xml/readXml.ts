@@ -23,9 +23,9 @@ type XmlSettings = NonNullable<SourceDefinition['xml']> &
   }
 
 /**
- * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any error of well-formedness rejects the file: unlike a CSV row, an
- * invalid XML item has no certain end. Repairs the items as `settings` allow, and warns about their rows. With `item`, reads
- * any XML whose elements of that name are records.
+ * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any error of well-formedness rejects the file, because an invalid XML
+ * item, unlike a CSV row, has no certain end. Repairs items as far as `settings` allow, with a warning for each row. With `item`,
+ * reads any XML; the elements of that name are the records.
  *
  * @throws RunError FILE_MALFORMED and those of `XmlCutter`
  */
@@ -57,7 +57,7 @@ export function readXml(
     columns.add(context.gate?.columns ?? [])
     for await (const batch of cutRecords(chunks, cutter)) {
       for (let from = 0, to = 0; from < batch.count; from = to) {
-        // There is one for each item that has begun.
+        // There is one scope for each item that has begun.
         const current = scopes[from] as Scope
         if (items === undefined || scope !== current) {
           scope = current
@@ -69,7 +69,7 @@ export function readXml(
             context.gate?.begin(shape)
           }
         }
-        // Rows of one scope in one batch, because the gate resets its digests with a new scope.
+        // A batch has rows of one scope only, because the gate resets its digests with each new scope.
         for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
         const before = items.overridden
         const parsed: Omit<Row, 'columns'>[] = []
@@ -136,10 +136,10 @@ export function readXml(
   }
 }
 
-/** Prefix bindings around an item; the default namespace has the empty prefix. One object per open element. */
+/** Prefix bindings around an item; the default namespace has the empty prefix. Each open element has its own object. */
 type Scope = Readonly<Record<string, string>>
 
-/** Feed without its items, checked by a strict parser. Provides the prefixes that are bound at the items. */
+/** Checks the part of a feed outside its items, with a strict parser. Provides the prefixes that are bound at the items. */
 class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
   readonly #scopes: Scope[] = []
@@ -149,7 +149,7 @@ class Skeleton {
   #line = 1
   #parserLine = 1
   #atItem = true
-  /** First raw `&`, because the parser stops at a later place. */
+  /** First raw `&`, for the error message, because the parser stops at a later place. */
   #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
   constructor(name: string, settings: XmlSettings) {
@@ -218,7 +218,10 @@ function namesProducts(tag: SaxesTagNS): boolean {
   return Object.values(tag.attributes).some(({ value }) => value.startsWith(productNamespaces))
 }
 
-/** Returns the error for a file that does not declare a product feed; only its owner can (docs/inputs.md, case 145). */
+/**
+ * Returns the error for a file that does not declare a product feed. Only the owner of the feed can correct that (docs/inputs.md,
+ * case 145).
+ */
 function bareChannel(name: string) {
   return fileError('WRONG_FORMAT', 'the root element is a bare <channel>: without <rss> and without the product namespace', {
     name,

@@ -35,10 +35,10 @@ const ordinary = new Uint8Array(256).fill(1)
 for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
 
 /**
- * Splits a feed into its items by tokens, so that `</item>` inside CDATA, a comment or an attribute ends nothing. Items are
- * `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from
- * `<item` to the end of `</item>`. Memory is one chunk and one item: a first load of 259 MB takes 4.96 s and 130 MB, with 1 % changed
- * items 0.88 s (docs/benchmarks.md#feeds-xml, Node 24.21).
+ * Splits a feed into its items by tokens, so that an `</item>` inside CDATA, a comment or an attribute does not end an item. Items
+ * are `item` below `rss` and `channel`, `entry` below `feed`, or the configured element, with any prefix. A record ranges from
+ * `<item` to the end of `</item>`. Keeps one chunk and one item in memory. The first load of a feed of 259 MB takes 4.96 s and 130
+ * MB; with 1 % of the items changed it takes 0.88 s (docs/benchmarks.md#feeds-xml, Node 24.21).
  *
  * Checks depth and sizes, rejects document types and instructions. The item parser checks that an item is well-formed; the
  * rest goes to `skeleton`.
@@ -85,8 +85,8 @@ export class XmlCutter implements RecordCutter {
     let token = this.#tokenStart
     let line = this.#line
     for (let i = carried; i < length; i++) {
-      // The index is below the length, and the table has 256 entries. Most bytes of a feed have a meaning only right after
-      // < and <!, and are skipped here.
+      // The index is below the length, and the table has 256 entries. Most bytes matter only right after < and <!, so they are
+      // skipped here.
       if (state !== afterLt && state !== bang) while (ordinary[bytes[i] as number] === 1 && ++i < length);
       if (i === length) break
       const byte = bytes[i] as number

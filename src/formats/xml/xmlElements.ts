@@ -13,7 +13,10 @@ import { productNamespace, refuseXInclude, XmlItemError } from './xmlItem.ts'
 export class XmlElementReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
   readonly #columns: ColumnRegistry
-  /** Open elements below the record: path, all their text, and true if some of it is directly inside. */
+  /**
+   * Open elements below the record, with their path and all text in them. `hasOwnText`: true if some of the text is not in an inner
+   * element.
+   */
   readonly #open: { readonly path: string; text: string; hasOwnText: boolean }[] = []
   #inRecord = false
   readonly #htmlColumns = new Set<string>()
@@ -30,7 +33,7 @@ export class XmlElementReader {
       if (around !== undefined) this.#htmlColumns.add(around.path)
     })
     parser.on('error', (error) => {
-      // saxes puts `line:column: ` in front.
+      // saxes starts its messages with `line:column: `.
       throw new XmlItemError(error.message.replace(/^\d+:\d+: /, ''), parser.line - 1)
     })
     parser.on('opentag', (tag) => this.#begin(tag))
@@ -72,7 +75,7 @@ export class XmlElementReader {
     around.hasOwnText ||= text.trim() !== ''
   }
 
-  /** Ends an element. All words of `a <b>good</b> cup` count; whitespace between elements does not. */
+  /** Ends an element. Its text includes the text of inner elements (`a <b>good</b> cup`), but not white space between elements. */
   #end(): void {
     const closed = this.#open.pop()
     if (closed === undefined) return

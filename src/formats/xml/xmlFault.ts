@@ -1,6 +1,6 @@
 /**
- * Finds the place of a fault in XML. A strict parser reports where it gave up, which is often lines behind the fault: it reads
- * a raw `&` as a reference up to the next `;`, and an unclosed CDATA section up to the next `]]>`.
+ * Finds the place of a fault in XML. A strict parser often reports a place that is lines behind the fault: it reads a raw `&` up to
+ * the next `;`, and an unclosed CDATA section up to the next `]]>`.
  */
 import { redactPersonalData } from '../../mapping/mask.ts'
 
@@ -38,7 +38,10 @@ export function findXmlFault(text: string): XmlFault | undefined {
   return undefined
 }
 
-/** Returns the first raw `&` of a piece of XML; one at the very end may still become a reference. */
+/**
+ * Returns the first raw `&` of a piece of XML. Leaves out one at the end of the piece, because the next piece may complete a
+ * reference.
+ */
 export function findRawAmpersand(text: string): XmlFault | undefined {
   if (!text.includes('&')) return undefined
   for (const { 0: part, index } of text.matchAll(token)) {
@@ -50,9 +53,9 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel: the parser
- * sees well-formed XML with one item less. `owned`: the pipeline file names the element, so its name may occur in a text; then
- * only its end before another start counts.
+ * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. For the parser
+ * this is well-formed XML with one item less. `owned`: the pipeline file names the element, so its name may occur in ordinary text.
+ * Then only an end tag before another start tag counts.
  */
 export function findSwallowedItem(item: string, name: string, owned: boolean): XmlFault | undefined {
   if (!item.includes('<![CDATA[') && !item.includes('<!--')) return undefined

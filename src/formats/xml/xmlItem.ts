@@ -25,16 +25,16 @@ export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void
 }
 
 /**
- * Reads items into cells by column, strictly: well-formed XML 1.0, the five entities, those of HTML if allowed, numeric
- * references, every prefix bound (`g` always counts as bound to the product namespace).
+ * Reads items into cells by column. Strict: the XML must be well-formed, and every prefix must be bound (`g` is always bound to the
+ * product namespace). Resolves numeric references, the five entities of XML, and those of HTML if allowed.
  *
- * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. Elements of the product
- * namespace, of RSS and of Atom have their local name as column, others `prefix:name`. If a product element and a plain one
- * share a name, the product element wins; `overridden` counts different values. Repeated elements become one cell of several
- * texts. The text of an Atom link is its `href`.
+ * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. The column of an element of
+ * the product namespace, RSS or Atom is its local name; of any other, `prefix:name`. If a product element and a plain element have
+ * the same name, the product element wins; `overridden` counts those with different values. Repeated elements become one cell of
+ * several texts. The text of an Atom link is its `href`.
  *
- * Uses saxes, not fast-xml-parser: 4.6 s against 15 s for 200,000 items (docs/decisions/parsers.md), and saxes checks well-formedness.
- * fast-xml-parser is the oracle in the tests.
+ * Uses saxes, because it checks well-formedness and takes 4.6 s for 200,000 items; fast-xml-parser takes 15 s
+ * (docs/decisions/parsers.md). The tests compare the two.
  */
 export class XmlItemReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
@@ -54,7 +54,7 @@ export class XmlItemReader {
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed = false
 
-  /** `htmlEntities`: resolves those of HTML too; otherwise they are an error. */
+  /** `htmlEntities`: true to resolve entities of HTML; otherwise they are an error. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities = false) {
     this.#columns = columns
     this.#scopeBinds = namespaces['g'] !== undefined
@@ -64,7 +64,7 @@ export class XmlItemReader {
       if (this.#depth === 2) this.#htmlColumns.add(this.#columns.names()[this.#position] ?? '')
     })
     parser.on('error', (error) => {
-      // saxes puts `line:column: ` in front.
+      // saxes starts its messages with `line:column: `.
       throw new XmlItemError(error.message.replace(/^\d+:\d+: /, ''), parser.line - 1)
     })
     parser.on('opentag', (tag) => this.#open(tag))

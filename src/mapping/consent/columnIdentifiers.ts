@@ -12,11 +12,11 @@ const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
 
-/** Returns true for a phone number. `named`: the column name says phone, so that bare digits count as well. */
+/** Returns true for a phone number. `named`: true if the column is called a phone column, so that plain digits count too. */
 export function holdsPhone(cell: string, named: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
   const first = cell.charCodeAt(0)
-  // Letters: most cells end here.
+  // Most cells start with a letter, so this returns early. Exceptions: `p:` and `tel:`.
   if (first > 64 && first < 128 && first !== 112 && first !== 116) return false
   if (international.test(cell) || grouped.test(cell)) return true
   if (!named || !loose.test(cell)) return false
@@ -31,7 +31,7 @@ export function isPhoneName(column: string): boolean {
   )
 }
 
-/** Returns true for columns with the address of a colleague or of another person, never the customer's. */
+/** Returns true for a column name that says that the address belongs to a colleague or to another person than the customer. */
 export function isColleague(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
     nameWords(column),

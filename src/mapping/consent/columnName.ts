@@ -1,4 +1,4 @@
-/** Classifies names of consent columns: polarity, channel and certainty. Pure. */
+/** Classifies column names: whether the column is about consent or opt-out, about which channel, and how certain that is. Pure. */
 
 export interface ConsentName {
   /** `in`: yes means may be reached; `out`: yes means must not be reached; `unclear`: the values decide. */
@@ -45,7 +45,7 @@ export function consentName(column: string): ConsentName | undefined {
   if (name.length > 200) return undefined
   const out = certainOut.test(name)
   const inward = certainIn.test(withoutOut(name))
-  // A detail of an opt-out still proves the opt-out, so only names that are plainly about something else are excluded.
+  // A date or reason of an opt-out proves the opt-out, so such names stay. Only names of other details are excluded.
   if (detail.test(name) && !/\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|email) (?:status|state)$/.test(name))
     return undefined
   const channel =

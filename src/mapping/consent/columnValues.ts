@@ -5,12 +5,12 @@ export interface SeenValue {
   readonly count: number
 }
 
-/** Limit of distinct values. A column with more contains names, dates or numbers, not states. */
+/** Maximum number of distinct values. A column with more contains names, dates or numbers, and not states such as `subscribed`. */
 const mostValues = 40
-/** Limit of rows whose values are counted. A column of states shows them early, and later rows cost nothing. */
+/** Maximum number of rows whose values are counted, to save time. A column of states shows all states in its first rows. */
 const rowsCounted = 20_000
 
-/** Counts the distinct values of one column up to a limit, and how many values look like dates. Stores nothing else. */
+/** Counts the distinct values of one column up to a limit, and the values that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0

@@ -12,7 +12,7 @@ export interface ProposedTest {
   readonly seen: readonly SeenValue[]
 }
 
-/** Opposites of values, to propose a test when no row of the file may be reached. */
+/** Opposites of values. If no row of the file may be reached, the proposed test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -46,7 +46,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
     return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
   }
   if (yes.length > 0) return { test: { column, values: yes }, certain: unknown.length === 0, seen }
-  // Values with an unknown meaning, such as customer types: proposes all of them, without those that mean no.
+  // Values of unknown meaning, such as customer types: the test lists all of them, but not those that mean no.
   if (unknown.length > 0 && polarity !== 'out') return { test: { column, values: unknown }, certain: false, seen }
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
@@ -55,7 +55,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
 function mayReach(value: string, polarity: ConsentName['polarity'], named: boolean): boolean | undefined {
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
-  // Counts in an opt-out column too: `inactive` could mean that the opt-out is inactive, but a wrong guess would send the person.
+  // Also in an opt-out column. There `inactive` could mean that the opt-out is inactive, but a wrong guess would send the person.
   if (meaning === 'out') return false
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return true

@@ -14,9 +14,9 @@ export interface UnreadReport {
     readonly count: number
     readonly lines: readonly number[]
   }[]
-  /** `map:` that reads them too; undefined if there are none. */
+  /** `map:` that uses these columns too; undefined if there are none. */
   readonly identifierHint: string | undefined
-  /** `consent:` for this file; undefined where no unread column is about consent. */
+  /** `consent:` for this file; undefined if no unmapped column is about consent. */
   readonly consentHint: string | undefined
   /** Values of a consent column for a message; empty if none may be shown. */
   readonly seen: (column: string) => string

@@ -2,14 +2,14 @@
 import { hash } from 'node:crypto'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'
 
-/** Type byte of a packed identifier: index in `identifierTypes` + 1. Has every type: it is made from their list. */
+/** Type byte of a packed identifier: index in `identifierTypes` + 1. The cast holds because the list has every type. */
 export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEntries(
   identifierTypes.map((type, index) => [type, index + 1]),
 ) as Record<IdentifierType, number>
 
 /** Hashes and packs a normalized text. */
 export function hashIdentifier(type: IdentifierType, normalized: string): PackedIdentifier {
-  // Digest as binary text, then written: 3.3 M/s; digest as a Buffer: 0.7 M/s (docs/benchmarks.md, Node 24.21).
+  // A digest as binary text that is then written: 3.3 M/s. A digest as a Buffer: 0.7 M/s (docs/benchmarks.md, Node 24.21).
   const packed = Buffer.allocUnsafe(33)
   packed[0] = typeByte[type]
   packed.latin1Write(hash('sha256', normalized, 'binary'), 1, 32)

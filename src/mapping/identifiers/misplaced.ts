@@ -1,6 +1,9 @@
 import type { IdentifierType } from '../../model/record.ts'
 
-/** Recognizes an email among phones or a phone among emails: many of them mean a wrong mapping (docs/inputs.md, case 112). */
+/**
+ * Returns the message for an email in a phone column, or a phone number in an email column. Many of them mean a wrong mapping
+ * (docs/inputs.md, case 112).
+ */
 export function misplaced(kind: IdentifierType, text: string): string | undefined {
   if (kind === 'phone_number' && text.includes('@')) return looksLikeEmail
   return kind === 'email' && /^\+?\d[\d\s().-]{6,22}$/.test(text) ? looksLikePhone : undefined

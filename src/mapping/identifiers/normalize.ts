@@ -12,8 +12,7 @@ export interface IdentifierRules {
 }
 
 /**
- * Normalizes one value of a kind without a row, for look-ups by `explain` and `forget` and for tests. A SHA-256 in hex is
- * taken as a digest.
+ * Normalizes one value of a type without a row: for `explain`, `forget` and tests. A SHA-256 in hex is used as the digest.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,

@@ -5,9 +5,9 @@ import type { Normalized } from './result.ts'
 const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', message })
 
 /**
- * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take the fast
- * path compiled from libphonenumber's own metadata, the rest the library itself. `country`: ISO code for numbers without +.
- * Source: docs/spec-notes.md#normalization (`phone_plus`) and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
+ * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take a fast path that
+ * is compiled from libphonenumber's metadata; the library parses the others. `country`: ISO code for numbers without +. Source:
+ * docs/spec-notes.md#normalization (`phone_plus`) and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
   const quick = fastPhone(text, country)
@@ -32,7 +32,7 @@ export function slowPhone(given: string, country: string | undefined): Normalize
   const number = extension?.[1] ?? text
   if (/\d[.,]?\d*[eE]\+?\d/.test(number)) return invalid('was damaged by a spreadsheet')
   if (!/^\+?[\d\s().\-/]+$/.test(number)) return invalid('contains letters or an extension')
-  // A trunk zero in brackets after the country code is a reading aid, not a digit to dial.
+  // In `+44 (0)20 …` the zero in brackets is not dialled from abroad.
   const plain = number.startsWith('+') ? number.replace(/\(0\)/, '') : number
   const digits = plain.replace(/\D/g, '')
   if (digits.length < 6 && !plain.startsWith('+') && country === undefined) return invalid('has too few digits')
@@ -46,7 +46,10 @@ export function slowPhone(given: string, country: string | undefined): Normalize
   return extension === null ? { text: parsed.number } : { text: parsed.number, note: 'PHONE_EXTENSION' }
 }
 
-/** Converts a digit of any script to ASCII. Blocks of ten digits start at no fixed multiple, so it counts down to their zero. */
+/**
+ * Converts a digit of any script to ASCII. Counts down to the zero of its block, because blocks of ten digits do not start at
+ * multiples of ten.
+ */
 function decimalDigit(char: string): string {
   if (char >= '0' && char <= '9') return char
   let code = char.codePointAt(0) ?? 48

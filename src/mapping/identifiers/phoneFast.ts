@@ -21,7 +21,7 @@ const at = {
 
 interface Compiled {
   readonly callingCode: string
-  /** Pattern that the library may take for a prefix at the start: then the library decides. */
+  /** Pattern of a prefix that the library may strip. If it matches, the library decides. */
   readonly prefix: RegExp | undefined
   /** Plain trunk prefix, if it is only digits. */
   readonly trunk: string | undefined
@@ -94,7 +94,7 @@ function fastNational(digits: string, country: string): string | undefined {
   if (plan === undefined || plan.idd.test(digits) || digits.startsWith(plan.callingCode)) return undefined
   let national = digits
   if (plan.trunk !== undefined && digits.startsWith(plan.trunk)) {
-    // If the whole matches too, the library weighs the two against each other.
+    // If the number with its trunk prefix is valid too, the library decides between the two.
     if (plan.general.test(digits)) return undefined
     national = digits.slice(plan.trunk.length)
     if (plan.prefix?.test(national) === true) return undefined
@@ -124,8 +124,8 @@ function rulesOf(code: string): CodeRules | undefined {
 }
 
 /**
- * Compiles the rules of a calling code. The library finds the country by leading digits, or else by types, and then checks
- * that country's types. The prefix that it may strip after a calling code is that of the code's main country.
+ * Compiles the rules of a calling code. The library finds the country by leading digits, else by number types, and then checks the
+ * types of that country. After a calling code it may strip the prefix of the code's main country.
  */
 function compileCode(code: string): CodeRules | undefined {
   const countries = countriesByCode()[code]
@@ -160,7 +160,10 @@ function prefixOf(plan: Plan): { readonly pattern: string; readonly transforms: 
   return { pattern, transforms: typeof plan[at.prefixRule] === 'string' && plan[at.prefixRule] !== '' }
 }
 
-/** Joins all types into one pattern, each with its own lengths. Without types in the metadata, the pattern alone decides. */
+/**
+ * Joins the patterns of all number types into one, each with its own lengths. Without types in the metadata, returns the general
+ * pattern.
+ */
 function typesOf(plan: Plan): string {
   const types = plan[at.types]
   if (!Array.isArray(types)) return String(plan[at.pattern])

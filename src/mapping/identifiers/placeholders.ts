@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Texts that exports write for "nothing", in lower case (docs/inputs.md, case 102). */
+/** Texts that exports write for an empty value, in lower case (docs/inputs.md, case 102). */
 export const placeholders: ReadonlySet<string> = new Set([
   '',
   'null',
@@ -29,7 +29,7 @@ export const placeholders: ReadonlySet<string> = new Set([
   "''",
 ])
 
-/** Addresses that belong to no person, yet would be hashed (docs/inputs.md, cases 110 and 118). */
+/** Valid addresses that do not belong to a person, so they must not be hashed (docs/inputs.md, cases 110 and 118). */
 export const placeholderAddresses: ReadonlySet<string> = new Set([
   'test@test.com',
   'test@example.com',
@@ -46,7 +46,7 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
   'abc@abc.com',
 ])
 
-/** Digests of all of these in their usual spellings: rejected in columns of digests (docs/inputs.md, cases 102 and 118). */
+/** Digests of all these texts in their usual spellings. Columns of digests reject them (docs/inputs.md, cases 102 and 118). */
 export const junkDigests: ReadonlySet<string> = new Set(
   [
     ...placeholders,
@@ -68,7 +68,7 @@ export const junkDigests: ReadonlySet<string> = new Set(
   ].map((text) => hash('sha256', text)),
 )
 
-/** Returns true if a trimmed text means nothing. */
+/** Returns true if a trimmed text stands for an empty value. */
 export function isPlaceholder(text: string): boolean {
   return text.length <= 9 && placeholders.has(text.toLowerCase())
 }

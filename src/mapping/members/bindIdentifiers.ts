@@ -5,7 +5,10 @@ import type { IdentifierType } from '../../model/record.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
-/** Binds the columns of each kind, with the countries of its phones; warns about columns of colleagues. */
+/**
+ * Binds the columns of each identifier type, and the country columns of phone numbers. Warns about columns with addresses of
+ * colleagues.
+ */
 export function bindIdentifiers(header: MemberHeader, kinds: readonly IdentifierType[]): readonly BoundIdentifier[] {
   const { columns } = header
   const identifiers: BoundIdentifier[] = []

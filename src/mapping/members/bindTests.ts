@@ -30,7 +30,7 @@ export function bindTests(
         ? known.map(({ test }) => boundConsent(test, columns))
         : consent.map((test) => bindConsent(header, test))
   const others = kinds.some((kind) => kind !== 'phone_number')
-  // If only phones are sent, a test about phones decides over the row.
+  // A test about phones applies to the phone numbers of a row. If only phone numbers are sent, it applies to the whole row.
   const ofKind = all.flatMap((one) =>
     one.test.only === undefined || !(others && kinds.includes(one.test.only)) ? [] : [{ ...one, kind: one.test.only }],
   )
@@ -38,12 +38,12 @@ export function bindTests(
     consent: all.filter(({ test }) => test.only === undefined || (!others && kinds.includes(test.only))),
     kindConsent: ofKind,
     ages,
-    // A row that the export calls reachable does not belong on a list of people who must not be reached.
+    // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
     remove: !hasRemovals ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
   }
 }
 
-/** Returns the tests of a header as a pipeline file would write them: its own, or those of its preset. */
+/** Returns the consent tests as a pipeline file would define them: those of the pipeline, or those of the preset. */
 export function writtenTests({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
   if (pipeline.consent === 'none') return []
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)

@@ -4,7 +4,7 @@ import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn } from './unreadColumns.ts'
 
-/** Returns settings that read the unmapped columns together with the mapped ones, or that declare them irrelevant. */
+/** Returns the settings that map the unmapped identifier columns in addition, or that ignore them. */
 export function identifierHint(
   { pipeline, preset, columns }: MemberHeader,
   binding: MemberBinding,

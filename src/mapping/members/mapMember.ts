@@ -26,7 +26,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     binding.consent.every((test) => passesConsent(row, test)) &&
     !binding.ages.some((age) => isChild(row, age)) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
-  // A row that is opted out, or whose identifiers all are, is removed by its key: some exports blank the identifiers of such rows.
+  // A row is removed by its key if it is opted out, or if all its identifiers are. Some exports leave the identifiers of such rows
+  // empty.
   if ((!wanted || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
     return {
       record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], wanted: false },
@@ -101,7 +102,10 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
   return instant?.ms
 }
 
-/** Returns undefined for an empty cell. Returns null for a cell that cannot be read, because the default could be later than the date meant. */
+/**
+ * Returns undefined for an empty cell, and null for a cell that cannot be read. The default end is not used then, because it could
+ * be later than the real one.
+ */
 function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined
   const text = trimText(firstText(expiresAt.read(row)) ?? '')

@@ -3,7 +3,10 @@ import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
-/** Masks identifiers by kind, keeps tests, times and countries, and hides everything else: it may be a name or an address. */
+/**
+ * Returns a function that masks the cells of a row: identifiers by their type, and all other cells except tests, times and
+ * countries, because they may be names or addresses.
+ */
 export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([
     ...binding.consent.map(({ index }) => index),

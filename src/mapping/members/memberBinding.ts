@@ -9,7 +9,7 @@ import { trimText } from '../text.ts'
 export interface MemberBinding {
   /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
-  /** Identifier kind that reads the same column as the key. */
+  /** Identifier type that is mapped to the same column as the key. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
@@ -18,7 +18,7 @@ export interface MemberBinding {
   readonly defaultEndMs: number
   /** Tests that must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundConsent[]
-  /** Tests that decide over the identifiers of one kind. */
+  /** Tests that apply to the identifiers of one type only. */
   readonly kindConsent: readonly (BoundConsent & { readonly kind: IdentifierType })[]
   readonly ages: readonly BoundAge[]
   /** Do-not-reach lists: a row that passes all of these tests is removed from the list; without tests, no row is. */

@@ -1,4 +1,4 @@
-/** Identifiers of one row: normalized, hashed and packed, and the key they may form (spec 4.3 rule 3; docs/inputs.md). */
+/** Normalizes, hashes and packs the identifiers of one row, and computes its key (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
 import { packDigest, hashIdentifier, packKey, packPlain } from '../identifiers/digest.ts'
@@ -38,7 +38,7 @@ export class RowIdentifiers {
   #target: PackedIdentifier[] = []
   /** Sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
-  /** Identifiers of a kind that the row does not consent to. */
+  /** Identifiers that the row has no consent for. */
   readonly withheld: PackedIdentifier[] = []
   count = 0
   readonly #faults: IdentifierFault[] = []
@@ -68,7 +68,7 @@ export class RowIdentifiers {
       this.#target = kindConsent.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test)) ? this.packed : this.withheld
       const cell = this.#cell(bound)
       if (cell === undefined || cell === '') {
-        // Nothing there, or several columns of which the reader takes the first only.
+        // An empty cell has no identifier.
       } else if (typeof cell === 'string') this.#readText(bound, cell)
       else for (const text of cell) this.#readText(bound, text)
     }
@@ -105,7 +105,7 @@ export class RowIdentifiers {
       if (this.#binding.rules.bothPhones) result = withoutPlus(result)
     } else result = normalizeIdentifier(kind, text, undefined)
     if ('code' in result) {
-      // Forms leave a plus sign or a bare country code: no number was given (docs/inputs.md, case 197).
+      // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
       this.#reject(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
       return
@@ -155,7 +155,10 @@ export class RowIdentifiers {
     return text === undefined ? undefined : countryCode(trimText(text))
   }
 
-  /** Adds an identifier in sort order. Kinds come in the order of their type bytes, so only those of one kind are searched. */
+  /**
+   * Inserts an identifier in sort order, unless it is there. Types are read in the order of their type bytes, so only identifiers
+   * of the same type are compared.
+   */
   #add(identifier: PackedIdentifier): void {
     const packed = this.#target
     let at = packed.length
@@ -188,13 +191,13 @@ export class RowIdentifiers {
   }
 
   /**
-   * Returns the key of the key column: the normalized identifier if the column is one, so that case variants of an email are
-   * one key.
+   * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
+   * variants of an email are one key.
    */
   key(): Buffer | undefined {
     const { key } = this.#binding
-    // All identifiers together: two rows of one email with different phones must not cancel each other, and a changed
-    // row must not silently remove an identifier from the list.
+    // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
+    // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return this.packed.length === 0 ? undefined : packKey(this.packed.map((one) => one.toString('latin1')).join(''))
     if (this.#keyText !== undefined) return packKey(this.#keyText)
     const text = trimText(firstText(key.read(this.#row)) ?? '')

@@ -1,6 +1,6 @@
 /**
- * Watches columns that no setting reads while the rows pass: consent columns, and columns of emails or phone numbers. If the
- * first are missed, people who said no would be sent; if the second are missed, people are lost.
+ * Watches the unmapped columns of each row, to find consent columns and columns of emails or phone numbers. Without the first,
+ * people who did not consent would be sent. Without the second, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
@@ -31,7 +31,7 @@ export interface UnreadOptions {
   readonly ignored: (column: string) => boolean
 }
 
-/** Mapped columns of a header, and the identifiers that cells are compared with. */
+/** Mapped columns of a header, and those that contain identifiers. */
 export interface ReadColumns {
   readonly columns: readonly string[]
   readonly used: ReadonlySet<number>
@@ -52,7 +52,7 @@ interface Watched {
   readonly lines: number[]
 }
 
-/** Share of rows from which a column counts as one of identifiers. */
+/** Minimum share of rows with an identifier, for a column to count as an identifier column. */
 const identifierShare = 0.05
 const linesKept = 5
 
@@ -105,7 +105,10 @@ export class UnreadColumns {
     )
   }
 
-  /** Returns the whole setting for this file: the mapped tests and every unmapped consent column; undefined if there is none. */
+  /**
+   * Returns the whole `consent:` setting for this file, with the present tests and one for every unmapped consent column. Undefined
+   * if there is no unmapped one.
+   */
   consentHint(read: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
     return found.length === 0 ? undefined : consentLine([...read, ...found.map(({ test }) => test)])
@@ -139,7 +142,7 @@ export class UnreadColumns {
     return state
   }
 
-  /** Returns true for columns about letters or push, or about calls if no phone number is sent: they decide over nothing here. */
+  /** Returns true for columns about a channel that is not used: letters or push, or calls if no phone number is sent. */
   #isOtherChannel(name: ConsentName | undefined): boolean {
     return name?.channel === 'other' || (name?.channel === 'phone' && !this.#phoneMapped)
   }
@@ -150,7 +153,7 @@ export class UnreadColumns {
         line: 1,
         code: 'CONSENT_OTHER_CHANNEL',
         field: column,
-        message: `the column "${redactPersonalData(column)}" is about ${name.channel === 'phone' ? 'calls and texts' : 'another channel'}and no identifier of that channel is sent: it is not applied`,
+        message: `the column "${redactPersonalData(column)}" is about ${name.channel === 'phone' ? 'calls and texts' : 'another channel'}, and no identifier of that channel is sent: it is not applied`,
       }
     return {
       line: 1,
@@ -195,7 +198,7 @@ export class UnreadColumns {
     const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(trimText(cell))
     const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
     if (!isEmail && !isPhone) return
-    // A copy of a mapped cell loses no person.
+    // A cell that repeats a mapped identifier is not counted.
     if (mapped.some((index) => sameIdentifier(textOf(row.cells[index]), cell, isEmail))) return
     if (isEmail) state.emails++
     else state.phones++

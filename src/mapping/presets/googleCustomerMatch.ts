@@ -1,8 +1,7 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Upload template of customer match; digests in it are recognized. It has no key column: the email is the key, or else the
- * phone.
+ * Upload template of customer match, with raw values or digests. It has no key column: the email is the key, else the phone number.
  */
 export const googleCustomerMatch: Preset = {
   name: 'google-customer-match',

@@ -36,8 +36,8 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset whose required columns are all in the header; of several, the one that requires most. An upload template, whose
- * column names are common words, is recognized only if it knows at least half of the columns.
+ * Returns the preset whose required columns are all in the header. If there are several, returns the one that requires most
+ * columns. The column names of an upload template are common words, so it must know at least half of the columns.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Profiles of Klaviyo; only those subscribed to email and not suppressed (bounced, complained, unsubscribed since). */
+/** Profiles of Klaviyo. Consent: subscribed to email, and not suppressed later (bounced, complained, unsubscribed). */
 export const klaviyo: Preset = {
   name: 'klaviyo',
   title: 'Klaviyo profile export',

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Members of a Mailchimp audience. Subscribed, unsubscribed and cleaned members come as separate files with one header, except
- * for the columns `UNSUB_…` and `CLEAN_…`: a time there means that the member has opted out.
+ * Members of a Mailchimp audience. Subscribed, unsubscribed and cleaned members are separate files. Only the last two have columns
+ * `UNSUB_…` or `CLEAN_…`; a time in them means that the member has opted out.
  */
 export const mailchimp: Preset = {
   name: 'mailchimp',

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Upload template of a customer list. The template repeats `email` and `phone` three times, which is rejected like every
- * repeated header (docs/inputs.md, case 192); renamed by position, `email_1`, `email_2` … map as well.
+ * Upload template of a customer list. The template repeats `email` and `phone` three times, which is rejected like every repeated
+ * header (docs/inputs.md, case 192). The renamed columns `email_1`, `email_2` … are recognized too.
  */
 export const metaCustomerList: Preset = {
   name: 'meta-customer-list',

@@ -1,8 +1,8 @@
-/** Reads options of a variant as exports write them: name, value, name, value … */
+/** Reads options of a variant from columns in the order name, value, name, value … */
 
 /**
- * Returns a function that reads the option with one of these names if it has one value. A list describes the product, not the
- * variant.
+ * Returns a function that reads the option with one of these names. An option with a list of values is left out, because it
+ * describes the product and not the variant.
  */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {

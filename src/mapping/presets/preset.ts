@@ -12,23 +12,29 @@ export interface Preset {
   readonly recognize: readonly string[]
   /** Other sets of columns that identify it: earlier headers, exports with fewer columns. */
   readonly recognizeAlso?: readonly (readonly string[])[]
-  /** True for an upload template of common words (`Email`, `Phone`), which many other exports have too. */
+  /** True for an upload template whose column names (`Email`, `Phone`) many other exports have too. */
   readonly isTemplate?: boolean
-  /** Columns that only exports of other products have: a header with one of them is not this export. */
+  /** Columns that only exports of other systems have. A header with one of them is not this export. */
   readonly otherExports?: readonly string[]
-  /** Target field → names of its column; the first present one counts. */
+  /** Target field → names of its column. The first one in the header is used. */
   readonly map: Readonly<Record<string, PresetField>>
-  /** Required fields that no such export has → the column to derive them from, and the text that the user puts before it. */
+  /**
+   * Required fields that no such export has → the column to derive each from, and an example of the text that the user puts before
+   * its values.
+   */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /** Consent tests of the export: every test whose column is present must pass. */
   readonly consent?: readonly PresetTest[]
-  /** Columns that sound like consent and decide nothing beside these tests. */
+  /** Columns with names like consent columns that do not matter beside these tests. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
 }
 
-/** Row groups by handle: rows of a product follow each other. Of several names of a column, the first present one counts. */
+/**
+ * Row groups by handle: the rows of a product follow each other. Each list has the possible names of one column; the first one in
+ * the header is used.
+ */
 export interface HandleRowGroups {
   readonly kind: 'handle'
   readonly handle: readonly string[]
@@ -37,12 +43,12 @@ export interface HandleRowGroups {
   readonly image: readonly string[]
   /** A row with an image and none of these is a further image of its product. */
   readonly offer: readonly string[]
-  /** Columns whose value applies to all rows of the product: all of these that are present, and those that match the pattern. */
+  /** Columns whose value in the first row applies to all rows of the product, in addition to those that match `inheritedLike`. */
   readonly inherited: readonly string[]
   readonly inheritedLike: RegExp
 }
 
-/** Row groups by parent: a product with variations has its own row, which variations name by SKU or as `id:` and its number. */
+/** Row groups by parent: a product with variations has its own row. Its variations refer to it by SKU, or as `id:` and a number. */
 export interface ParentRowGroups {
   readonly kind: 'parent'
   readonly type: string
@@ -55,12 +61,12 @@ export interface ParentRowGroups {
 }
 
 export interface PresetTest {
-  /** Names of the column; the first present one counts. */
+  /** Names of the column. The first one in the header is used. */
   readonly columns: readonly string[]
   /** Compared trimmed and ignoring case; `''` is an empty cell. */
   readonly values: readonly string[]
-  /** True if an export without the column cannot prove consent, so that the user is warned. */
+  /** True if the user must be warned about an export without the column, because it cannot prove consent. */
   readonly expected?: boolean
-  /** Decides over the identifiers of this kind only; if absent, over the row. */
+  /** Applies only to the identifiers of this type. Without it, the test applies to the row. */
   readonly only?: 'phone_number'
 }

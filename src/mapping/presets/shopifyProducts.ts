@@ -5,7 +5,10 @@ const options = [1, 2, 3].flatMap((n) => [`Option${n} Name`, `Option${n} Value`]
 
 const prices = ['Variant Price', 'Price', 'Variant Compare At Price', 'Compare-at price']
 
-/** Returns price and sale price. If the compare-at price is higher, the shop strikes it out and sells at the other. */
+/**
+ * Returns the regular price and the sale price. If the compare-at price is higher, it is the regular one and the price is the sale
+ * price.
+ */
 function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly string[]): {
   readonly regular: string
   readonly sale: string
@@ -18,9 +21,9 @@ function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly st
 }
 
 /**
- * Products of a Shopify shop, in the header of today or of before 2025. It has no columns for currency and link: set
- * options.default_currency and map the link. A row is a variant of the product in the first row of its handle; rows with
- * further images only are read with their product.
+ * Products of a Shopify shop, with the present header or the one before 2025. The export has no columns for currency and link: set
+ * options.default_currency and map the link. A row is a variant; the first row of a handle describes the product. A row with only
+ * an image adds the image to its product.
  */
 export const shopifyProducts: Preset = {
   name: 'shopify-products',
@@ -60,7 +63,7 @@ export const shopifyProducts: Preset = {
   recognize: ['Handle', 'Body (HTML)', 'Variant SKU', 'Variant Price'],
   recognizeAlso: [['URL handle', 'Title', 'SKU', 'Price', 'Product image URL']],
   map: {
-    // The export itself puts an apostrophe before digits.
+    // The export puts an apostrophe before digits.
     id: { columns: ['Variant SKU', 'SKU'], compute: ([old = '', sku = '']) => (old || sku).replace(/^'(?=\d)/, '') },
     title: { columns: ['Title'] },
     description: { columns: ['Body (HTML)', 'Description'] },

@@ -14,7 +14,7 @@ export const minorUnits: ReadonlyMap<string, number> = new Map([
   ...Object.entries(otherDecimals).flatMap(([units, codes]) => codes.split(' ').map((code) => [code, Number(units)] as const)),
 ])
 
-/** Retired code → its last month, named in the reject because old feeds still use it (docs/inputs.md, case 159). */
+/** Retired code → its last month. Old feeds still use these codes, so the reject names the month (docs/inputs.md, case 159). */
 export const retiredCurrencies: ReadonlyMap<string, string> = new Map([
   ['BGN', '2026-01'],
   ['ANG', '2025-03'],

@@ -2,7 +2,7 @@
 
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
 
-/** Characters around digits that make a spreadsheet keep them as text: `'0400…`, `="0400…"`. */
+/** Characters around digits that mark them as text for a spreadsheet: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
 
 /** Parses a trimmed gtin. A lost leading zero is never padded: that would name another item. */

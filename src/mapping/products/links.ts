@@ -1,6 +1,6 @@
 /**
- * Parses addresses in products. Rejects errors that a browser would correct, because the merchant pays for every click on a wrong
- * address (docs/inputs.md, cases 81 to 86).
+ * Parses addresses in products. Rejects invalid addresses even if a browser would correct them, because the merchant pays for every
+ * click on a wrong address (docs/inputs.md, cases 81 to 86).
  */
 
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }

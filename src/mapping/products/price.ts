@@ -1,7 +1,7 @@
 import { minorUnits, retiredCurrencies } from './currencies.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
-/** Exact amount: `text` is sent, `minor` is the whole number of minor units. No floats (docs/inputs.md, case 77). */
+/** Exact amount: the text that is sent, and the number of minor units as an integer, without floats (docs/inputs.md, case 77). */
 export interface Price {
   readonly text: string
   readonly minor: bigint
@@ -20,7 +20,7 @@ export interface PriceOptions {
 const form = /^(\d+)(?:\.(\d+))?[ \u00a0\u202f\t]*([A-Za-z]{3})?$/
 const codeFirst = /^([A-Za-z]{3})[ \u00a0\u202f\t]*(\d+(?:\.\d+)?)$/
 
-// Full-width forms only: NFKC of anything else would make 12 of 1².
+// Only full-width forms are normalized, because NFKC would turn 1² into 12.
 const wide = /[\uff01-\uff5e\u3000]+/g
 
 /**

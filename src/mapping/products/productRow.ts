@@ -19,7 +19,7 @@ export interface CurrencyColumn {
 const maxText = 1000
 const noWarnings: readonly Warning[] = []
 
-/** Rejection of one row; thrown and caught inside its mapping. */
+/** Rejection of one row. Thrown and caught within the mapping of the row. */
 export class RowRejected {
   readonly code: RecordCode
   readonly field: string

@@ -34,7 +34,7 @@ export function descriptionOf(row: ProductRow): string {
   return cutAtGrapheme(description, maxDescription)
 }
 
-// Any name in angle brackets, known to HTML or not (spec 2.2: plain text). `stripHtml` has taken out the tags of HTML.
+// Any name in angle brackets (spec 2.2: plain text). The tags of HTML were removed by `stripHtml`.
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
 
 export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {

@@ -12,7 +12,7 @@ export function positions(columns: readonly string[], names: readonly string[]):
   return names.map((name) => findColumn(columns, name)).filter((index) => index >= 0)
 }
 
-/** Fills the blank cells of a row at `indexes` from another row; returns the same row if none is blank. */
+/** Fills the empty cells of a row at `indexes` from another row. Returns the same row if none is empty. */
 export function filledFrom(row: Row, other: Row, indexes: readonly number[]): Row {
   const blank = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
   if (blank.length === 0) return row
@@ -21,7 +21,7 @@ export function filledFrom(row: Row, other: Row, indexes: readonly number[]): Ro
   return { ...row, cells }
 }
 
-/** Returns the characters that a row keeps in memory: its cells are slices of the text of the record. */
+/** Returns the number of characters that a row keeps in memory. */
 export function textSize(row: Row): number {
   let size = 0
   for (const cell of row.cells) {
@@ -31,7 +31,7 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Adds a hint that `count` other rows of the table were joined into this row. */
+/** Adds to a row one hint for each of `count` other rows that were joined into it. */
 export function joinedInto(row: Row, count: number): Row {
   if (count === 0) return row
   const hint = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }

@@ -4,16 +4,15 @@ import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
-/** Limit of rows of one product. A shop may have 2,048 variants of it and 250 images. */
+/** Maximum number of rows that wait. A product of a shop has at most 2,048 variants and 250 images. */
 const mostRows = 4_096
 const mostText = 8_388_608
 const mostImages = 250
 
 /**
- * Joins rows of one product that follow each other under one handle. Only the first row describes the product. Images come one
- * in each row, in extra rows if there are more images than variants.
- * Rows of a product wait for its last image: at most `mostRows` of them, or `mostText` characters. Later rows are passed on
- * immediately, with the images known by then.
+ * Joins rows of one product that follow each other under one handle. Only the first row describes the product. Each row has one
+ * image, and there are extra rows if a product has more images than variants. The rows of a product wait for its last image: at
+ * most `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known by then.
  */
 export class HandleRows implements RowJoiner {
   readonly #handle: number
@@ -111,13 +110,13 @@ export class HandleRows implements RowJoiner {
     return textAt(row, this.#image) !== '' && this.#offer.every((index) => textAt(row, index) === '')
   }
 
-  /** Adds images; a corrected copy of rejects has them joined by commas. */
+  /** Adds the images of a row. A corrected rejects file has several in one cell, joined by commas. */
   #addImages(row: Row): void {
     for (const image of splitImages(textAt(row, this.#image)))
       if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
-  /** Holds a row back. `own`: the row as read; values from the first row of its product are not counted as its memory. */
+  /** Holds a row back. `own`: the row as it was read, for counting its memory without values from the first row. */
   #hold(row: Row, own = row): readonly Row[] {
     this.#held.push(row)
     this.#heldText += textSize(own)

@@ -1,6 +1,6 @@
 /**
- * Joins row groups: exports that write one product over several rows. Each row that comes out is complete, so that the mapping
- * of a row needs no other row.
+ * Joins row groups, for exports that write one product over several rows. Each resulting row is complete, so that the mapping of a
+ * row needs no other row.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,8 +9,8 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: configured,
- * else recognized by the header.
+ * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: the configured one;
+ * if undefined, it is recognized by the header.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups

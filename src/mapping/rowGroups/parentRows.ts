@@ -4,7 +4,10 @@ import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
-/** Limit of characters of remembered parents, oldest dropped first: an export writes variations soon after them. */
+/**
+ * Maximum number of characters of stored parents. The oldest are dropped first, because an export writes variations soon after
+ * their parent.
+ */
 const mostText = 16_777_216
 
 /** Positions of columns; -1 for a missing one. */
@@ -18,9 +21,9 @@ interface Places {
 }
 
 /**
- * Joins rows of variations with their product. A product with variations has its own row, which cannot be bought; its
- * variations name it, omit shared values, and may come anywhere after it. The product's row is not a record: its values go
- * into the rows of its variations.
+ * Joins variations with the row of their product. A product with variations has its own row. Its variations refer to it, omit
+ * shared values, and may come anywhere after it. The row of the product is not a record: its values fill the rows of its
+ * variations.
  */
 export class ParentRows implements RowJoiner {
   readonly #at: Places
@@ -100,7 +103,7 @@ export class ParentRows implements RowJoiner {
     }
   }
 
-  /** Hides a variation whose product is not published. */
+  /** Marks a variation as unpublished if its product is not published. */
   #hidden(row: Row, parent: Row): Row {
     const { published } = this.#at
     if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row

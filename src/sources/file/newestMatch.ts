@@ -1,4 +1,4 @@
-/** Chooses the file of a pattern: the newest finished one; of two with the same time the later name. */
+/** Chooses the newest finished file that matches a pattern. If two have the same time, the one with the later name. */
 
 export interface Match {
   readonly name: string
@@ -13,7 +13,7 @@ const unfinished = /(\.(part|partial|filepart|tmp|temp|crdownload|download|uploa
 const beside = /\.(done|ok|ready|md5|sha1|sha256|sha512)$/i
 
 /**
- * Returns the newer of the two. A file with the ending of an unfinished file or a marker counts only if the pattern names that
+ * Returns the newer of the two. Ignores a file with the ending of an unfinished file or a marker, unless the pattern has that
  * ending.
  */
 export function newerMatch<T extends Match>(best: T | undefined, match: T, pattern: string): T | undefined {

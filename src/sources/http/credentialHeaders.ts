@@ -5,7 +5,7 @@ import { readCredential } from '../credentials.ts'
 /** Header names by RFC 9110 section 5.6.2, in lower case. */
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
-/** Headers that select a part of a feed or frame the request: a pipeline cannot set them. */
+/** Headers that select a part of a feed or control the transfer. A pipeline cannot set them. */
 const ownHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
 
 /** Header values by RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
@@ -45,7 +45,7 @@ export function credentialHeaders(definition: SourceDefinition, env: Readonly<Re
   return headers
 }
 
-/** Names the credential, never its value. */
+/** Returns the error for a credential, with its name and never its value. */
 function unusable(key: string, what: string, hint: string): RunError {
   return new RunError('SOURCE_CREDENTIALS', `the credential ${JSON.stringify(key)} ${what}`, { where: `credentials.${key}`, hint })
 }

@@ -6,9 +6,8 @@ import type { HttpContext } from './httpFetcher.ts'
 import { HttpFetcher } from './httpFetcher.ts'
 
 /**
- * Fetches a feed: conditional on the last complete read (ETag, Last-Modified), resumed with If-Range after a broken
- * connection, with every redirect checked. Length, chunk end and digest headers prove the end; a body that ends by closing the
- * connection proves nothing.
+ * Fetches a feed with a conditional request (ETag, Last-Modified of the last complete read). Checks every redirect. Resumes with
+ * If-Range after a broken connection. The end is proven by length, last chunk or digest headers, and not by a closed connection.
  *
  * @returns `unchanged` if the server answers 304
  *

@@ -2,7 +2,10 @@ import type { Dispatcher } from 'undici'
 
 /** Reads facts about a body from the head of its response. Pure. */
 
-/** Codings that the readers cannot decompress. A list of known ones, because servers also write `utf-8` and `none` here. */
+/**
+ * Content codings that the readers cannot decompress. Others are accepted, because some servers write `utf-8` or `none` in this
+ * header.
+ */
 const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
 export function isReadableCoding(coding: string): boolean {
@@ -14,7 +17,7 @@ export function header(answer: Dispatcher.ResponseData, name: string): string | 
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Returns header names in lower case, as undici provides them; of a repeated header the first. */
+/** Returns the headers, with names in lower case as undici provides them. Of a repeated header, returns the first value. */
 export function firstHeaders(answer: Dispatcher.ResponseData): Record<string, string> {
   return Object.fromEntries(Object.keys(answer.headers).map((name) => [name, header(answer, name) ?? '']))
 }
@@ -26,22 +29,23 @@ export function declaredLength(answer: Dispatcher.ResponseData): number | undefi
 }
 
 /**
- * Returns true if the last chunk marks the end of the body: only if `chunked` is the last of all codings. Otherwise the body
- * ends with the connection. Source: RFC 9112 section 6.3.
+ * Returns true if the last chunk marks the end of the body, which is so if `chunked` is the last coding. Otherwise the body ends
+ * with the connection. Source: RFC 9112 section 6.3.
  */
 export function isChunked(answer: Dispatcher.ResponseData): boolean {
   return /(^|[,\s])chunked\s*$/i.test([answer.headers['transfer-encoding'] ?? ''].flat().join(','))
 }
 
-/** Returns where a part begins, and the length of the whole if the server knows it; undefined if the header is missing. */
+/** Returns the start of a part, and the length of the whole if the server declares it. Undefined without the header. */
 export function contentRange(answer: Dispatcher.ResponseData): { readonly from: number; readonly total: number | undefined } | undefined {
   const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(answer, 'content-range') ?? '') ?? []
   return from === undefined ? undefined : { from: Number(from), total: total === '*' ? undefined : Number(total) }
 }
 
 /**
- * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong tag, or without any tag a
- * change at least a second before the response, because times are whole seconds. Source: RFC 9110 sections 13.1.5, 8.8.2.2.
+ * Returns a validator that guarantees the same bytes, so that a later part can be appended. That is a strong ETag, or, without any
+ * ETag, a Last-Modified at least one second before the response: its times are whole seconds. Source: RFC 9110 sections 13.1.5,
+ * 8.8.2.2.
  */
 export function strongValidator(
   answer: Dispatcher.ResponseData,
@@ -55,8 +59,8 @@ export function strongValidator(
 }
 
 /**
- * Returns true if two responses show different feeds: by length, tag or time of change, if both have one. A time of change
- * equal to the time of the response is generated, and proves nothing.
+ * Returns true if two responses have different lengths, ETags or times of change. Values that only one response has are not
+ * compared. A time of change that equals the time of the response was generated, and is ignored.
  */
 export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (showsAnotherLength(one, other)) return true
@@ -68,8 +72,8 @@ export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.Res
 }
 
 /**
- * Returns true if two responses have different lengths. A head without a body counts as 0, as some servers declare it for
- * every head.
+ * Returns true if two responses have different lengths. A length of 0 is ignored, because some servers send it in every response to
+ * HEAD.
  */
 export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const [length, otherLength] = [declaredLength(one) || undefined, declaredLength(other) || undefined]
@@ -90,8 +94,8 @@ export interface DeclaredDigest {
 const digestBytes = { sha256: 32, sha512: 64, md5: 16 } as const
 
 /**
- * Returns whole-entity digests: Repr-Digest (RFC 9530), Content-Digest on a whole response, the older Digest, Content-MD5.
- * Ignores digests of the wrong length.
+ * Returns the digests of the whole feed: Repr-Digest (RFC 9530), Content-Digest of a whole response, the older Digest, Content-MD5.
+ * Ignores digests of a wrong length.
  */
 export function declaredDigests(answer: Dispatcher.ResponseData): readonly DeclaredDigest[] {
   const found: DeclaredDigest[] = []

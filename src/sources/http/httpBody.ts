@@ -15,23 +15,23 @@ export interface Fetcher {
   readonly label: string
   /** True if more bytes came after the last body than it declared. */
   readonly sentMore: boolean
-  /** Requests one response with a body from byte `from`; returns `unchanged` only for the whole. */
+  /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
   pause: (tries: Tries) => Promise<void>
   throwIfCancelled: () => void
 }
 
 /**
- * Body of one entity, over as many connections as needed. A part is appended only if it has the same strong validator, begins
- * where the last one ended and belongs to a whole of the same length. If a server without ranges sends the same entity again,
- * the known bytes are skipped.
+ * Reads the body of one feed, over as many connections as needed. A part is appended only if it has the same strong validator,
+ * begins where the last one ended, and belongs to a whole of the same length. If a server without ranges sends the whole feed
+ * again, the bytes already read are skipped.
  */
 export class ResumableBody {
   readonly #fetcher: Fetcher
   readonly #first: Dispatcher.ResponseData
   readonly #digests: readonly (DeclaredDigest & { readonly hash: Hash })[]
   readonly #validator: ReturnType<typeof strongValidator>
-  /** Length of the whole; if not declared, known from the first further part. */
+  /** Length of the whole. If it was not declared, the first resumed part declares it. */
   #length: number | undefined
 
   constructor(fetcher: Fetcher, first: Dispatcher.ResponseData) {
@@ -78,7 +78,7 @@ export class ResumableBody {
   }
 
   async end(): Promise<TransportEnd> {
-    // Bytes after the body end the connection, which shows one turn of the event loop later.
+    // Bytes after the body close the connection. That is visible one turn of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     const lastModified = header(this.#first, 'last-modified')
@@ -105,7 +105,7 @@ export class ResumableBody {
     }
     const shown = header(answer, validator.header)
     if (answer.statusCode === 200) {
-      // The whole again: accepted only with the same validator.
+      // The server sent the whole feed again. Accepted only with the same validator.
       if (shown !== validator.value || declaredLength(answer) !== this.#length) return refuse(this.#changed(cause))
       return answer
     }

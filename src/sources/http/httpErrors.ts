@@ -1,7 +1,7 @@
 import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
 
-/** Errors of HTTP sources. They never contain the query of an address, which often has a key. */
+/** Builds the errors of HTTP sources. They never contain the query of an address, because it often has a secret key. */
 
 export function statusError(status: number, where: string, waitMs?: number): RunError {
   if (waitMs !== undefined)
@@ -64,7 +64,7 @@ export function unavailable(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the parser's own reason, which contains no part of the response. */
+/** Returns the reason of the parser. It contains no part of the response. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
 }

@@ -28,7 +28,7 @@ export interface HttpContext {
 
 const maxRedirects = 5
 
-/** Requests one feed from one server: credentials, redirects, retries, and a check of every address before use. */
+/** Requests one feed: adds credentials, follows redirects, retries, and checks every address before use. */
 export class HttpFetcher implements Fetcher {
   readonly label: string
   readonly #definition: SourceDefinition
@@ -70,7 +70,7 @@ export class HttpFetcher implements Fetcher {
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
-  /** True if more bytes came after the last body than it declared: then its length proves nothing. */
+  /** True if more bytes came than the last response declared. Then its length proves nothing. */
   get sentMore(): boolean {
     return this.#sentMore
   }
@@ -84,7 +84,7 @@ export class HttpFetcher implements Fetcher {
           await answer.body.dump()
           return 'unchanged'
         }
-        // A part that was not requested is not the feed.
+        // A 206 without a requested range is not the whole feed.
         if (answer.statusCode === 200 || (answer.statusCode === 206 && from > 0)) {
           const coding = header(answer, 'content-encoding') ?? ''
           if (isReadableCoding(coding)) return answer
@@ -143,20 +143,20 @@ export class HttpFetcher implements Fetcher {
     const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
     const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
     if (answer.statusCode !== 200 || page) return undefined
-    // NaN, and so not older, if one of the two times is missing.
+    // If one of the two times is missing, the comparison is with NaN, and so false.
     return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
   }
 
   /**
-   * Returns true if the server now has a different feed than the one that was read. A file server keeps sending the file it
-   * opened while an export overwrites it: half of it, with the right length. Requested only from servers that send a time of
-   * change; without a response the result is false.
+   * Returns true if the server now has another feed than the one that was read. If an export overwrites the file during the read,
+   * the server may send a mix of both with the right length. Checked only for servers that send a time of change. Returns false
+   * without a response.
    */
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
     const seen = await this.#look(first)
     if (seen === undefined || seen === 'same' || !showsAnother(first, seen)) return false
-    // A server that sends a new time or tag with every response proves nothing by it.
+    // Some servers send a new time or ETag with every response. So it asks twice.
     const again = await this.#look(seen)
     if (again === undefined) return false
     return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
@@ -172,7 +172,7 @@ export class HttpFetcher implements Fetcher {
       const answer = await this.#follow(this.#start, headers, 'HEAD')
       await answer.body.dump()
       if (answer.statusCode === 304) return 'same'
-      // A login page in place of the head proves nothing about the feed.
+      // A login page in place of the feed proves nothing.
       return answer.statusCode === 200 && !showsPage(known, answer) ? answer : undefined
     } catch {
       this.throwIfCancelled()
@@ -181,7 +181,7 @@ export class HttpFetcher implements Fetcher {
   }
 
   async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
-    // From the start each time: the target of a redirect may have expired.
+    // Starts at the first address each time, because the target of a redirect may have expired.
     this.#url = start
     this.#sentMore = false
     let cookie = false
@@ -209,7 +209,7 @@ export class HttpFetcher implements Fetcher {
     if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
-    // A redirect from this machine may only lead to this machine: after a name lookup the two could not be distinguished.
+    // A redirect from this machine may only lead to this machine, because after a name lookup the two could not be distinguished.
     if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
       throw refuse('a redirect from this machine to another address')
     if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
@@ -223,7 +223,7 @@ export class HttpFetcher implements Fetcher {
     return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }
 
-  /** Returns true if the request was conditional: only then may a server answer that the feed is unchanged. */
+  /** Returns true if the request was conditional. Only then is a 304 a valid answer. */
   #isConditional(): boolean {
     const { previous } = this.#context
     return previous?.etag !== undefined || previous?.lastModified !== undefined

@@ -19,10 +19,10 @@ import { readResumable } from '../../http/resumableRead.ts'
 import { maxTries } from '../../http/tries.ts'
 
 /**
- * Opens `s3://bucket/key`, or the newest key that matches a pattern; other stores by `?endpoint=https://…`, or
- * AWS_ENDPOINT_URL. Credentials: `access_key_id`, `secret_access_key`, `session_token` name variables, else those of AWS.
- * Conditional on the last ETag. Resumed with If-Match after a broken connection, only if the response is a part of the same
- * object: some stores know neither If-Match nor ranges.
+ * Opens `s3://bucket/key`, or the newest key that matches a pattern. Other stores: `?endpoint=https://…`, or AWS_ENDPOINT_URL.
+ * Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from those of AWS.
+ * The request is conditional on the last ETag. Resumes with If-Match after a broken connection. Checks that the response is a part
+ * of the same object, because some stores ignore If-Match and ranges.
  *
  * @returns `unchanged` if the store answers 304
  *
@@ -75,7 +75,7 @@ interface Reading {
 /** Reads the body of one object, over as many connections as needed. */
 function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs, get }: Reading): AsyncGenerator<Buffer> {
   const { ContentLength: length, ETag: etag } = first
-  // A weak tag does not promise the same bytes.
+  // A weak ETag does not guarantee the same bytes.
   const validator = etag?.startsWith('W/') === true ? undefined : etag
   const changed = (cause: unknown) =>
     new RunError('SOURCE_CHANGED', 'the object changed while it was read', {
@@ -152,7 +152,7 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
   const secretAccessKey = named('secret_access_key', 'AWS_SECRET_ACCESS_KEY')
-  // The session token of this machine belongs to its own credentials only.
+  // AWS_SESSION_TOKEN belongs to the credentials of this machine, so it is not used with those of the pipeline.
   const ownKeys = definition.credentials?.['access_key_id'] === undefined
   const sessionToken = ownKeys ? named('session_token', 'AWS_SESSION_TOKEN') : readCredential('session_token', definition.credentials, env)
   if (definition.credentials !== undefined && (accessKeyId === undefined) !== (secretAccessKey === undefined))
@@ -191,7 +191,7 @@ async function newestKey(client: S3Client, { bucket, pattern, label, signal }: K
   if (wild === -1) return pattern
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3')
   let newest: Match | undefined
-  // Ends the loop if a store repeats one page forever.
+  // `stopOnSameToken` ends the loop if a store repeats one page forever.
   for await (const page of paginateListObjectsV2(
     { client, stopOnSameToken: true },
     { Bucket: bucket, Prefix: pattern.slice(0, wild) },
@@ -219,7 +219,7 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-/** In Node the body is a readable stream of buffers; its type also has the streams of browsers. */
+/** The cast holds in Node, where the body is a readable stream of buffers. */
 function streamOf({ Body: body }: GetObjectCommandOutput): Readable & AsyncIterable<Buffer> {
   return body as unknown as Readable & AsyncIterable<Buffer>
 }

@@ -3,9 +3,9 @@ import { bareCause } from '../bareCause.ts'
 import { findRunError } from '../http/httpErrors.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
 
-/** Errors of S3 sources. */
+/** Builds the errors of S3 sources. */
 
-/** Refusals with a known hint. Source: the error codes of the S3 interface. */
+/** Error codes of the S3 API with their message and hint. */
 const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: string, hint: string]>> = {
   RequestTimeTooSkewed: ['SOURCE_DENIED', 'the clock of this machine differs from that of the store', 'Set the clock of this machine.'],
   InvalidObjectState: [
@@ -23,7 +23,7 @@ const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: stri
   InvalidToken: ['SOURCE_DENIED', 'the session token is not valid', 'Get new credentials for this source.'],
 }
 
-/** Keeps only the code of a store's error: some messages quote the request with its session token. */
+/** Describes the error of a store by its code only, because some messages quote the request with its session token. */
 export function s3Error(error: unknown, where: string): RunError {
   const refusal = findRunError(error)
   if (refusal !== undefined) return refusal
@@ -58,7 +58,7 @@ export function s3Error(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the error code if it is a single word: anything else may contain data. */
+/** Returns the error code if it is a single word. Any other text may contain data. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name

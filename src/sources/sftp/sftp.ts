@@ -13,10 +13,10 @@ import { SftpConnection } from './sftpConnection.ts'
 import { changedFile, sftpError } from './sftpErrors.ts'
 
 /**
- * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without
- * one the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must
- * keep its size and time while it is read, and have the announced length. After a broken connection it reconnects, as long as
- * each connection brings bytes (`SftpBody`).
+ * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without one
+ * the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must not change
+ * its size or time while it is read. After a broken connection it reconnects, as long as the connections deliver bytes
+ * (`SftpBody`).
  *
  * @throws RunError SOURCE_REFUSED, SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
  * SOURCE_CHANGED, FILE_TRUNCATED
@@ -46,7 +46,7 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
         return { content: content as Buffer, older: found.modifyTime < before.modifyTime }
       },
       end: async (): Promise<TransportEnd> => {
-        // A file deleted meanwhile has changed as well.
+        // A file that was deleted meanwhile counts as changed.
         const after = await connection
           .ask((client) => client.stat(file))
           .catch((error: unknown) => {
@@ -73,7 +73,7 @@ function addressOf(uri: string): { readonly url: URL; readonly path: string; rea
   if (url.password !== '')
     throw refuse('the address contains a password', 'Name an environment variable under `credentials: { password: … }`.')
   if (/[\r\n\t\0]/.test(uri)) throw refuse('the address contains a control character', 'Write a line end as %0A and a tab as %09.')
-  // Only the path has a meaning here, so ? and # belong to it, as in a pattern.
+  // An SFTP address has no query, so ? and # belong to the path, as in a pattern.
   const given = url.pathname + url.search + url.hash
   if (/[?&][\w-]+=/.test(given))
     throw refuse('the address contains a query', 'Put its settings under `source`; write a ? in a name as %3F.')
@@ -92,7 +92,7 @@ function pathname(path: string): string {
   return path.startsWith('/') ? encoded : `/~/${encoded}`
 }
 
-/** Returns the file of that name, else the newest match of the pattern. A pattern is in the file name, not in folders. */
+/** Returns the path itself, or, for a pattern, the newest match. Only the file name may contain a pattern. */
 async function newestMatch(client: SftpClient, path: string, label: string): Promise<string> {
   const name = posix.basename(path)
   if (!wild.test(name) && !wild.test(path)) return path

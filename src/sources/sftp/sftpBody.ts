@@ -17,8 +17,8 @@ export interface SftpReading {
 const overlapBytes = 32_768
 
 /**
- * Age from which a time of change is reliable. Times are whole seconds, so a file may change twice in one second unnoticed.
- * One more second for clocks that differ.
+ * Minimum age of a time of change to be reliable, in milliseconds. Times are whole seconds, so a second change in the same second
+ * is not visible. One more second is added for clocks that differ.
  */
 const settledMs = 2_000
 
@@ -28,12 +28,12 @@ export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
 }
 
 /**
- * Bytes of one file, over as many connections as needed. The rest is appended only if the file has the same size and time,
- * that time was over before the read began, and the end of the known bytes is the same.
+ * Reads one file, over as many connections as needed. The rest is appended only if size and time of the file are the same, the time
+ * is reliable (`settledMs`), and the last bytes before the break are the same.
  */
 export class SftpBody {
   readonly #reading: SftpReading
-  /** True if size and time distinguish two versions of the file. */
+  /** True if the time of change is reliable, so that size and time identify the version of the file. */
   readonly #settled: boolean
   #received = 0
   /** End of the received bytes. */

@@ -66,7 +66,7 @@ export class SftpConnection {
     return client
   }
 
-  /** Closes a broken connection that had brought `bytes`, and waits. Returns false if another one is not worth it. */
+  /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if there are no tries left. */
   async another(tries: Tries, bytes: number): Promise<boolean> {
     const { timeouts, backoffMs } = this.#login
     if (this.#closed || !tries.another(bytes)) return false
@@ -81,7 +81,7 @@ export class SftpConnection {
     this.#closed = true
     const client = this.#client
     if (client === undefined) return
-    // A lost peer does not answer the close message either.
+    // A lost server does not answer the close message.
     await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
     connectionOf(client).destroy()
   }
@@ -114,7 +114,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
   }
-  // Some servers request the password as a question. Other questions are not supported.
+  // Some servers ask for the password as a question. Other questions are not answered.
   client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
     const asked = prompts.length === 1 && prompts[0]?.echo !== true
     answer(asked && password !== undefined ? [password] : [])
@@ -134,7 +134,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
         ...(passphrase === undefined ? {} : { passphrase }),
       }),
     )
-    // Otherwise requests and answers wait for each other: 3 MB/s with the delay, 400 without (OpenSSH 9.2 on one machine).
+    // With the delay, requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
     connectionOf(client).setNoDelay(true)
   } catch (error) {
     if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
@@ -172,8 +172,8 @@ type KeyboardQuestion = readonly [
 ]
 
 /**
- * Tries each way to log in once, and only those that the server still offers (`none` asks which), because servers lock users
- * out: the password answers a question only if it is not accepted as a password.
+ * Returns a function that chooses the next way to log in: each way once, and only those that the server offers (`none` asks for
+ * them). Servers lock users out after failures, so the password is sent either as a password or as the answer to a question.
  */
 function waysToLogIn(own: { readonly key: boolean; readonly password: boolean }) {
   const ways: Way[] = ['none']

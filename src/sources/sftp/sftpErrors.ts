@@ -28,7 +28,10 @@ export function sftpError(error: unknown, where: string): RunError {
   })
 }
 
-/** Client errors for a peer that is not an SSH server, or shares no algorithm with the client. They contain no text of the peer. */
+/**
+ * Matches errors of the client about a server that does not use SSH, or shares no algorithm with the client. They contain no text
+ * of the server.
+ */
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 

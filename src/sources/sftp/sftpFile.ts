@@ -2,15 +2,14 @@ import type SftpClient from 'ssh2-sftp-client'
 import type { Timeouts } from '../timeouts.ts'
 
 /**
- * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response; from servers with smaller responses the rest is
- * requested again.
+ * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response. If a server sends less, the rest is requested again.
  */
 const slotBytes = 261_120
 
-/** Two megabytes in flight, the window of the connection. */
+/** Number of requests in flight: two megabytes, the window of the connection. */
 const slotsAhead = 8
 
-/** Size and time of a file from its server; the time in milliseconds, of whole seconds. */
+/** Size and time of a file. The time is in milliseconds, and a whole number of seconds. */
 export interface SftpFacts {
   readonly size: number
   readonly modifyTime: number
@@ -36,7 +35,7 @@ export interface SftpFile {
   readonly facts: () => Promise<SftpFacts>
   /**
    * Reads from byte `from` to the end of the file, in order, several requests ahead. The library's own stream waits for each
-   * response before the next request: 2 MB/s against 14 at a distance of 50 ms (OpenSSH 9.2, November 2026). Memory:
+   * response before the next request: 2 MB/s against 14 MB/s with a latency of 50 ms (OpenSSH 9.2, November 2026). Memory:
    * `slotsAhead` slots.
    */
   readonly read: (from: number) => AsyncGenerator<Buffer>
@@ -73,7 +72,7 @@ async function* readSlots(
   for (;;) {
     while (asked.length < slotsAhead) {
       const slot = fillSlot(session, handle, position)
-      // The awaiting code gets the error; if an earlier slot fails first, no code awaits this one.
+      // Ignored here, because the code that awaits the slot gets the error. If an earlier slot fails, no code awaits this one.
       slot.catch(() => undefined)
       asked.push(slot)
       position += slotBytes
@@ -81,7 +80,7 @@ async function* readSlots(
     // The loop above has filled it.
     const slot = await timeouts.wait(asked.shift() as Promise<Buffer>)
     if (slot.length > 0) yield slot
-    // Slots after the end are empty, unless the file grew meanwhile: then its size differs.
+    // Slots after the end are empty. If the file grew meanwhile, the check of its size fails.
     if (slot.length < slotBytes) return
   }
 }

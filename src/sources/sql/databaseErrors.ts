@@ -2,8 +2,8 @@ import pg from 'pg'
 import { RunError } from '../../errors.ts'
 
 /**
- * Describes why a query returned no rows, or none after `line`. Messages of Postgres may quote values of rows, so only the
- * code is kept, not even a cause.
+ * Describes the error of a query that failed after `line` rows. Messages of Postgres may quote values of rows, so only the code is
+ * kept, without a cause.
  */
 export function databaseError(error: unknown, where: string, line = 0): unknown {
   if (error instanceof RunError) return error

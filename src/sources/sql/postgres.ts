@@ -29,11 +29,11 @@ const rowsPerFetch = 500
 const groupBytes = 134_217_728
 
 /**
- * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are text as Postgres writes
- * them, booleans `true` and `false`, times ISO 8601 in UTC, arrays cells of several texts, null an absent cell. Parameters are
- * bound, never put into the text; the query is one statement.
- * Line 1 is the first row. The end of the cursor proves a complete read once the transaction ended. A lost connection cannot
- * be resumed, because its snapshot is lost. A query may take as long as the whole read; keep-alive detects a lost peer.
+ * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are text as Postgres writes them,
+ * booleans `true` and `false`, times ISO 8601 in UTC, arrays cells of several texts, null an absent cell. Parameters are bound,
+ * never put into the text; the query is one statement. Line 1 is the first row. The end of the cursor proves a complete read, once
+ * the transaction has ended. After a lost connection the read cannot be resumed, because its snapshot is lost. The query may take
+ * as long as the whole read; keep-alive detects a lost server.
  *
  * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
  * and the limits of formats/fileError.ts
@@ -63,7 +63,7 @@ export async function openPostgres(definition: SourceDefinition, context: Source
   const close = async () => {
     if (closed) return
     closed = true
-    // A lost peer does not answer the close message either.
+    // A lost server does not answer the close message.
     await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
     streamOf(client).destroy()
   }
@@ -98,8 +98,8 @@ export async function openPostgres(definition: SourceDefinition, context: Source
 }
 
 /**
- * Makes the server check that the client is still connected: a cancelled run would leave its query running, maybe for hours.
- * Since Postgres 14, and not on every system; elsewhere it has no effect.
+ * Makes the server check that the client is still connected. Otherwise the query of a cancelled run could continue for hours. Has
+ * no effect before Postgres 14 and on some operating systems.
  */
 const endWithClient = `savepoint end_with_client; set local client_connection_check_interval = '2s'; release savepoint end_with_client`
 
@@ -161,7 +161,7 @@ class QueryReading {
     return this.#facts
   }
 
-  /** Fetches the next rows. Bytes are counted as they arrive: the driver would buffer any amount before it returns them. */
+  /** Fetches the next rows. Counts bytes as they arrive, because the driver buffers all rows of a fetch before it returns them. */
   async #fetch(): Promise<pg.QueryArrayResult<(Cell | null)[]>> {
     const stream = streamOf(this.#client)
     let arrived = 0
@@ -231,8 +231,8 @@ class QueryReading {
 }
 
 /**
- * Returns the connection settings. `postgres:` alone is the database of Sluice; `credentials.url` names a variable with the
- * whole address.
+ * Returns the address of the database: the variable that `credentials.url` names, else the address of the source. `postgres:`
+ * without a host is the database of Sluice (DATABASE_URL).
  */
 function connectionOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
   const named = readCredential('url', definition.credentials, env)
@@ -247,12 +247,14 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
   return own
 }
 
-/** Returns the whole address, with the password of `credentials.password`: the driver prefers the address to other settings. */
+/**
+ * Returns the whole address, with the password of `credentials.password`, because the driver prefers the address to other settings.
+ */
 function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
   const given = connectionOf(definition, env)
-  // postgres://user@/database, over a socket or to this machine, is valid for the driver only.
+  // `postgres://user@/database` (this machine) is valid for the driver, but not for URL.
   const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
-  // Neither repeated nor passed to the driver, whose error would repeat it: it may contain a password.
+  // The address may contain a password, so it is neither shown nor passed to the driver, whose error would show it.
   if (!URL.canParse(text))
     throw new RunError('SOURCE_REFUSED', 'the address of the database cannot be read', {
       where: 'source.url',

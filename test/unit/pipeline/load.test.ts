@@ -171,7 +171,7 @@ guards: { min_rows: -1 }
     [
       'consent for a do-not-reach list, which would free exactly those who refused',
       'source: x\nmap: { email: e }\nconsent: { column: ok, values: ["yes"] }\ndestination: { kind: do-not-reach, account_id: a, list_id: b }\n',
-      'consent: belongs to audiences; who comes off a do-not-reach list is said by map.remove',
+      'consent: belongs to audiences; map.remove removes people from a do-not-reach list',
     ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
     ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'no active ISO 4217'],
@@ -305,7 +305,7 @@ test('product sets become filters of the service; what it cannot filter by is sa
   })
   const problems = async (sets: string) => (await problemsOf('shop.yaml', shop(sets))).join('; ')
   expect(await problems('[{ name: A, where: {} }]')).toContain('product_sets[0].where: needs at least one condition')
-  expect(await problems('[{ name: A, where: { brand: X, price: 1 } }]')).toContain('brand stands alone')
+  expect(await problems('[{ name: A, where: { brand: X, price: 1 } }]')).toContain('brand cannot be combined')
   expect(await problems('[{ name: A, where: { colour: red } }]')).toContain('unknown key "colour"')
   expect(await problems('[{ name: A, where: { price: cheap } }]')).toContain('must be a number')
   expect(await problems('[{ name: A, where: { price: 1 } }, { name: "a ", where: { price: 2 } }]')).toContain('a name of its own')
