@@ -1,4 +1,4 @@
-/** Conditions that need an operator: the same ones on the dashboard, in alerts and in their recovery. */
+/** Finds conditions that need an operator, for the dashboard, for alerts and for their recovery. */
 import type { Queryable } from '../db/database.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/unresolved.ts'
@@ -24,12 +24,15 @@ export interface Condition {
   readonly since: string
 }
 
-/** Older than this, a request without a clear answer is reported. */
+/** Minimum age in minutes of a request without a clear answer to be reported. */
 const unresolvedAfterMin = 15
-/** Memberships that end within so many days should have been renewed long before. */
+/** Memberships that end within this number of days are reported, because they should have been renewed before. */
 const lapseDays = 3
 
-/** Finds what needs an operator now, in the order of the pipelines, the worst first. `loaded`: what the caller loads anyway. */
+/**
+ * Returns the present conditions, in the order of the pipelines, for each the worst first. `loaded`: data that the caller has
+ * already loaded.
+ */
 export async function findConditions(
   db: Queryable,
   pipelines: readonly Pipeline[],
@@ -141,13 +144,19 @@ function lastRun(run: RunLine): Condition[] {
   return []
 }
 
-/** The service refuses the caller, not the records: by 401, or by a pause whose reason starts with the service's own code. */
+/**
+ * Returns true if the service refuses the caller and not the records: with a 401, or with a pause whose reason starts with a code
+ * of the service.
+ */
 function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
   if (code === 'CREDENTIALS_REFUSED') return true
   return code === 'DESTINATION_PAUSED' && /credentials|UNAUTHORIZED|FORBIDDEN|^(32|87|89|135|215|220|326)\b/i.test(message)
 }
 
-/** Two intervals without a success. The interval is that of the last ticks, so that a schedule of weekdays has its weekend. */
+/**
+ * Returns a condition if two intervals passed without a success, or if the source is unchanged for too long. The intervals are
+ * those of the last due times, so that a weekday schedule is not late on a weekend.
+ */
 function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
   const late = withoutSuccess(pipeline, overview, now)
   if (late !== undefined) return [late]
@@ -192,7 +201,7 @@ function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Conditi
   const [ending = 0] = users
   const membership = destinationOf(pipeline.destination.kind).membership(pipeline.destination)
   if (ending === 0 || membership === undefined) return []
-  // Where renewals are planned this late anyway, an end within three days is no surprise.
+  // If renewals are planned that late, an end within three days is normal.
   const { renewBefore } = membership
   if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return []
   return [

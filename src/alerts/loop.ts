@@ -1,4 +1,4 @@
-/** Looks for conditions and sends alerts beside everything else: a dead or slow receiver delays no run and no other receiver. */
+/** Checks conditions and sends alerts in the background. A dead or slow receiver delays neither runs nor other receivers. */
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
@@ -17,10 +17,12 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
-  /** Between two looks; without a change every fifth time, because some conditions begin by time alone. */
+  /**
+   * Interval of checks in milliseconds. Without changes only every fifth check is done, for conditions that depend on time alone.
+   */
   readonly everyMs?: number
   readonly timeoutMs?: number
-  /** Wait after the first failure; doubled after each further one. */
+  /** Wait after the first failure in milliseconds; doubled after each further one. */
   readonly retryMs?: number
 }
 
@@ -42,7 +44,7 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
           quiet = 0
         }
       } catch (error) {
-        deps.log.warn({ reason: error instanceof Error ? error.message.slice(0, 200) : 'error' }, 'alerts could not be looked after')
+        deps.log.warn({ reason: error instanceof Error ? error.message.slice(0, 200) : 'error' }, 'alerts could not be checked')
       }
       await deps.clock.sleep(deps.everyMs ?? 2_000, ending.signal)
     }
@@ -71,7 +73,7 @@ async function look(deps: AlertDeps): Promise<void> {
   )
 }
 
-/** Starts what is due and does not wait for it: each message waits for its own receiver only. */
+/** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
 async function send(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
   const { receivers } = await deps.loadProject()
   for (const delivery of await takeDeliveries(deps.db, Object.keys(receivers), 20)) {

@@ -1,4 +1,4 @@
-/** Texts of an alert: for Slack, for a program and for mail. */
+/** Builds the texts of an alert: for Slack, for webhooks and for email. */
 import { z } from 'zod'
 import type { DueDelivery } from '../db/alerts.ts'
 import { jsonColumn } from '../db/jsonColumn.ts'
@@ -48,7 +48,7 @@ const headlines: Readonly<Record<ConditionEvent, string>> = {
   lapse: 'MEMBERSHIPS AT RISK',
 }
 
-/** Slack refuses longer sections. */
+/** Maximum length of a section; Slack rejects longer ones. */
 const longestSection = 2_800
 
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
@@ -83,7 +83,7 @@ function linkText({ event, state, planId, runId, pipeline }: AlertBody): string 
   return event === 'withheld' && planId !== null ? 'Review the deletes' : `Open ${runId ?? pipeline}`
 }
 
-/** As Slack asks for: these three are its markup. */
+/** Escapes the three characters that are markup in Slack. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

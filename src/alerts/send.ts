@@ -1,4 +1,4 @@
-/** Sends one alert to one receiver. An error names a status or a code, never an address: those of Slack are secrets. */
+/** Sends one alert to one receiver. Errors contain a status or a code, never an address, because addresses of Slack are secrets. */
 import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { AlertReceiver } from '../pipeline/projectFile.ts'
@@ -13,7 +13,7 @@ export interface SendOptions {
   readonly now: () => number
 }
 
-/** Returns undefined when the receiver accepted it, else why not. */
+/** Sends the alert. Returns undefined if the receiver accepted it, else the reason. */
 export async function sendAlert(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
   try {
     if (receiver.type === 'email') return await sendMail(receiver, message, options)
@@ -32,7 +32,7 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signature(body, options) : {}) },
     body,
-    // A receiver that moved is a configuration to correct, not a place to send alerts to.
+    // Redirects are not followed: if a receiver has moved, its address must be corrected.
     redirect: 'manual',
     signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
   })
@@ -40,7 +40,7 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   return answer.ok ? undefined : `HTTP ${answer.status}`
 }
 
-/** HMAC-SHA256 over time and body, so that an old message cannot be sent again unnoticed. */
+/** Returns a signature: HMAC-SHA256 over time and body, so that the receiver can detect an old message that is sent again. */
 function signature(body: string, { secret = '', now }: SendOptions): Record<string, string> {
   const time = String(Math.floor(now() / 1000))
   return { 'x-sluice-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }

@@ -1,6 +1,6 @@
 /**
- * Access rules: host and origin checks of every request, the bearer token of the API, the session of a browser.
- * On loopback without a token everything is open to this machine; anywhere else the token is required.
+ * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. On loopback no
+ * token is required for callers of this machine; on any other address it is.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
@@ -15,14 +15,14 @@ export interface AccessSettings {
   readonly token: string | undefined
   /** Header in which a trusted proxy names the signed-in user. */
   readonly userHeader: string | undefined
-  /** Address under which people reach the dashboard, when it is not this machine's own. */
+  /** Public address of the dashboard, if it is not only used on this machine. */
   readonly publicUrl: string | undefined
   /** Name for actions from this machine. */
   readonly localUser: string
 }
 
 export interface Caller {
-  /** Name in the audit log; undefined: the caller may look and not act. */
+  /** Name in the audit log; undefined if the caller may only read. */
   readonly actor: string | undefined
 }
 
@@ -32,7 +32,7 @@ const sessionCookie = 'sluice_session'
 const sessionHours = 12
 
 /**
- * Returns the settings when they are safe to serve with.
+ * Returns the settings if it is safe to serve with them.
  *
  * @throws {UsageError} `TOKEN_REQUIRED` for any address but loopback without a token
  */
@@ -76,7 +76,7 @@ export function sameHostOnly(settings: AccessSettings) {
   })
 }
 
-/** Lets callers with the token pass; without a configured token, callers of this machine. */
+/** Allows callers with the token. If no token is configured, allows every caller, because the server is on loopback then. */
 export function apiAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const actor =
@@ -96,7 +96,7 @@ export function apiAccess(settings: AccessSettings) {
   })
 }
 
-/** Lets scrapers of this machine pass, and others with the token. */
+/** Allows scrapers of this machine, and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     if (isLocal(settings, c) || hasToken(settings, c)) return next()
@@ -105,7 +105,7 @@ export function metricsAccess(settings: AccessSettings) {
   })
 }
 
-/** Lets browsers of this machine pass, and others with a session or the token. */
+/** Allows browsers of this machine, and others with a session or the token. */
 export function pageAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const local = isLocal(settings, c)
@@ -119,7 +119,7 @@ export function pageAccess(settings: AccessSettings) {
   })
 }
 
-/** Starts a session for a browser that sent the right token. False: the token was wrong. */
+/** Starts a session for a browser that sent the right token. Returns false for a wrong token. */
 export function signIn(settings: AccessSettings, c: Context, given: string): boolean {
   const { token } = settings
   if (token === undefined || !equals(given, token)) return false
@@ -134,14 +134,14 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   return true
 }
 
-/** Requests of a browser on this machine: bound to loopback, and called by a name of loopback. */
+/** Returns true for a request from this machine: the server listens on loopback, and the host of the request is a loopback name. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
   return isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
 }
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
   if (settings.publicUrl !== undefined && host.toLowerCase() === new URL(settings.publicUrl).host) return true
-  // Beyond loopback every request carries the token or a cookie of this very host.
+  // On other addresses any host is allowed, because every request needs the token or a cookie of this host.
   return isLoopback(bracketed(settings.host)) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 
@@ -162,7 +162,7 @@ function hasSession({ token }: AccessSettings, c: Context): boolean {
   return token !== undefined && Number(until) > Date.now() && equals(mac, seal(token, until))
 }
 
-/** The header of the proxy counts only beside the token, which the proxy knows and a browser does not, or on this machine. */
+/** Returns the user that the proxy names. The header is trusted only with the token or a session, or on this machine. */
 function proxyUser(settings: AccessSettings, c: Context): string | undefined {
   if (settings.userHeader === undefined || !(hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c))) return undefined
   const user = c.req.header(settings.userHeader)?.trim().slice(0, 200)
@@ -175,7 +175,7 @@ function seal(token: string, until: string): string {
 
 function equals(a: string, b: string): boolean {
   const key = 'compare'
-  // Equal lengths, whatever was given.
+  // Compares digests, because `timingSafeEqual` needs equal lengths.
   return timingSafeEqual(createHmac('sha256', key).update(a).digest(), createHmac('sha256', key).update(b).digest())
 }
 

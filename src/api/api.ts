@@ -1,4 +1,4 @@
-/** The HTTP API: run triggers, runs as the command line prints them, cancel, pause and resume. */
+/** Serves the HTTP API: run requests, runs as the CLI prints them, cancel, pause and resume. */
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ const trigger = z.strictObject({
 })
 const reasonOnly = z.strictObject({ reason: z.string().max(500).optional() })
 
-/** A longer wait is cut to this: proxies give up on requests that stay open. */
+/** Maximum wait in seconds, because proxies close requests that stay open longer. */
 const longestWaitS = 60
 const waitStepMs = 250
 
@@ -87,12 +87,12 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   return api
 }
 
-/** Returns what a change of a pipeline needs, with the service of its own credentials. */
+/** Returns the dependencies for a change of a pipeline, with the service of the pipeline's credentials. */
 export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceFor'>, pipeline: Pipeline) {
   return { db, service: await serviceFor(pipeline) }
 }
 
-/** The run, at its end when the caller waits for it and it comes in time. */
+/** Returns the run. With `wait`, waits for its end, at most that number of seconds. */
 async function waited(deps: ApiDeps, c: Context, runId: string) {
   const until = deps.clock.monotonic() + Math.min(Number(c.req.query('wait') ?? 0) || 0, longestWaitS) * 1000
   for (;;) {
@@ -120,7 +120,7 @@ async function bodyOf<Shape extends z.ZodType>(c: Context, shape: Shape): Promis
   })
 }
 
-/** Without the keys whose value is undefined. */
+/** Removes keys whose value is undefined. */
 function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
   // Object.fromEntries loses the names of the keys.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never

@@ -1,4 +1,4 @@
-/** `/health` and `/ready`: is the process alive, and can it work. */
+/** Checks for `/health` (is the process alive) and `/ready` (can it work). */
 import type { Database } from '../db/database.ts'
 import { migrationStatus } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
@@ -12,14 +12,14 @@ export interface Readiness {
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
-  /** Seconds since the scheduler last looked for due ticks; undefined: no scheduler in this process. */
+  /** Seconds since the last tick of the scheduler; undefined without a scheduler in this process. */
   readonly schedulerIdleS: () => number | undefined
 }
 
 const oldestTickS = 30
 const oldestHeartbeatS = 60
 
-/** Runs every check of `/ready`; one that cannot be answered failed. */
+/** Runs every check of `/ready`. A check that cannot be done counts as failed. */
 export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
   const checks: Readiness[] = []
   try {

@@ -3,7 +3,7 @@ import type { Config, Environment, LogLevel } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { Style } from './terminal/style.ts'
 
-/** Everything outside that a command may use. One per process; tests make their own. */
+/** Dependencies of a command. There is one per process; tests create their own. */
 export interface Context {
   /** Results only. */
   readonly stdout: Output
@@ -12,13 +12,13 @@ export interface Context {
   readonly env: Environment
   /** Words of the command, such as `db url`, for hints. */
   readonly command: string
-  /** One JSON document on stdout, and nothing else there. */
+  /** True to print exactly one JSON document to stdout. */
   readonly json: boolean
   /** Folder of the pipeline files. */
   readonly pipelines: string
-  /** Read at the first call, so that help never touches it. */
+  /** Loads the configuration at the first call, so that help does not need it. */
   readonly config: () => Config
-  /** `level` applies if SLUICE_LOG_LEVEL is not set. */
+  /** Creates a logger. `level` applies if SLUICE_LOG_LEVEL is not set. */
   readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock
   /** Requests to the service in flight, for the message after a signal. */
@@ -41,7 +41,7 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** Work of a command. Returns the exit code or throws a SluiceError; never ends the process. */
+/** Function that runs a command. Returns the exit code or throws a SluiceError. Never ends the process. */
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
 export function writeJson(context: Context, value: unknown): void {

@@ -13,7 +13,7 @@ import { withStore } from './store.ts'
 
 const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
 
-/** Engine for commands: its functions, and a way to call one with progress on stderr. */
+/** Functions of the engine for commands, and a way to call them with progress on stderr. */
 export interface Engine {
   readonly sync: typeof sync
   readonly deps: EngineDeps
@@ -22,7 +22,7 @@ export interface Engine {
 }
 
 export interface EngineOptions {
-  /** Maximum of requests in flight; by default adapted to the latency. */
+  /** Maximum number of requests in flight; by default adapted to the latency. */
   readonly concurrency?: number
   /** Role of this process in the worker table. */
   readonly role?: 'command' | 'worker' | 'serve'

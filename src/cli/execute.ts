@@ -1,4 +1,4 @@
-/** Executes a command line in any surroundings: arguments to output and exit code. Ends nothing; `main.ts` is the process around it. */
+/** Executes a command line and returns its exit code. Does not end the process: `main.ts` does, and tests call this directly. */
 import { systemClock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import type { Context } from './context.ts'
@@ -64,7 +64,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
 }
 
 function presentStack(error: Error): string {
-  // Frames only: the message was printed above, cleared of secrets.
+  // Keeps only the frames. The message was already printed, without secrets.
   return (error.stack ?? '')
     .split('\n')
     .filter((line) => line.trimStart().startsWith('at '))

@@ -1,4 +1,4 @@
-/** Exit codes of runs, errors, erasures and whole commands. */
+/** Computes the exit codes of runs, errors, erasures and whole commands. */
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { RunStatus } from '../model/report.ts'
 import type { Receipt } from '../db/erasures.ts'
@@ -21,8 +21,8 @@ export function exitCodeOfRun(status: RunStatus): number {
 }
 
 /**
- * Returns the exit code of an error: 2 for a wrong call or configuration, where nothing was done; 5 for a locked pipeline;
- * else 1. A refusal by the service is 1, because the command had already started.
+ * Returns the exit code of an error: 2 if the command or the configuration is wrong and nothing was done, 5 for a locked pipeline,
+ * else 1. An error of the service is 1, because the command had already started.
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5

@@ -4,7 +4,7 @@ interface CommandModule {
   readonly run: CommandRun
 }
 
-/** The code of each command of the catalogue, by the words of the command. */
+/** Modules of the commands of the catalogue, by the words of the command. */
 export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   init: () => import('./commands/init/init.ts'),
   check: () => import('./commands/check/check.ts'),
@@ -48,7 +48,7 @@ export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   demo: () => import('./commands/demo/demo.ts'),
 }
 
-/** Loads the code of one command only, so that every command starts fast. */
+/** Loads the module of one command only, so that every command starts fast. */
 export async function loadCommand(path: readonly string[]): Promise<CommandRun> {
   const load = loaders[path.join(' ')]
   if (load === undefined) throw new Error(`${path.join(' ')} has nothing to run`)

@@ -6,9 +6,9 @@ import type { Output } from './context.ts'
 import { styleFor } from './terminal/style.ts'
 import { writeFully } from './wholeFile.ts'
 
-// Compiled code is kept between starts: help then costs a third less.
+// Caches compiled code between starts, so that help takes a third less time.
 module.enableCompileCache()
-// Before any import, because loading alone would take 20 MB more.
+// Called before any import, because otherwise loading takes 20 MB more.
 keepMemoryFlat()
 
 process.exitCode = await main(process.argv.slice(2))
@@ -56,7 +56,7 @@ interface Stream extends Output {
 }
 
 function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
-  // Neither a closed pipe (`| head`) nor a full disk ends the command: it continues to a safe state, and writes no more.
+  // After a closed pipe (`| head`) or a full disk, the command continues to a safe state without output.
   let closed = false
   let failed: NodeJS.ErrnoException | undefined
   const fail = (error: NodeJS.ErrnoException) => {
@@ -70,7 +70,7 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
       if (closed) return
       if (!file) return void stream.write(text)
       try {
-        // Node's own stream takes a short write to a file for a whole one.
+        // Node's own stream treats a partial write to a file as complete.
         writeFully(stream.fd, text)
       } catch (error) {
         fail(error instanceof Error ? error : new Error(String(error)))
@@ -96,14 +96,14 @@ function isFile(descriptor: number): boolean {
 
 interface Stop {
   readonly signal: AbortSignal
-  /** 130 or 143 once a signal came. */
+  /** Returns 130 or 143 after a signal; else undefined. */
   readonly exitCode: () => number | undefined
   readonly release: () => void
 }
 
 /**
- * Stops the command at a safe state on the first signal, and immediately on a second one. Both are safe: the next run resolves
- * requests in flight. Terminal and launcher may both deliver one Ctrl-C, hence the 300 ms.
+ * Stops the command at a safe state on the first signal, and immediately on a second one. Both are safe, because the next run
+ * resolves requests in flight. A second signal within 300 ms is ignored: the terminal and the launcher may both deliver one Ctrl-C.
  */
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
   const controller = new AbortController()
@@ -125,7 +125,7 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
   }
   const handlers = { SIGINT: () => on(130), SIGTERM: () => on(143), SIGHUP: () => on(143) } as const
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler)
-  // The launcher died unexpectedly (SIGKILL).
+  // Called if the launcher died unexpectedly (SIGKILL).
   const gone = () => on(143)
   if (process.channel) {
     process.on('disconnect', gone)

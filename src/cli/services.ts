@@ -1,4 +1,4 @@
-/** Service and credentials of a pipeline: from the environment, or a named set of sluice.yaml. */
+/** Finds the service and credentials of a pipeline: from the environment, or from a named set of sluice.yaml. */
 import { needService, type KnownService } from '../config/config.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -11,8 +11,8 @@ import { withStore } from './store.ts'
 import type { Row } from '../db/row.ts'
 
 /**
- * Returns the service of a named set of credentials; without a name, that of the environment. Hosts that a set leaves out are the
- * environment's.
+ * Returns the service of a named set of credentials; without a name, that of the environment. Hosts that a set does not have come
+ * from the environment.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -58,8 +58,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns the sorted names of the credential sets in use by the valid pipelines of the folder. The first is undefined: the
- * environment's. An unreadable folder has only this one, because a worker may run without pipelines.
+ * Returns the names of the credential sets that valid pipelines of the folder use, sorted. The first one is undefined, for the
+ * environment. Returns only this one for an unreadable folder, because a worker may run without pipelines.
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
   try {

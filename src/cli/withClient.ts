@@ -3,10 +3,10 @@ import { createClient, type Client } from '../service/client/index.ts'
 import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
-/** Calls of the service for one command: each is sent once, and ends with the command. */
+/** Calls to the service for one command. Each is sent once, and is aborted with the command. */
 export type ServiceCalls = Pick<Client, 'call' | 'bearerToken'>
 
-/** Opens the client for one command. A terminal shows what it waits for; the user decides whether to call again. */
+/** Opens the client for one command. Does not retry: the user decides whether to call again. */
 export async function withClient<Result>(
   context: Context,
   service: KnownService,

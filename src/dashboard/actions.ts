@@ -1,4 +1,4 @@
-/** Actions of the dashboard: POST, from the same site, by a named user; each one is in the audit log. */
+/** Handles the actions of the dashboard: POST requests from the same site, by a named user. Each action is in the audit log. */
 import { Hono, type Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
@@ -55,7 +55,9 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
   return app
 }
 
-/** The number is the ceiling. A plan that changed or was replaced is shown again with its new numbers. */
+/**
+ * Approves deletes up to the number of the form. If the plan was changed or replaced, shows the page again with its new numbers.
+ */
 async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Response> {
   const plan = await loadReview(deps.db, c.req.param('id') ?? '')
   const withheld = plan.counts.withheld ?? 0
@@ -63,7 +65,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Respons
   const again = (status: 409 | 422, problem: string) =>
     render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)
-    return again(409, 'A newer run has replaced this plan; its numbers may be others. Open the pipeline and review again.')
+    return again(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
   if (withheld === 0 || !plan.guards.every(({ code }) => approvableGuards.includes(code)))
     return again(409, 'This plan has no deletes that an approval releases.')
   if (given !== String(withheld)) return again(422, `Type ${withheld} to approve. Nothing was deleted.`)

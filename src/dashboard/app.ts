@@ -1,4 +1,4 @@
-/** The server's one application: health, metrics, API and dashboard behind the same host and origin checks. */
+/** Builds the web application: health, metrics, API and dashboard, behind the same host and origin checks. */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { compress } from 'hono/compress'
@@ -29,7 +29,7 @@ import { render } from './render.ts'
 
 export function createApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  // Probes come by whatever name and address the orchestrator has.
+  // Before the host check, because probes use the name or address that the orchestrator has.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {
     const checks = await checkReadiness(deps)
@@ -81,7 +81,7 @@ export function createApp(deps: ServerDeps): Hono<ServerEnv> {
       return render(deps, c, async () => messagePage(title, error.message, error.hint), status)
     }
     deps.log.error({ path: c.req.path.replaceAll(/[^\w/.-]/g, ''), reason: error.message.slice(0, 200) }, 'a page failed')
-    return c.text('The server could not answer: the database may be away. It is tried again.\n', 503)
+    return c.text('The server could not answer: the database may be down. The page tries again.\n', 503)
   })
   return app
 }
@@ -133,7 +133,7 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
       { title: 'Sign in', body: signInPage(next, isWrong) },
       { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
     )
-  // Only a path of this server: never an address elsewhere.
+  // Allows only a path of this server, never another address.
   const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
   app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
   app.post('/sign-in', bodyLimit({ maxSize: 16_384 }), async (c) => {

@@ -1,4 +1,7 @@
-/** Files that pages load: ours below assets/, and uPlot from its package. Addresses carry a digest, so that they may be kept for ever. */
+/**
+ * Serves the files that pages load: those in assets/, and uPlot from its package. Addresses contain a digest, so that browsers may
+ * cache them forever.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,7 +26,7 @@ interface Asset {
 
 const loaded = new Map<string, Asset>()
 
-/** Returns a file of the dashboard; undefined where there is none of that name. */
+/** Returns a file of the dashboard; undefined if there is none of that name. */
 export function asset(name: string): Asset | undefined {
   const known = loaded.get(name)
   if (known !== undefined) return known

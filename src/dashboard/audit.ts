@@ -1,4 +1,4 @@
-/** List of operators' actions. */
+/** Renders the list of operators' actions. */
 import type { StoredAction } from '../db/audit.ts'
 import { clockTime, count, html, none, type Html } from './html.ts'
 

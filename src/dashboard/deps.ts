@@ -12,12 +12,12 @@ export interface Examined {
   readonly hint?: string
 }
 
-/** All that the server's pages, API and metrics need from outside. */
+/** Dependencies of pages, API and metrics. */
 export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
   readonly version: string
   readonly metrics: Metrics
   readonly log: Logger
-  /** Usable pipelines, and what is wrong with the others. */
+  /** Loads the valid pipelines, and the problems of the others. */
   readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[]; readonly problems: readonly string[] }>
   /** Names of the receivers of alerts. */
   readonly receivers: readonly string[]

@@ -1,4 +1,4 @@
-/** A run as a funnel: each step is a sum that is printed, and a bar of its parts. */
+/** Renders a run as a funnel: each step is a number, with a bar of its parts. */
 import { raw } from 'hono/html'
 import type { RunCounts } from '../model/report.ts'
 import { count, html, none, type Html } from './html.ts'
@@ -82,7 +82,7 @@ function step({ name, whole, parts, note }: Step): Html {
   </div>`
 }
 
-/** A shape of its own for each colour. */
+/** Each colour has its own shape, for readers who cannot distinguish colours. */
 const swatches: Readonly<Record<Part['tone'], string>> = {
   ok: '<circle cx="6" cy="6" r="5.5"/>',
   accent: '<rect width="12" height="12" rx="3"/>',
@@ -96,7 +96,7 @@ const swatches: Readonly<Record<Part['tone'], string>> = {
 function stack(parts: readonly Part[]): Html {
   const shown = parts.filter(({ value }) => value > 0)
   const total = shown.reduce((sum, { value }) => sum + value, 0)
-  // Not below one in a hundred: what is rare is what a person looks for.
+  // At least 1 % wide, so that rare results are visible.
   const widths = shown.map(({ value }) => Math.max(1, (value / total) * 100))
   const scale = 100 / widths.reduce((sum, width) => sum + width, 0)
   let x = 0

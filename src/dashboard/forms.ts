@@ -1,7 +1,7 @@
-/** Forms of actions. Each is a plain POST, so that it works without script. */
+/** Renders the forms of actions. Each is a plain POST, so that it works without scripts. */
 import { count, html, none, type Html } from './html.ts'
 
-/** One click. */
+/** Renders a button that posts to `action`. */
 export function actionButton(
   action: string,
   text: string,
@@ -17,7 +17,7 @@ export function reasonField(id: string, placeholder = ''): Html {
   /></label>`
 }
 
-/** Pause, full refresh: behind a menu, because they are rare and one of them is long. */
+/** Renders the menu with pause and full refresh, which are rarely used. */
 export function pipelineMenu(pipeline: string, options: { readonly isPaused: boolean; readonly minutes: number | undefined }): Html {
   const path = `/pipelines/${pipeline}`
   return html`<details class="menu" id="more">

@@ -1,4 +1,4 @@
-/** Pieces of pages: escaped templates, state badges, icons, times. Everything interpolated is escaped unless it is Html itself. */
+/** Renders parts of pages: escaped templates, state badges, icons, times. Interpolated values are escaped unless they are Html. */
 import { html, raw } from 'hono/html'
 import { count, duration, plural } from '../format.ts'
 
@@ -10,7 +10,7 @@ export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
 export const none: Html = raw('')
 
-/** One shape for each tone, so that a state is read without colour too. */
+/** One shape for each tone, so that a state is readable without colour. */
 const shapes: Readonly<Record<Tone | 'running' | 'paused', string>> = {
   ok: '<circle cx="8" cy="8" r="7" fill="currentColor"/><path d="m4.8 8.2 2.2 2.2 4.2-4.6" fill="none" stroke="var(--surface)" stroke-width="1.8"/>',
   warn: '<path d="M8 1.2 15.4 14.4H.6z" fill="currentColor"/><path d="M8 6v4M8 11.4v1.4" stroke="var(--surface)" stroke-width="1.7"/>',
@@ -67,7 +67,10 @@ export function toneOf(state: string): Tone {
   return states[state]?.[1] ?? 'idle'
 }
 
-/** Withheld deletes wait for an approval; a run without a plan was stopped before it sent anything. */
+/**
+ * Returns the state for `stateBadge`. A withheld run without a plan was stopped by a guard; one with a plan has deletes that need
+ * approval.
+ */
 export function stateOf(run: { readonly status: string; readonly planId?: string | null; readonly cancelRequested?: boolean }): string {
   if (run.status === 'withheld' && (run.planId ?? undefined) === undefined) return 'stopped'
   if (run.status === 'running' && run.cancelRequested) return 'stopping'
@@ -100,7 +103,7 @@ export function clockTime(at: Date | string): Html {
   return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
-/** Answers take milliseconds more often than seconds. */
+/** Formats a duration, in milliseconds if it is below one second. */
 export function milliseconds(value: number): string {
   return value < 1000 ? `${Math.round(value)} ms` : duration(value)
 }
@@ -117,7 +120,7 @@ export function notice(tone: Tone, body: Html): Html {
   </div>`
 }
 
-/** Hint of an error or guard: a command when it is one, else a sentence. */
+/** Renders the hint of an error or guard, as a command or as a sentence. */
 export function hintOf(text: string | undefined): Html {
   if (text === undefined || text === '') return none
   const [line = '', ...rest] = text.split(/ {3}/)
@@ -126,7 +129,7 @@ export function hintOf(text: string | undefined): Html {
     : html`<p><span class="muted">hint:</span> ${withCode(text)}</p>`
 }
 
-/** Text whose parts between backticks are code. */
+/** Renders a text, with the parts between backticks as code. */
 function withCode(text: string): Html {
   return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`
 }

@@ -1,23 +1,23 @@
-/** The frame of every page. */
+/** Renders the frame of every page. */
 import { raw } from 'hono/html'
 import { assetUrl } from './assets.ts'
 import { html, none, type Html } from './html.ts'
 
 export interface Page {
   readonly title: string
-  /** Text for screen readers when it changes: a state, never a number. */
+  /** Text that screen readers announce when it changes: a state, never a number. */
   readonly state?: string
   readonly current?: 'now' | 'records' | 'system'
   readonly crumbs?: readonly (readonly [text: string, href: string])[]
   readonly body: Html
-  /** Milliseconds between two looks; undefined: the page does not change on its own. */
+  /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
   readonly poll?: number
   readonly plots?: boolean
 }
 
 export interface Frame {
   readonly version: string
-  /** Host of the service that everything goes to. */
+  /** Host of the service, for display. */
   readonly service: string
   readonly actor: string | undefined
   readonly etag: string

@@ -1,4 +1,4 @@
-/** Loads what each page shows: query functions of their own modules, put together. */
+/** Loads the data of each page, with the query functions of other modules. */
 import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/audit.ts'
 import { listBudgets } from '../db/budget.ts'
@@ -112,7 +112,7 @@ export async function loadBatchPage(deps: ServerDeps, id: string, now: number): 
   return batchPage(await loadBatch(deps.db, id), now)
 }
 
-/** Guards that an approval lifts; `min_rows` and an unproven end are none of them. */
+/** Guards that an approval overrides. `min_rows` and an unproven end cannot be overridden. */
 export const approvableGuards = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL']
 
 export async function loadPlanPage(

@@ -1,4 +1,4 @@
-/** The plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
+/** Renders the plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
 import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/runFigures.ts'
 import { count, duration, plural } from './html.ts'

@@ -1,4 +1,4 @@
-/** Plots: a heading, a sentence, a canvas that the client draws from the table beside it, and that table. */
+/** Renders a plot: a heading, a sentence, a table, and a canvas on which the browser draws the table. */
 import { count, html, none, raw, type Html } from './html.ts'
 
 export interface Series {
@@ -12,7 +12,7 @@ export interface Series {
 export interface Plot {
   readonly id: string
   readonly title: string
-  /** One sentence that says what the plot shows. */
+  /** Summary of the plot in one sentence. */
   readonly summary: string
   readonly kind: 'line' | 'stack'
   /** Heading of the first column. */

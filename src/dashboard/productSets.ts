@@ -1,4 +1,4 @@
-/** Table of product sets: what a plan will do with them, and what a run did. */
+/** Renders a table of product sets with the changes of a plan or a run. */
 import type { ProductSetChange } from '../model/report.ts'
 import { html, none, stateBadge, type Html } from './html.ts'
 

@@ -1,4 +1,4 @@
-/** Progress of a running stage: done, rate, time left. No number before it is known. */
+/** Renders the progress of a running stage: done, rate, time left. A number is left out until it is known. */
 import { raw } from 'hono/html'
 import type { StoredProgress } from '../db/runColumns.ts'
 import { count, duration, html, none, type Html } from './html.ts'
@@ -15,7 +15,7 @@ const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
 export function progressView(progress: StoredProgress, now: number, form: 'short' | 'long'): Html {
   const { stage, done, total } = progress
   const seconds = (Date.parse(progress.at) - Date.parse(progress.stageStartedAt)) / 1000
-  // The first seconds say nothing about the rest.
+  // There is no rate in the first two seconds, because it would not be representative.
   const perSecond = seconds >= 2 && done > 0 ? done / seconds : undefined
   const left =
     perSecond === undefined || total === undefined

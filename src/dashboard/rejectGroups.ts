@@ -1,4 +1,4 @@
-/** Rejected rows by code: count, hint, samples. Cells are masked where they are personal. */
+/** Renders rejected rows by code: count, hint, samples. Personal cells are masked. */
 import type { RejectGroup } from '../sync/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
@@ -8,7 +8,7 @@ export function rejectGroups(
 ): Html {
   return html`${groups.map((group) => {
     const samples = group.samples.slice(0, options.samples)
-    // The columns that say something: those of the field, else the first ones.
+    // Shows the columns of the rejected field, else the first columns.
     const places = placesOf(group, options.columns)
     return html`<article class="card">
       <div class="pad">

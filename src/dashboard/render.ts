@@ -1,4 +1,4 @@
-/** A page as an answer: its ETag changes when anything on it may have changed, and is computed before the page is loaded. */
+/** Answers with a page. Its ETag changes when anything on the page may have changed, and is computed before the page is loaded. */
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
@@ -7,10 +7,10 @@ import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { layout, type Page } from './layout.ts'
 
-/** Ages such as "12 min ago" are brought up to date this often. */
+/** Interval in milliseconds of updating ages such as "12 min ago". */
 const freshForMs = 15_000
 
-/** Answers 304 where nothing moved, else the page. */
+/** Answers 304 if nothing changed, else with the page. */
 export async function render(
   deps: ServerDeps,
   c: Context<ServerEnv>,
@@ -28,7 +28,7 @@ export async function render(
     actor ?? '',
     c.req.url,
   ]
-  // Weak, as compression would make it: pages of one version are equal in meaning, not byte by byte.
+  // A weak ETag: pages of one version have the same content, but may differ in bytes.
   const etag = `W/"${createHash('sha1').update(JSON.stringify(seen)).digest('base64url')}"`
   c.header('cache-control', 'no-cache, private')
   if (c.req.method === 'GET' && status === 200) {

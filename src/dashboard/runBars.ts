@@ -1,4 +1,4 @@
-/** The last runs as bars: height by changes, colour and mark by state. */
+/** Renders the last runs as bars: height by changes, colour and mark by state. */
 import { raw } from 'hono/html'
 import type { RecentRun } from '../sync/overview.ts'
 import { html, stateOf, stateWord, toneOf, type Html } from './html.ts'
@@ -14,10 +14,10 @@ export function runBars(runs: readonly RecentRun[]): Html {
   const offset = (slots - shown.length) * step
   const bars = shown.map((run, i) => {
     const tone = toneOf(stateOf(run))
-    // By logarithm: one large run must not flatten all others.
+    // Logarithmic, so that one large run does not flatten all others.
     const tall = Math.max(tone === 'ok' ? 6 : 10, Math.round((Math.log1p(run.changes) / Math.log1p(most)) * height))
     const x = offset + i * step
-    // A notch marks what did not succeed: the state is readable without colour.
+    // A notch marks a run that did not succeed, so that the state is readable without colour.
     const notch = tone === 'ok' || tone === 'idle' ? '' : `<path class="mark" d="M${x} ${height - 3}h4M${x} ${height - 5.4}h4"/>`
     return `<rect class="${tone}" x="${x}" y="${height - tall}" width="4" height="${tall}" rx="1"/>${notch}`
   })

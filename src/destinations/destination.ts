@@ -40,7 +40,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * How the stored records of opted-out or removed rows are found: by the key of the row, or by each of its identifiers if rows
+   * Lookup of the stored records of opted-out or removed rows: by the key of the row, or by each of its identifiers if rows
    * have no stable key.
    */
   readonly leavesBy: 'key' | 'identifier'

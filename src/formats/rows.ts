@@ -1,6 +1,6 @@
 import type { Row } from '../model/record.ts'
 
-/** Tells whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
+/** Result of the check whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
   /** True if the end is proven, so that keys which are not in this source count as missing. If false, `reason` has the reason. */
   readonly complete: boolean

@@ -4,13 +4,17 @@ import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
-/** Interval of reading the files again while a run waits, and of retrying a run that this worker cannot take. */
+/**
+ * Interval in milliseconds of reading the files again while a run waits, and of retrying a run that this worker could not claim.
+ */
 const keptForMs = 3_000
 
 export interface Definitions {
   /** Returns the first run whose pipeline this worker has. The claim checks the version later. */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
-  /** Leaves a run to other workers for a while, because the claim rejected this worker's version. */
+  /**
+   * Leaves a run to other workers for a while. Called if the claim failed because this worker has another version of the pipeline.
+   */
   readonly leave: (runId: number) => void
 }
 

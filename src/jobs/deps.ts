@@ -2,7 +2,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
 import type { EngineDeps } from '../sync/engine.ts'
 
-/** Dependencies of scheduler and worker besides the engine: the pipeline files, read again whenever they are needed. */
+/** Dependencies of scheduler and worker: those of the engine, and the pipeline files, which are read again at each use. */
 export interface JobDeps extends EngineDeps {
   readonly loadPipeline: (name: string) => Promise<Pipeline>
   readonly loadPipelines: () => Promise<LoadedPipelines>

@@ -1,6 +1,6 @@
 /**
- * Decides every due time of the scheduler's own schedules once, for any number of schedulers (docs/guarantees.md#one-run-per-tick).
- * The time comes from the database, the arithmetic from croner. A late tick also decides all due times that were missed.
+ * Decides every due time of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the
+ * time of the database, and croner for the due times. A late tick also decides all due times that were missed.
  */
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -37,7 +37,7 @@ export interface DueTicksDeps {
 export interface DecidedTicks {
   /** Number of due times that were decided. */
   readonly decided: number
-  /** Time until the next schedule is due, in milliseconds; infinity when none is left. */
+  /** Time until the next schedule is due, in milliseconds; infinity if there is none. */
   readonly quietMs: number
 }
 
@@ -54,14 +54,17 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
   return { decided, quietMs: quietMs(deps.nextDue, now, [...schedules, ...broken]) }
 }
 
-/** A schedule that was due moves with its tick: it is looked at again with the next one. */
+/**
+ * Returns the time until the next schedule is due. A schedule that was just decided still has its old time, so the result may be 0
+ * and the next tick checks it again.
+ */
 function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
   for (const schedule of schedules) next = Math.min(next, nextDue(schedule))
   return Math.max(0, next - now.getTime())
 }
 
-/** Runs the newest due time. Records older ones as missed: this run makes up for them. */
+/** Decides the newest due time. Records older ones as missed, because the run of the newest one covers them. */
 function decide(
   deps: DueTicksDeps,
   id: number,
@@ -78,7 +81,7 @@ function decide(
     const missed = due.slice(0, -1).map((scheduledFor): Tick => ({
       scheduledFor,
       outcome: 'missed',
-      reason: `no scheduler was up; ${newest.toISOString()} made up for it`,
+      reason: `no scheduler was running; the run of ${newest.toISOString()} covers it`,
       runId: tick.runId,
     }))
     await recordTicks(tx, schedule, [...missed, tick])
@@ -115,7 +118,7 @@ async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow,
   const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
   const held = open.at(0)
   if (held !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
-    const reason = waiting === undefined ? `run r_${held.id} was still under way` : `run r_${waiting.id} was already waiting`
+    const reason = waiting === undefined ? `run r_${held.id} was still in progress` : `run r_${waiting.id} was already waiting`
     const runId = await requestRun(tx, request)
     if (runId !== undefined)
       await skipRun(tx, runId, {
@@ -128,7 +131,7 @@ async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow,
   }
   const runId = await requestRun(tx, request)
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
-  // False is not a failure: a worker is awake for this destination and looks for queued runs before it sleeps.
+  // False is not an error: a worker is already active for this destination, and checks for queued runs before it stops.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,

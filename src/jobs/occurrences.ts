@@ -8,7 +8,7 @@ export interface CronTimes {
   readonly timezone: string
 }
 
-/** Maximum number of missed ticks listed one by one; older ones count as one with the oldest of them. */
+/** Maximum number of missed ticks that are listed. Older ones are left out. */
 const listedAtMost = 1_000
 
 /** Returns the newest 1,000 occurrences after `after` and up to `now` inclusive, in order. */
@@ -16,7 +16,7 @@ export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[]
   const cron = cronOf(times)
   const first = cron.nextRun(after)
   if (first === null || first > now) return []
-  // Backwards in growing steps, because walking a year of seconds after a long pause is slow.
+  // Searches backwards in growing steps. Listing all occurrences of a year would be slow for a schedule of seconds.
   for (let spanMs = 60_000; ; spanMs *= 4) {
     const from = new Date(Math.max(after.getTime(), now.getTime() - spanMs))
     const due = listBetween(cron, from, now)
@@ -24,7 +24,7 @@ export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[]
   }
 }
 
-/** Returns the next occurrence after `after`; undefined when the expression has none left. */
+/** Returns the next occurrence after `after`; undefined if there is none. */
 export function nextOccurrence(times: CronTimes, after: Date): Date | undefined {
   return cronOf(times).nextRun(after) ?? undefined
 }
@@ -35,12 +35,12 @@ export interface TrackedSchedule extends CronTimes {
   readonly lastScheduledFor: Date
 }
 
-/** Returns the next occurrence of a schedule after its last decided tick, in milliseconds since 1970; infinity when it has none left. */
+/** Returns the next occurrence of a schedule after its last decided tick, in milliseconds since 1970; infinity if there is none. */
 export type NextDue = (schedule: TrackedSchedule) => number
 
 /**
- * Creates a function that keeps the next occurrence of each schedule until its last tick moves. Computing one takes 0.1 ms, which for
- * 3,000 schedules a second would be a third of a core.
+ * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing one takes 0.1 ms;
+ * without the cache, 3,000 schedules would use a third of a core, because they are checked each second.
  */
 export function createNextDue(): NextDue {
   const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()
@@ -55,7 +55,7 @@ export function createNextDue(): NextDue {
   }
 }
 
-/** Returns the last `count` occurrences up to `now`, oldest first; fewer when the expression has no more within a year. */
+/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are not so many within a year. */
 export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
   const key = `${count} ${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -67,7 +67,7 @@ export function previousOccurrences(times: CronTimes, now: Date, count: number):
   return occurrences
 }
 
-/** As `nextOccurrence`, for pages: keeps the result until it is due. */
+/** Like `nextOccurrence`, for pages: caches the result until it is due. */
 export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
   const key = `${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -81,7 +81,10 @@ export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefine
 
 const upcomingKnown = new Map<string, { readonly next: Date; readonly from: number }>()
 
-/** Occurrences before a time stay the same until the next one: the overview asks for those of every pipeline each second, 0.7 ms each. */
+/**
+ * Cache of previous occurrences, which are valid until the next one. The overview requests those of every pipeline each second, and
+ * computing them takes 0.7 ms each.
+ */
 const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
 const maxKnown = 10_000
 
@@ -93,8 +96,8 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 }
 
 /**
- * Returns true if a clock change of its zone affects this schedule: it names hours between 01 and 03 of a zone whose offset
- * changes within a year: such a time does not exist on one night and exists twice on another.
+ * Returns true if a clock change may affect this schedule: it names hours from 01 to 03, in a zone whose offset changes within the
+ * year. In one night such a time does not exist, in another it exists twice.
  */
 export function isTouchedByClockChange(times: CronTimes, year = 2026): boolean {
   const fields = times.cron.trim().split(/\s+/)
@@ -123,7 +126,7 @@ function listBetween(cron: Cron, after: Date, now: Date): Date[] {
   return due
 }
 
-/** Fixed hours of a cron field; `*` and steps over the whole day name none in particular. */
+/** Returns the fixed hours of a cron field; none for `*` and for steps over the whole day. */
 function hoursOf(field: string): number[] {
   if (field.startsWith('*')) return []
   return field.split(',').flatMap((part) => {

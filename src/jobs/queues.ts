@@ -1,6 +1,6 @@
 /**
- * The queues: pg-boss on our own Postgres, only for wake-ups and their retries. The work itself is stored in our tables, so
- * a lost job costs a wake-up, and a doubled one finds nothing to do.
+ * Opens the queues: pg-boss on the same Postgres, used only to wake workers. The work itself is stored in Sluice's own tables. So a
+ * lost job only delays work until the next poll, and a repeated one finds nothing to do.
  */
 import { getConstructionPlans, PgBoss } from 'pg-boss'
 import type { Logger } from '../log.ts'
@@ -21,7 +21,10 @@ export interface PushJob {
 
 export interface Queues {
   readonly boss: PgBoss
-  /** Wakes a worker for a queued run, in the transaction that wrote it. Returns false if one is awake for the destination already. */
+  /**
+   * Wakes a worker for a queued run, in the transaction that wrote it. Returns false if a wake-up for the destination is already
+   * queued or at work.
+   */
   readonly wakeForRun: (job: RunJob, tx?: Transaction) => Promise<boolean>
   /** Wakes up to `helpers` workers for a plan. */
   readonly wakeForPush: (job: PushJob, helpers: number) => Promise<void>
@@ -29,18 +32,18 @@ export interface Queues {
 }
 
 const day = 86_400
-// Few and long jobs: each is kept by heartbeats and deleted a day after it ended, because job tables bloat.
+// There are few and long jobs. Heartbeats keep them alive. They are deleted a day after their end, to keep the tables small.
 const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
 const queues = [
-  // `exclusive` with the destination as key: one job, queued or at work; `send` returns null for another one.
+  // `exclusive`, with the destination as the key: at most one job is queued or at work, and `send` returns null for another one.
   { ...common, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
   { ...common, name: 'push', retryLimit: 0 },
   { ...common, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
 ] as const
 
 /**
- * Connects, and creates missing tables and queues in our schema. `supervise`: this process also handles expired jobs; workers
- * do, schedulers do not need to.
+ * Connects, and creates missing tables and queues in Sluice's schema. `supervise`: true for workers, which also handle expired
+ * jobs.
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
@@ -55,7 +58,7 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     superviseIntervalSeconds: 30,
     useListenNotify: true,
   })
-  boss.on('error', (error) => options.log.warn({ reason: error.name }, 'the job queue lost its database; it tries again'))
+  boss.on('error', (error) => options.log.warn({ reason: error.name }, 'the job queue lost its database connection and will try again'))
   try {
     await boss.start()
   } catch (error) {
@@ -87,7 +90,7 @@ export function queueScript(schema: string): string {
   return getConstructionPlans(quoteName(schema), { createSchema: false })
 }
 
-/** Runs pg-boss statements in our transaction: visible after our commit, undone by our rollback. */
+/** Runs statements of pg-boss in the transaction `tx`, so that they are committed or rolled back with it. */
 function inTransaction(tx: Transaction): { executeSql: (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }> } {
   return {
     async executeSql(text, values) {

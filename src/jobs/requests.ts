@@ -1,4 +1,4 @@
-/** Queues runs requested by an operator or another program, for any worker. Requests join a run that waits already. */
+/** Queues runs that an operator or a program requests, for any worker. A request joins a run that is already queued. */
 import type { Pipeline } from '../model/pipeline.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
@@ -21,14 +21,14 @@ export interface RunRequestOf {
   readonly failedOnly?: boolean
   /** The plan whose withheld deletes are approved. */
   readonly planId?: string
-  /** `Idempotency-Key`: the same key gets the same run. */
+  /** `Idempotency-Key`: requests with the same key get the same run. */
   readonly key?: string
 }
 
 export interface QueuedRun {
   readonly runId: string
   readonly status: 'queued'
-  /** True: the request joined a run that was queued already. */
+  /** True if the request joined a run that was already queued. */
   readonly coalesced: boolean
 }
 
@@ -41,7 +41,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   needCredentials(deps, pipeline.name, destination.credentials)
   return deps.db.transaction(async (tx) => {
-    // One request at a time for a pipeline, so that a hundred at the same moment still make one run.
+    // Requests for one pipeline wait for each other, so that simultaneous ones make one run.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('run request ' || $1, 0))`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
     if (known !== undefined) return { runId: `r_${known}`, status: 'queued', coalesced: true }
@@ -53,7 +53,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
       ...(request.approveDeletes === undefined ? {} : { approveDeletes: request.approveDeletes }),
       ...(request.failedOnly ? { failedOnly: true } : {}),
     }
-    // A rerun of failed records reads no source, so a plain request must not join it.
+    // A rerun of failed operations reads no source, so it stays apart from other requests.
     const joined = request.failedOnly ? undefined : await queuedRunOf(tx, destination.id, pipeline.name)
     if (joined !== undefined) await widenRun(tx, joined, options)
     const runId =

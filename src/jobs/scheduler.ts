@@ -1,4 +1,4 @@
-/** The scheduler: node-cron ticks once a second, and each tick decides the due times. */
+/** Runs the scheduler: node-cron ticks once a second, and each tick decides the due times. */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
 import { updateQueuedDefinitions } from '../db/runs.ts'
@@ -13,7 +13,7 @@ import { createNextDue, isTouchedByClockChange } from './occurrences.ts'
 import { openQueues } from './queues.ts'
 
 export interface Scheduler {
-  /** Seconds since its last tick that did not fail. */
+  /** Seconds since its last successful tick. */
   readonly idleS: () => number
   readonly stop: () => Promise<void>
 }
@@ -33,10 +33,13 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
   let tickedAt = deps.clock.monotonic()
   let unusable = ''
-  /** Nothing is due before: a tick sends no query. Each reload ends it, so that a moved clock delays a tick by 15 s at most. */
+  /**
+   * Time before which nothing is due, so that ticks send no query. Reset by each reload, so that a changed clock delays a tick by
+   * 15 s at most.
+   */
   let quietUntil = Number.NEGATIVE_INFINITY
 
-  /** Reads the files. Where `sluice.yaml` or the folder cannot be used any more, each pipeline known so far counts as broken by it. */
+  /** Reads the files. If `sluice.yaml` or the folder cannot be used, all pipelines known so far count as broken. */
   const readFiles = async (): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> => {
     try {
       const loaded = await deps.loadPipelines()
@@ -53,7 +56,7 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
     }
   }
 
-  // Rows of destinations stay: thousands are looked up once, not every 15 s.
+  // Cached, because ids of destinations never change and there may be thousands of them.
   const destinationIdOf = async (pipeline: Pipeline) => {
     const identity = destinationIdentity(deps, pipeline)
     const key = JSON.stringify(identity)
@@ -87,7 +90,7 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
       warned.add(name)
       deps.log.warn(
         { pipeline: name, cron: schedule.cron, timezone: schedule.timezone },
-        'this time is skipped or doubled when the clocks change; see docs/schedules.md',
+        'this time is skipped or repeated when the clocks change; see docs/schedules.md',
       )
     }
     reloadedAt = deps.clock.monotonic()
@@ -110,7 +113,7 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   await reload()
   let ticking: Promise<void> | undefined
   const onTick = () => {
-    // Ticks never overlap: the next one finds what came due meanwhile.
+    // Ticks never overlap. The next one decides what became due meanwhile.
     ticking ??= tick().finally(() => (ticking = undefined))
     return ticking
   }

@@ -1,4 +1,4 @@
-/** The worker: executes queued runs and helps to push plans of other workers. Any number of workers share one Postgres. */
+/** Runs a worker: executes queued runs, and helps to push plans of other workers. Any number of workers can share one Postgres. */
 import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
@@ -19,9 +19,9 @@ export interface Worker {
   readonly stop: () => Promise<void>
 }
 
-/** Runs that one worker executes in parallel, each of another destination. */
+/** Number of runs that one worker executes in parallel, each for another destination. */
 const parallelRuns = 4
-/** Maximum delay after a lost wake-up, while something is open and while nothing is. */
+/** Poll interval while work is open, and while there is none. It is also the maximum delay after a lost wake-up. */
 const pollMs = 1_000
 const idlePollMs = 2_000
 const recoverEveryMs = 5_000
@@ -33,7 +33,7 @@ export async function startWorker(deps: JobDeps): Promise<Worker> {
   const queues = await openQueues(deps.db, { supervise: true, log: deps.log })
   const work = createWork({ ...deps, signal }, queues)
 
-  // batchSize 1 and several loops: a job is a whole run, so there is nothing to gain by taking more than one.
+  // A job is a whole run, so each loop takes one job at a time.
   await queues.boss.work<RunJob>(
     'run',
     { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 30 },
@@ -74,7 +74,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const definitions = createDefinitions(deps)
 
   const runDestination = async (destinationId: number, runId?: number) => {
-    // Runs a destination's queue until it is empty, including runs whose wake-up arrived while this worker was awake.
+    // Executes the queued runs of a destination until there are none. This includes runs that were queued meanwhile.
     for (;;) {
       const queued = await findQueuedRuns(deps.db, deps.service, { destinationId, ...(runId === undefined ? {} : { runId }) })
       const next = await definitions.firstRunnable(queued)
@@ -84,7 +84,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
       try {
         const report = await executeRun(deps, next.run.id, next.pipeline, {
           onPlanned: async (planId, batches) => {
-            // This process pushes the plan as its run; other workers can help.
+            // This process pushes the plan in its run. Other workers are woken to help.
             own.push(planId)
             plans.set(planId, Promise.resolve())
             await queues.wakeForPush({ planId }, Math.min(8, Math.ceil(batches / 4)))
@@ -101,7 +101,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const helpPush = async (planId: string) => {
     if (!(await isSharedPlan(deps.db, planId, deps.service))) return
     await pushPlan(deps, planId)
-    // The run may have ended before its helpers did.
+    // The run may have ended before this helper did.
     await updateCountsOfPlan(deps.db, planId)
   }
   return {
@@ -113,7 +113,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   }
 }
 
-/** Runs one task at a time for a key in this process; callers meanwhile get the same promise. */
+/** Runs one task per key at a time in this process. Callers get the promise of the running task. */
 function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
   const known = under.get(key)
   if (known !== undefined) return known
@@ -122,7 +122,9 @@ function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise
   return task
 }
 
-/** Polls for work without a wake-up: untaken queued runs, shared plans, leases of expired workers, hourly retention. */
+/**
+ * Polls for work without a wake-up: queued runs that no worker took, plans to push, leases of expired workers, hourly retention.
+ */
 async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
   const background = (task: Promise<void>, what: string) => {
@@ -145,7 +147,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       if (recovers && open) {
         for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
-        // Workers that start together need time to start.
+        // Not right after the start, because other workers may be starting too.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
           for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
             deps.log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'no worker has the pipeline of this run in its version: skipped')
@@ -160,8 +162,8 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         await queues.boss.send('maintain', {}, { singletonKey: 'hourly' })
       }
     } catch (error) {
-      // The database may be down for a while: leases and ticks wait for it, nothing is lost.
-      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not look for work')
+      // The database may be down for a while. Nothing is lost: the next poll finds the work.
+      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not poll for work')
     }
     await clock.sleep(open ? pollMs : idlePollMs, signal)
   }

@@ -1,6 +1,6 @@
 /**
- * Prometheus metrics. Everything but waits comes from Postgres at the scrape, so that every process answers for all of them. No key, run id
- * or person is a label.
+ * Prometheus metrics. All except waits are read from Postgres at the scrape, so every process reports the values of all processes.
+ * No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -24,7 +24,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     new Gauge({ name, help, labelNames: [...labelNames], registers })
   const runs = counter('sluice_runs_total', 'Ended runs', ['pipeline', 'status'])
   const rows = counter('sluice_rows_total', 'Rows of ended runs by outcome; plans are left out', ['pipeline', 'outcome'])
-  const operations = counter('sluice_operations_total', 'Operations of ended runs by kind: planned, and what became of them', [
+  const operations = counter('sluice_operations_total', 'Operations of ended runs by kind and result; planned is the sum', [
     'pipeline',
     'kind',
     'result',
@@ -52,7 +52,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     rateWait: gauge('sluice_rate_wait_seconds_total', 'Time that requests of this process waited for the rate budget', ['class']),
     budget: gauge('sluice_rate_budget_ratio', 'Used part of the rate budget', ['class']),
     queue: gauge('sluice_queue_oldest_seconds', 'Age of the oldest queued run'),
-    ending: gauge('sluice_members_expiring', 'Memberships that end within so many days', ['pipeline', 'within']),
+    ending: gauge('sluice_members_expiring', 'Memberships that end within the given number of days', ['pipeline', 'within']),
     workers: gauge('sluice_workers', 'Workers with a heartbeat within the last minute', ['role']),
     build: gauge('sluice_build_info', 'Version of this process', ['version']),
   }
@@ -60,7 +60,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let seenRun = 0
   const undecided = new Map<number, EndedRun>()
   let seenRequest: number | undefined
-  /** One scrape at a time: two would count the same runs twice. */
+  /** Scrapes wait for each other. Two at the same time would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
   const collect = async () => {
@@ -78,7 +78,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       seenRun = batch.at(-1)?.id ?? seenRun
       if (batch.length < 5_000) break
     }
-    // What a later run decides of an earlier one's operations is counted where it was planned, as `show` has it.
+    // If a later run settles operations of an earlier run, they are counted for the earlier run, like in `show`.
     for (const run of await endedRunsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
       const counted = new Map((before === undefined ? [] : operationsOf(before)).map((one) => [`${one.kind} ${one.result}`, one.count]))
@@ -146,8 +146,9 @@ const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewal
 const openResults = ['refused', 'ambiguous', 'pending'] as const
 
 /**
- * Returns the planned operations of each kind, and their results: of each kind the sum of its results is the planned number. Runs of
- * earlier versions did not store which kinds were not confirmed: where not everything was, their results have the kind `unknown`.
+ * Returns the number of planned operations of each kind, and of each of their results, which sum up to it. Runs of earlier versions
+ * did not store the kinds of unconfirmed operations. If such a run was not fully confirmed, all its results have the kind
+ * `unknown`.
  */
 function operationsOf({ counts, unconfirmed }: Pick<EndedRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
   const planned = Object.entries(kinds).map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] ?? 0 }))

@@ -1,6 +1,7 @@
 /**
- * Version of a pipeline written in TypeScript: a digest of its file and of the modules it imports, found in their text. Both gates
- * (docs/architecture.md) take an equal row for an equal record, which holds for a function as long as this is equal, too.
+ * Computes the version of a pipeline in TypeScript: a digest of its file and of the modules that it imports, found in their text.
+ * The gates (docs/architecture.md) skip rows that are unchanged. That is correct for a user's function only while this version is
+ * the same.
  */
 import { createHash } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
@@ -9,21 +10,27 @@ import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 export interface CodeVersion {
-  /** SHA-256 in hex over all that was found. */
+  /** SHA-256 in hex of the file and all modules that were found. */
   readonly digest: string
-  /** False: what its functions answer may depend on more than that and their row (files, environment, clock, chance, network). */
+  /**
+   * True if the results of its functions depend only on this code and the row. False if they may depend on files, the environment,
+   * the clock, random numbers or the network.
+   */
   readonly decides: boolean
 }
 
-/** `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. What stands in a comment or a text does no harm. */
+/** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. A match in a comment or string does no harm. */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
-/** Modules that no text names, and what differs from one run to the next. */
+/** Matches imports whose module is not a literal, and values that differ between runs. */
 const elsewhere =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
 /** Node modules whose functions depend on their arguments only. */
 const pure = new Set(['assert', 'assert/strict', 'buffer', 'crypto', 'path', 'path/posix', 'querystring', 'string_decoder', 'url', 'util'])
 
-/** Reads the file and every local module it leads to, each once. Packages count by their `package.json`. */
+/**
+ * Reads the file and every local module that it imports, directly or not. Of packages, only the `package.json` is a part of the
+ * digest.
+ */
 export async function codeVersion(file: string): Promise<CodeVersion> {
   const start = path.resolve(file)
   const found = new Map<string, string>()
@@ -31,7 +38,7 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   let decides = true
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (found.has(at)) continue
-    // What is not there ends the import itself.
+    // Ignored here, because the import itself reports a missing file.
     const text = await readFile(at, 'utf8').catch(() => '')
     found.set(at, text)
     if (at.endsWith('.json')) continue
@@ -44,7 +51,7 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
     }
   }
   const digest = createHash('sha256')
-  // By their place beside the file: a folder that is moved or copied stays what it was.
+  // Paths are relative to the file, so that a moved or copied folder has the same version.
   const parts = [...found].map(([name, text]) => [path.relative(path.dirname(start), name), text])
   digest.update(JSON.stringify(parts.sort(([a = ''], [b = '']) => (a < b ? -1 : 1))))
   return { digest: digest.digest('hex'), decides }
@@ -54,7 +61,7 @@ type Module = { readonly local: string } | { readonly package: string } | { read
 
 /** Returns undefined for a module whose code, or whose inputs, are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
-  // The version of the normalizer stands for the program itself.
+  // Sluice itself is covered by `normalizerVersion`.
   if (specifier === 'sluice') return { own: true }
   if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)

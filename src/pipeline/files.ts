@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 const endings = ['.ts', '.mts', '.yaml', '.yml', '.json']
 
 /**
- * Lists the pipeline files of a folder by name, sorted; reads none of them.
+ * Lists the names of the pipeline files of a folder, sorted. Does not read the files.
  *
  * @throws {UsageError} `PIPELINES_MISSING` if the folder cannot be read
  */
@@ -24,7 +24,7 @@ export async function pipelineFiles(directory: string): Promise<string[]> {
   } catch (error) {
     throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
       where: directory,
-      hint: 'sluice init --source FILE   (makes it, with a first pipeline), or name another with --pipelines',
+      hint: 'sluice init --source FILE   (creates it, with a first pipeline), or name another with --pipelines',
       cause: error,
     })
   }

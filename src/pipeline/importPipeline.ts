@@ -1,4 +1,4 @@
-/** Pipelines written in TypeScript: imported, again whenever they or a module they import changed. */
+/** Imports pipelines in TypeScript, again after each change of the file or of a module that it imports. */
 import { randomUUID } from 'node:crypto'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
@@ -8,14 +8,14 @@ import { codeVersion } from './codeVersion.ts'
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Equal only where its functions answer alike; where that is not known, a new one each time. */
+  /** Version of the code. Equal only if the functions have the same results; a new one each time if that is not known. */
   readonly code: string
 }
 
 const versionMark = '?version='
 let hooked = false
 
-/** Importing runs the file. @throws {Error} whatever it throws, or that it has no default export */
+/** Imports a file, which runs it. @throws {Error} the error of the file, or that it has no default export */
 export async function importPipeline(file: string): Promise<ImportedPipeline> {
   if (!hooked) hook()
   const { digest, decides } = await codeVersion(file)
@@ -26,12 +26,12 @@ export async function importPipeline(file: string): Promise<ImportedPipeline> {
 }
 
 /**
- * A TypeScript pipeline imports `sluice` from wherever it lies, and so gets this very program. Its own modules carry its
- * version in their address: of a module that was imported once, Node would never read a newer text.
+ * Registers a module hook. It resolves `sluice` to this program, wherever the pipeline file is. It adds the version to the URL of
+ * the pipeline's own modules, because Node never reads a module again under the same URL.
  */
 function hook(): void {
   hooked = true
-  // In the repository we are TypeScript, in an installed package JavaScript.
+  // The repository runs TypeScript, an installed package JavaScript.
   const built = import.meta.url.endsWith('.js')
   const index = {
     url: new URL(built ? '../index.js' : '../index.ts', import.meta.url).href,

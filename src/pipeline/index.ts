@@ -3,7 +3,7 @@ import type { PipelineInput } from './schema.ts'
 
 export type { PipelineInput }
 
-/** Types a pipeline written in TypeScript; checked, like every other, when it is loaded. */
+/** Gives a pipeline in TypeScript its type. The pipeline is checked when it is loaded, like every other. */
 export function definePipeline(pipeline: PipelineInput): PipelineInput {
   return pipeline
 }

@@ -1,4 +1,4 @@
-/** zod's issues as problems for people. */
+/** Converts issues of zod to problems with a path and a message. */
 import type { z } from 'zod'
 import { isRecord } from '../unknownValue.ts'
 
@@ -7,7 +7,7 @@ export interface FlatIssue {
   readonly message: string
 }
 
-/** Flattens zod's issues to one problem each. Of a union's branches it keeps the one that the input fits furthest. */
+/** Flattens issues of zod to one problem each. For a union, keeps the issues of the branch that fits the input best. */
 export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: readonly (string | number)[] = []): FlatIssue[] {
   return issues.flatMap((issue): FlatIssue[] => {
     const path = [...base, ...issue.path.map(part)]

@@ -1,4 +1,4 @@
-/** JSON Schema of pipeline files and of sluice.yaml, for editors. Derived from the schemas that the files are checked with. */
+/** Derives the JSON Schema of pipeline files and of sluice.yaml, for editors, from the schemas that check the files. */
 import { z } from 'zod'
 import { destinationTypes } from '../destinations/index.ts'
 import { projectSchema } from './projectFile.ts'
@@ -8,20 +8,20 @@ export type JsonSchema = Record<string, unknown>
 
 /** Shown by editors beside each key of a pipeline file. */
 const descriptions: Readonly<Record<string, string>> = {
-  schedule: 'Cron expression of five or six fields. Without it the pipeline runs only when asked.',
+  schedule: 'Cron expression of five or six fields. Without it the pipeline runs only on request.',
   timezone: 'IANA zone of the schedule; default UTC.',
-  overlap: 'What a tick does while a run is under way: skip (default) or queue.',
+  overlap: 'Effect of a tick while a run is in progress: skip (default) or queue.',
   source: 'Where rows come from: a path or address, an object with reading options, or a list of these.',
-  preset: 'The known export that the columns come from; recognized by the header where absent.',
+  preset: 'The known export that the columns come from; by default recognized by the header.',
   map: 'Target field: column, list of columns, or an object with column, default and transforms.',
-  consent: 'Columns that must say yes before a person is sent.',
+  consent: 'Tests of columns that must all pass before a person is sent.',
   duplicates: 'Of several rows with one key: reject all (default), or keep the last.',
   only: 'Rows to keep, by column: a value or a list of values.',
   except: 'Rows to leave out, by column: a value or a list of values.',
   credentials: 'A named set of sluice.yaml; default: the environment.',
   alerts: 'Receivers of sluice.yaml; default: its alerts.default.',
-  stale_after_runs: 'So many runs with an unchanged source raise the alert stale; default: never.',
-  markets: 'In the place of destination: several destinations by name, each with its own joined file, filters, guards and options.',
+  stale_after_runs: 'Number of runs with an unchanged source that raise the alert stale; default: never.',
+  markets: 'Instead of destination: several destinations by name, each with its own joined file, filters, guards and options.',
   destination: 'The catalog, audience or do-not-reach list to keep in sync.',
   guards: 'Limits that withhold deletes or stop a run.',
   options: 'Normalization: currency, time zone, allowed repairs, value maps.',
@@ -32,7 +32,7 @@ export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
   const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
   for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...properties[key] }
-  // Both are read by the loader before the schema sees them.
+  // The loader converts the short forms of `source` and `map` before the schema checks them.
   const { description, anyOf = [], ...source } = properties['source'] as JsonSchema & { anyOf?: unknown[] }
   properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...anyOf] }
   const field = withoutDialect(toJsonSchema(fieldSchema))
@@ -65,7 +65,7 @@ export function projectJsonSchema(): JsonSchema {
   return { ...schema, title: 'Sluice project', definitions }
 }
 
-/** `unrepresentable`: functions of TypeScript pipelines become "anything", which an editor of YAML never meets. */
+/** `unrepresentable`: functions, which only TypeScript pipelines have, become "any". */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-7' })
 }

@@ -1,4 +1,4 @@
-/** Pipeline files of a directory: found, parsed, checked, with every problem at its line. */
+/** Loads the pipeline files of a directory: finds, parses and checks them, and reports every problem with its line. */
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
@@ -35,7 +35,7 @@ export interface LoadedPipelines {
 /**
  * Loads every pipeline file of a folder. Applies the defaults of `sluice.yaml`, and replaces `${NAME}` by `variables`.
  *
- * @throws {UsageError} PIPELINES_MISSING where the directory cannot be read; {ConfigError} PROJECT_INVALID
+ * @throws {UsageError} PIPELINES_MISSING if the directory cannot be read; {ConfigError} PROJECT_INVALID
  */
 export async function loadPipelines(directory: string, variables: Variables = {}): Promise<LoadedPipelines> {
   const files = await pipelineFiles(directory)
@@ -48,7 +48,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
     try {
       const whole = path.join(directory, file)
       const load = () => loadFile(whole, { variables, project })
-      // The modules that a TypeScript file imports may have changed.
+      // A TypeScript file is loaded each time, because the modules that it imports may have changed.
       const ofFile = isCode(file) ? await load() : await unchangedFiles.get(whole, surroundings, load)
       const twin = ofFile.map(({ name }) => loaded.get(name)).find((other) => other !== undefined)
       if (twin !== undefined)
@@ -64,7 +64,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const conflicting = [...conflicts.keys()]
   for (const [pipeline, other] of conflicts) errors.push(conflictError(pipeline, other.file))
   return {
-    // Files are sorted with their endings: shop-de.yaml before shop.yaml.
+    // Sorted again, because files are sorted with their endings: shop-de.yaml before shop.yaml.
     pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
     conflicting,
@@ -98,7 +98,7 @@ function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
 /**
  * Returns the pipelines that match the names or globs (`shop-*`), sorted by name; without patterns, all.
  *
- * @throws {UsageError} UNKNOWN_PIPELINE with the nearest name; {ConfigError} where a picked file is wrong
+ * @throws {UsageError} UNKNOWN_PIPELINE with a suggested name; {ConfigError} if a selected file is invalid
  */
 export async function selectPipelines(
   directory: string,

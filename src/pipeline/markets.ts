@@ -1,4 +1,4 @@
-/** `markets`: one pipeline file for several destinations. Each market is a pipeline of its own, named FILE-MARKET. */
+/** Resolves `markets`: one pipeline file for several destinations. Each market becomes a pipeline, named FILE-MARKET. */
 import { flattenIssues, isObject } from './issues.ts'
 import { pathText, resolvePipeline, type PathProblem } from './resolve.ts'
 import { marketsSchema } from './schema.ts'
@@ -24,7 +24,7 @@ export function resolveFile(input: unknown, name: string, file: string, code = '
   for (const [market, settings] of Object.entries(markets)) {
     const resolved = resolveMarket(base, [market, settings], name, file, code)
     if (resolved.pipeline !== undefined) pipelines.push(resolved.pipeline)
-    // What is wrong with the file itself is wrong with each market.
+    // A problem of the file occurs in each market, and is reported once.
     for (const problem of resolved.problems) problems.set(`${problem.path} ${problem.message}`, problem)
   }
   return problems.size === 0 ? { pipelines, problems: [] } : { problems: [...problems.values()] }
@@ -53,7 +53,7 @@ function resolveMarket(
   return resolvePipeline(whole, `${name}-${market}`, file, code)
 }
 
-/** Settings of the market over those of the file. */
+/** Merges the settings of a market over those of the file. */
 function over(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
   return { [key]: { ...(isObject(base) ? base : {}), ...(isObject(own) ? own : {}) } }

@@ -1,4 +1,4 @@
-/** `sluice.yaml`, beside the folder of pipelines: named credentials, alerts, and defaults of every pipeline. */
+/** Reads `sluice.yaml`, beside the folder of pipelines: named credentials, alerts, and defaults of every pipeline. */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
@@ -38,18 +38,18 @@ export const projectSchema = strict({
   defaults: pipelineDefaultsSchema.optional(),
 })
 
-/** Values in clear: never logged, never stored. */
+/** Credentials in clear text. Never logged or stored. */
 export type CredentialSet = z.output<typeof credentialsSchema>
 export type AlertReceiver = z.output<typeof alertSchema>
 
 export interface ProjectFile {
-  /** Path, for messages; also where there is no such file. */
+  /** Path for messages, even if the file does not exist. */
   readonly file: string
   readonly credentials: Readonly<Record<string, CredentialSet>>
   readonly receivers: Readonly<Record<string, AlertReceiver>>
   /** Receivers of pipelines that name none. */
   readonly defaultReceivers: readonly string[]
-  /** As written, variables replaced: merged under each pipeline's own settings before those are checked. */
+  /** Defaults as written, with variables replaced. Each pipeline's own settings are merged over them and then checked. */
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
@@ -103,12 +103,12 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     if (!(name in receivers))
       problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
   if (problems.length > 0) throw invalid(file, problems)
-  // As they were written: the schema checked them, and would add its own defaults.
+  // Taken from the input and not from the schema's output, which has its own defaults added.
   const defaults = recordOf(recordOf(expanded.value)['defaults'])
   return { file, credentials: checked.data.credentials ?? {}, receivers, defaultReceivers, defaults }
 }
 
-/** Merges `defaults` under `input`: objects key by key, everything else is the input's own. */
+/** Merges `input` over `defaults`: objects key by key, any other value as a whole. */
 export function withDefaults(input: unknown, defaults: Readonly<Record<string, unknown>>): unknown {
   if (!isObject(input)) return input
   const merged: Record<string, unknown> = { ...input }

@@ -1,13 +1,15 @@
-/** YAML and JSON documents that know the line of each value. */
+/** Parses YAML and JSON, and keeps the line of each value for messages. */
 import { LineCounter, parseDocument, type Document } from 'yaml'
 import type { Problem } from '../errors.ts'
 
-/** Line of the value at a path, or of the nearest thing above it that the document has. Undefined where lines are not known. */
+/** Returns the line of the value at a path, or of the nearest value above it. Undefined if lines are not known. */
 export type LineOf = (parts: readonly (string | number)[]) => number | undefined
 
 type Fail = (problems: readonly Problem[]) => Error
 
-/** Parses YAML. A syntax error throws what `fail` makes of all of them; aliases may not multiply the document. */
+/**
+ * Parses YAML. Throws the error that `fail` returns for all syntax errors. Limits aliases, which could expand to a huge document.
+ */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
@@ -16,7 +18,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
 }
 
-/** Parses JSON. A syntax error or a repeated key throws what `fail` makes of it. */
+/** Parses JSON. Throws the error that `fail` returns for a syntax error or a repeated key. */
 export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   let input: unknown
   try {
@@ -28,7 +30,7 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
     throw fail([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
   }
   const lines = new LineCounter()
-  // JSON is YAML: the document knows the line of each value, and repeated keys.
+  // Parsed again as YAML, which includes JSON, to find lines and repeated keys.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
   if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.pos[0]).line}` }])

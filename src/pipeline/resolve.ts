@@ -1,4 +1,4 @@
-/** A parsed file, of whatever format, to a `Pipeline` with every default filled in, or to all of its problems. */
+/** Resolves a parsed file to a `Pipeline` with every default, or to all its problems. */
 import { hash } from 'node:crypto'
 import type { Problem } from '../errors.ts'
 import { suggestName } from '../suggestName.ts'
@@ -14,12 +14,15 @@ export type Resolved =
   | { readonly pipeline: Pipeline; readonly problems: readonly [] }
   | { readonly pipeline?: undefined; readonly problems: readonly PathProblem[] }
 
-/** A problem with its path in parts, so that the loader can find its line. */
+/** Problem with the parts of its path, from which the loader finds the line. */
 export interface PathProblem extends Problem {
   readonly parts: readonly (string | number)[]
 }
 
-/** Pure. `code`: changes wherever the answer of a function in `input` may (codeVersion.ts); its own text is not all of it. */
+/**
+ * Resolves one pipeline. Pure. `code`: version of the functions in `input` (codeVersion.ts), because their own text does not
+ * include what they import.
+ */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
   const say = (parts: readonly (string | number)[], message: string, hint?: string) => {
@@ -41,7 +44,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
   }
   const currency = checked.data?.options?.default_currency?.toUpperCase()
   if (currency !== undefined && !minorUnits.has(currency))
-    say(['options', 'default_currency'], `"${currency}" is no active ISO 4217 currency`)
+    say(['options', 'default_currency'], `"${currency}" is not an active ISO 4217 currency`)
   if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), say)
   if (!checked.success || problems.length > 0) return { problems }
   return { pipeline: complete(checked.data, map, remove, name, { path: file, code }), problems: [] }
@@ -49,7 +52,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
 
 type Say = (parts: readonly (string | number)[], message: string, hint?: string) => void
 
-/** Target fields depend on the kind of the destination; a wrong one is named with the nearest right one. */
+/** Reads `map`. The target fields depend on the type of the destination. Suggests the most similar field for an unknown one. */
 function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
   const map: Record<string, FieldMapping> = Object.create(null)
   let remove: ValueTest | undefined
@@ -195,7 +198,7 @@ function complete(
     ...pipeline,
     file: path,
     ...(file.stale_after_runs === undefined ? {} : { staleAfterRuns: file.stale_after_runs }),
-    // Neither its place nor its schedule changes what a run does.
+    // The file's path and the schedule are not a part of the version, because they do not change what a run does.
     version: hash('sha256', stringify(pipeline, code)),
     ...(file.schedule === undefined
       ? {}
@@ -203,7 +206,7 @@ function complete(
   }
 }
 
-/** JSON in which a function stands as its text and the version of its code. */
+/** Formats JSON, with functions as the version of their code and their text. */
 function stringify(value: unknown, code: string): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'function' ? `${code} ${String(part)}` : part))
 }

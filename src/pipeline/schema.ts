@@ -1,4 +1,4 @@
-/** Schema of pipeline files. A check reports every problem of a file. */
+/** Defines the schema of pipeline files. A check reports every problem of a file. */
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
@@ -14,7 +14,7 @@ const percent = z
   .min(0, 'must be a number from 0 to 100')
   .max(100, 'must be a number from 0 to 100')
 
-const wordList = z.array(word, 'must be a list of values').min(1, 'must hold at least one value')
+const wordList = z.array(word, 'must be a list of values').min(1, 'must have at least one value')
 const valueTest = strict({ column, values: wordList })
 const isoDate = z
   .union([z.string(), z.date()], 'must be a date such as "2025-01-31"')
@@ -40,7 +40,7 @@ const schedule = z.string('must be a cron expression').refine((expression) => {
   } catch {
     return false
   }
-}, 'is no cron expression of five or six fields, for example "*/30 * * * *"')
+}, 'is not a cron expression of five or six fields, for example "*/30 * * * *"')
 
 const timezone = z.string('must be an IANA time zone').refine((zone) => {
   if (!/^[A-Za-z]/.test(zone)) return false
@@ -49,7 +49,7 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
   } catch {
     return false
   }
-}, 'is no IANA time zone, for example Europe/Berlin')
+}, 'is not an IANA time zone, for example Europe/Berlin')
 
 const transformAliases: Readonly<Record<string, string>> = {
   map_values: 'map',
@@ -128,10 +128,10 @@ const field = z.union(
   },
 )
 
-/** Built at the first use, when every type is registered. */
+/** Built at the first use, because all types are registered by then. */
 const destination = z.lazy(() => destinationSettings())
 
-/** Options an owner may switch on, by the rows of docs/inputs.md that name them. */
+/** Values of `options.allow`; docs/inputs.md has the case of each. */
 export const allowances = [
   'cut_title',
   'cut_description',
@@ -147,7 +147,7 @@ export const allowances = [
   'base64_hash',
 ] as const
 
-/** Inputs that are accepted by default and that an owner may have rejected, by their cases in docs/inputs.md. */
+/** Values of `options.refuse`: inputs that are accepted by default; docs/inputs.md has the case of each. */
 export const refusals = ['http_image', 'zero_price'] as const
 
 /** Notes that `guards.hold` and `guards.accept` may name. */
@@ -246,16 +246,16 @@ const settings = {
 
 export const pipelineSchema = strict(settings)
 
-/** `defaults` of sluice.yaml: any setting, none required. Whole pipelines are checked after the merge. */
+/** `defaults` of sluice.yaml: any setting, none required. Values are checked in each pipeline, after the merge. */
 export const pipelineDefaultsSchema = strict(Object.fromEntries(Object.keys(settings).map((key) => [key, z.unknown().optional()])))
 
 export const fieldSchema = field
 export const removeSchema = valueTest
 
-/** `markets` on their own: with them a file has no `destination`. */
+/** `markets` alone: a file with markets has no `destination`. */
 export const marketsSchema = strict({ markets })
 
-/** A checked file, before defaults. */
+/** A checked file, without defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
 /** Pipeline as it is written, for `definePipeline`. */
 export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination' | 'markets'> &

@@ -1,4 +1,4 @@
-/** `source` of a pipeline file: where rows come from, how they are read, and a second file that is joined to them. */
+/** Defines the schema of `source`: where rows come from, how they are read, and a second file that is joined to them. */
 import { z } from 'zod'
 import { column, count, oneOf, strict, text } from '../settings/values.ts'
 
@@ -9,7 +9,7 @@ const url = z
   .string('must be a path or address')
   .min(1, 'must be a path or address')
   .max(4096, 'is longer than 4096 characters')
-  .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'holds control characters')
+  .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), 'contains control characters')
   .refine(
     (value) => {
       const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(value)?.[1]?.toLowerCase()
@@ -18,7 +18,7 @@ const url = z
     `must be a path, or one of ${sourceSchemes.map((scheme) => `${scheme}:`).join(' ')}, or -`,
   )
 
-/** One code point: what a splitter can look for. */
+/** Returns true for exactly one code point. */
 function isOneCharacter(value: string): boolean {
   return value !== '' && value.length === String.fromCodePoint(value.codePointAt(0) ?? 0).length
 }
@@ -28,7 +28,7 @@ const complete = z.union(
     z.literal('auto'),
     strict({ marker: text('a path') }),
     strict({ manifest: text('a path') }),
-    strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must hold {n}') }),
+    strict({ trailer: text('a text with {n}').refine((value) => value.includes('{n}'), 'must contain {n}') }),
     strict({ rows: count(0) }),
   ],
   'must be auto, { marker: path }, { manifest: path }, { trailer: "#rows={n}" } or { rows: n }',
@@ -36,7 +36,7 @@ const complete = z.union(
 
 const environmentName = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; secrets themselves never stand in a pipeline file')
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable; a pipeline file never contains secrets')
 
 const settings = {
   url,
@@ -88,7 +88,7 @@ const settings = {
 export const joinSchema = strict({
   ...settings,
   on: z.union([column, strict({ source: column, file: column })], 'must be a column, or { source: column, file: column }'),
-  columns: z.array(column, 'must be a list of column names').min(1, 'must hold at least one column').optional(),
+  columns: z.array(column, 'must be a list of column names').min(1, 'must have at least one column').optional(),
 })
 
 export const sourceSchema = strict({ ...settings, join: joinSchema.optional() })

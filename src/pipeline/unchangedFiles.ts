@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 
-/** Results by file, each until its file or its surroundings change. */
+/** Cache of results by file. A result is valid until the file or its surroundings change. */
 export interface UnchangedFiles<Result> {
   /** Returns the stored result of `file`, or loads it. A failure is stored too, and thrown again. */
   readonly get: (file: string, surroundings: string, load: () => Promise<Result>) => Promise<Result>
@@ -11,12 +11,12 @@ interface Stored<Result> {
   readonly result: Promise<Result>
 }
 
-/** Folders of a process are few; a test that makes thousands must not keep them all. */
+/** Maximum number of cached files. Only tests have that many. */
 const maxFiles = 20_000
 
 /**
- * Creates a store for what files say. `serve` reads its folder every 2 s: 3,000 YAML files take 3 s to parse and check, and 20 ms to find
- * unchanged. A change of the text always moves the time of change of the inode (in nanoseconds), its size or its number.
+ * Creates a cache for loaded files. `serve` reads its folder every 2 s: to parse and check 3,000 YAML files takes 3 s, to find them
+ * unchanged 20 ms. A change of the text always changes the ctime of the inode (in nanoseconds), the size or the inode number.
  */
 export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
   const stored = new Map<string, Stored<Result>>()
@@ -33,7 +33,7 @@ export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
   }
 }
 
-/** A file that cannot be found is loaded each time: its error names the reason. */
+/** Returns the state of a file. A missing file has a new state each time, so it is loaded again and its error has the reason. */
 function stateOf(file: string): string {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? `missing ${process.hrtime.bigint()}` : `${found.ctimeNs} ${found.mtimeNs} ${found.size} ${found.ino}`

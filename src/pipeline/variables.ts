@@ -1,16 +1,16 @@
-/** `${NAME}` in the values of pipeline files and of sluice.yaml. */
+/** Replaces `${NAME}` in the values of pipeline files and of sluice.yaml. */
 import type { PathProblem } from './resolve.ts'
 
-/** Variables by name; undefined where one is not set. */
+/** Values of variables by name; undefined for one that is not set. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
 const reference = /\$(\$?)\{([^}]*)\}/g
 
 /**
- * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` stays `${NAME}`. Keys, functions
- * and everything that is not text stay as they are. An empty variable counts as not set where there is a default.
+ * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` stays `${NAME}`. Keys,
+ * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set.
  *
- * Each reference to a variable that is not set becomes a problem with its path, and its text stays as it was.
+ * Each reference to a variable that is not set becomes a problem with its path, and its text is unchanged.
  */
 export function expandVariables(
   value: unknown,

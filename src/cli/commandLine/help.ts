@@ -21,7 +21,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     'sluice syncs product catalogs and audiences from your own data.',
     '',
     'Example',
-    '  sluice sandbox                 # the service, on this machine',
+    '  sluice sandbox                 # local emulator of the service',
     '  sluice init shop --source feed.xml --sandbox',
     '  sluice check && sluice plan shop && sluice run shop',
     '',
@@ -29,7 +29,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     ...pairs(names.map((entry) => [entry.name, entry.summary])),
     '',
-    // The help of each command explains them.
+    // Only names here: the help of each command explains them.
     `Everywhere: ${globalOptions.map(({ flags }) => flags).join(', ')}, -V`,
     '',
     `More: sluice help <command>, sluice help ${topics.join(' | ')}`,
@@ -92,13 +92,13 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  130  interrupted by SIGINT; the state is safe',
     '  143  interrupted by SIGTERM; the state is safe',
     '',
-    'Several pipelines: the worst, in the order 1, 5, 4, 3, 0.',
+    'Several pipelines: the worst one, in the order 1, 5, 4, 3, 0.',
   ],
   formatting: () => [
     'Example: the ids of runs that did not succeed',
     '  sluice runs --json | jq -r \'.[] | select(.status!="succeeded").runId\'',
     '',
-    'Results go to stdout, progress and logs to stderr: 2>/dev/null hides those.',
+    'Results go to stdout; progress and logs go to stderr (2>/dev/null hides them).',
     '--json prints one document on stdout, errors included:',
     '  {"error":{"code":"…","message":"…","where":"…","hint":"…"}}',
     'New keys may be added: ignore unknown ones. Times are ISO 8601, UTC.',

@@ -23,9 +23,9 @@ export interface Globals {
 }
 
 /**
- * Reads the command line. Pure: touches no file, no environment, starts nothing.
+ * Parses the command line. Pure: reads no file and no environment, starts nothing.
  *
- * @throws {UsageError} `UNKNOWN_COMMAND`, `UNKNOWN_OPTION`, `MISSING_ARGUMENT`, `INVALID_VALUE`, each with one command to type
+ * @throws {UsageError} `UNKNOWN_COMMAND`, `UNKNOWN_OPTION`, `MISSING_ARGUMENT`, `INVALID_VALUE`, each with one command as the hint
  */
 export function parseCommandLine(argv: readonly string[], version: string): Request {
   const help = helpAsked(argv)

@@ -5,13 +5,13 @@ import { pipelinesNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 
-/** Starts no run of the pipelines until they are resumed. */
+/** Pauses the pipelines: no run starts until they are resumed. */
 export const pause: CommandRun = change('pause', 'paused', (pipeline, changed) => [
   changed ? 'is paused' : 'was paused before',
   `sluice resume ${pipeline}`,
 ])
 
-/** Starts runs of the pipelines again. */
+/** Allows runs of the pipelines again after a pause. */
 export const resume: CommandRun = change('resume', 'active', (pipeline, changed) => [
   changed ? 'is resumed' : 'was not paused',
   `sluice run ${pipeline}`,

@@ -4,7 +4,7 @@ import { runOutcome } from '../reports/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
 import { finish } from './run.ts'
 
-/** Runs again on an operator's request: the whole source of a run, or only what it left unconfirmed. */
+/** Repeats a run: its whole source, or only its unconfirmed operations. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const credentials = await credentialsOfStored(context, runId)

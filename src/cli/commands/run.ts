@@ -12,7 +12,7 @@ import { byCredentials } from '../services.ts'
 import { below } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Runs the pipelines one after the other: each has the whole rate budget, and the worst outcome is the exit code. */
+/** Runs the pipelines one after the other, so that each has the whole rate budget. The exit code is that of the worst outcome. */
 export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
   const approve = option(invocation, 'approveDeletes')
@@ -35,7 +35,7 @@ export const run: CommandRun = async (context, invocation) => {
   // Consecutive pipelines with the same credentials share one connection to the service.
   for (const group of byCredentials(pipelines))
     await withEngine(context, (engine) => runGroup(engine, group), { credentials: group[0]?.credentials })
-  // A signal came before the first run started: there is nothing to report.
+  // No report: a signal came before the first run started.
   if (reports.length === 0) context.signal.throwIfAborted()
   return finish(context, reports, names.length > 1 || pipelines.length > 1)
 

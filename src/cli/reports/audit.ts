@@ -5,7 +5,7 @@ import { count, cut, duration, fold, plural, safe, table } from '../terminal/tex
 import { nextCommands } from '../../sync/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
-/** Products shown with their fields; `--json` has ten of each kind. */
+/** Number of products shown with their fields. `--json` has ten of each kind. */
 const shownProducts = 5
 const shownValue = 60
 
@@ -32,7 +32,7 @@ export function driftTable(drift: Drift, fields = ''): string {
       : []),
     ...(drift.foreign > 0 ? [['+', 'unmanaged', drift.foreign, 'not written by this pipeline; never touched'] as const] : []),
     ...(drift.unsettled > 0 ? [['!', 'unresolved', drift.unsettled, 'not compared: an earlier request is unresolved'] as const] : []),
-    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'changed in the source since: the next run sends them'] as const] : []),
+    ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'changed in the source meanwhile: the next run sends them'] as const] : []),
   ]
   return table(
     rows.map(([sign, name, value, note]) => [`  ${sign} ${name.padEnd(10)}`, count(value), note]),

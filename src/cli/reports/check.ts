@@ -37,11 +37,11 @@ export interface SourceCheck {
   readonly duplicates: number
   /** Rows without consent, or opted out. */
   readonly suppressed: number
-  /** Left out by `only:` and `except:`; absent where the pipeline has neither. */
+  /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number
   /** Guards that would stop a run of these rows. */
   readonly holds: readonly { readonly code: string; readonly message: string; readonly hint: string }[]
-  /** The whole source was read; otherwise only its first rows. */
+  /** True if the whole source was read, and not only its first rows. */
   readonly whole: boolean
   readonly records: readonly SampleRecord[]
   readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'hint'>[]
@@ -55,7 +55,7 @@ export interface SampleRecord {
   readonly fields: Readonly<Record<string, unknown>>
   /** A member's identifiers by type, with the beginning of the digest that is sent. */
   readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
-  /** False: the row is opted out. */
+  /** False if the row is opted out. */
   readonly wanted?: boolean
 }
 

@@ -14,7 +14,7 @@ export interface Stage {
   readonly rows?: number
 }
 
-/** Shows one run from rows read to operations confirmed, with the sums, so that a person sees that the counts add up. */
+/** Formats one run from rows read to operations confirmed. Shows the sums, so that the user sees that the counts add up. */
 export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
   const all = planned(counts)
@@ -42,7 +42,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
       `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
     ],
     ...(counts.withheld > 0 ? shownRow(['withheld', counts.withheld, 'deletes withheld by a guard, not planned']) : []),
-    ...(counts.deferred > 0 ? shownRow(['deferred', counts.deferred, 'wait for an earlier operation: for the next run']) : []),
+    ...(counts.deferred > 0 ? shownRow(['deferred', counts.deferred, 'wait for an earlier operation; the next run sends them']) : []),
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
@@ -72,16 +72,16 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     failureLines(report.failures) +
     setProblems(report) +
     error
-  // A command stays one line, to be pasted.
+  // Commands are never folded, so that they can be pasted.
   return fold(text + actions, output.columns) + next
 }
 
 type FunnelRow = [string, number, string]
 
-/** Returns a row for a condition to put in. */
+/** Returns the row as a list, to be spread if a condition is true. */
 const shownRow = (row: FunnelRow): FunnelRow[] => [row]
 
-/** Returns the outcome rows. In a running run, missing answers and unsent entries are not failures yet. */
+/** Returns the rows of outcomes. For a running run, missing answers and unsent entries are not failures yet. */
 function outcomeRows(report: ShownRun): FunnelRow[] {
   const { refused, ambiguous, pending } = report.counts
   if (isUnderWay(report))

@@ -14,8 +14,8 @@ export interface Note {
 const namesColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
 
 /**
- * Returns the notes as lines. Columns that no field reads, or that are missing, share one line: exports have dozens. A column
- * with a suggestion keeps its own line, and no column is named twice.
+ * Returns the notes as lines. All unused or missing columns share one line, because exports may have dozens of them. A column with
+ * a suggestion has its own line. No column is listed twice.
  */
 export function noteLines(notes: readonly Note[]): readonly string[] {
   const named = new Set(notes.flatMap(({ code, field }) => (namesColumn.includes(code) ? [field] : [])))

@@ -110,7 +110,9 @@ type GuardResult = RunReport['guards'][number]
 
 const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
 
-/** Returns the effect of the guard: deletes need approval, deletes withheld without approval possible, or run stopped. */
+/**
+ * Returns the effect of the guard: deletes that can be approved (NEEDS APPROVAL), deletes that cannot (WITHHELD), or a stopped run.
+ */
 function guardHeadline({ code, hint }: GuardResult): string {
   if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
   return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'

@@ -1,4 +1,4 @@
-/** The changes of a plan, for a terminal and for the description of a pull request. */
+/** Formats the changes of a plan, for a terminal and for the description of a pull request. */
 import { nextCommands, planned } from '../../sync/nextCommands.ts'
 import type { PlanChange } from '../../sync/planChanges.ts'
 import type { ShownRun } from '../../model/report.ts'

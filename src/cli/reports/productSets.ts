@@ -3,7 +3,7 @@ import { safe } from '../terminal/text.ts'
 
 const shownNames = 3
 
-/** Returns `1 create (Summer) · 1 delete (Winter)`; empty where nothing changes. */
+/** Returns `1 create (Summer) · 1 delete (Winter)`; empty if nothing changes. */
 export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
   return (['create', 'update', 'replace', 'delete'] as const)
     .flatMap((action) => {
@@ -15,7 +15,7 @@ export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>)
     .join(' · ')
 }
 
-/** Returns a line for each set that is not, or will not be, as its rule says. */
+/** Returns a line for each set that does not get the content of its rule. */
 export function setProblems({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
   return productSets
     .filter(isLeft)

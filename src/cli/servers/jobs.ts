@@ -9,7 +9,10 @@ import { option, type Context, type Invocation } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
 
-/** Returns what scheduler and workers need: the engine's dependencies, and the pipelines with these credentials, read again each time. */
+/**
+ * Returns the dependencies of scheduler and workers: those of the engine, and the pipelines with these credentials, which are read
+ * again each time.
+ */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
   return {
     ...deps,
@@ -23,7 +26,7 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
       for (const error of loaded.errors) deps.log.error({ code: error.code, where: error.where }, error.message)
       return { ...loaded, pipelines: loaded.pipelines.filter((pipeline) => pipeline.credentials === credentials) }
     },
-    // Pipelines with other credentials belong to another set with its own schedules.
+    // Each set of credentials has its own schedules, so it is a part of the name.
     folder: credentials === undefined ? realFolder(context.pipelines) : `${realFolder(context.pipelines)}#${credentials}`,
   }
 }
@@ -47,8 +50,8 @@ interface Running {
 }
 
 /**
- * Calls `start` once for each named set of credentials in the folder, each with its own connection and fence. A set that a
- * pipeline names later needs a restart.
+ * Calls `start` for each named set of credentials that the pipelines of the folder use, with its own connection to the service. A
+ * set that a pipeline names later is started only after a restart.
  */
 export async function withNamedCredentials(
   context: Context,

@@ -11,7 +11,7 @@ export interface ReceiverServer {
   readonly close: () => Promise<void>
 }
 
-/** Starts the webhook receiver on its own address; `/health` answers while the process is up. */
+/** Starts a server with the webhook receiver. Without `others`, `/health` answers 200. */
 export async function startReceiver(
   context: Context,
   options: {
@@ -23,7 +23,7 @@ export async function startReceiver(
     readonly path?: string | undefined
     /** Called with method and status only: query and body may contain tokens and personal data. */
     readonly onAnswer?: (method: string, status: number) => void
-    /** Answers every other request; without it they get 404, and `/health` its 200. */
+    /** Handles every other request. Without it they get 404, and `/health` gets 200. */
     readonly others?: RequestListener
   },
 ): Promise<ReceiverServer> {

@@ -90,9 +90,9 @@ async function usablePipelines(context: Context) {
     const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
     return { pipelines, problems: errors.map((error) => `${error.where ?? ''} ${error.message}`.trim()) }
   } catch (error) {
-    // There is no folder yet: the page shows how to start.
+    // There is no folder yet. The page shows how to start.
     if (error instanceof UsageError) return { pipelines: [], problems: [] }
-    // `sluice.yaml` cannot be used, and so no pipeline can.
+    // `sluice.yaml` is invalid, so no pipeline can be used.
     if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }
     throw error
   }

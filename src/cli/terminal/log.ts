@@ -12,7 +12,7 @@ export function createLogger(output: Output, config: Config, now: () => number, 
   const log = pino(
     {
       level: config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level,
-      // No host and no process id: log collectors add them.
+      // Without host and process id, because log collectors add them.
       base: null,
       messageKey: 'msg',
       timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,

@@ -4,7 +4,7 @@ import { connectionFault, diskFault, isConnectionFault } from '../../db/connecti
 import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
-/** Error as the process prints it, with the same four facts for people and for programs. */
+/** Error as the process prints it, as text or as JSON. */
 export interface PresentedError {
   readonly code: string
   readonly message: string
@@ -64,15 +64,15 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
   }
 }
 
-/** Name of an optional dependency that an import did not find (`npm install --omit=optional`). */
+/** Returns the name of an optional dependency that is not installed (`npm install --omit=optional`). */
 function missingPackage(error: unknown): string | undefined {
   const { code, message } = recordOf(error)
   return code === 'ERR_MODULE_NOT_FOUND' ? /^Cannot find package '([^']+)'/.exec(String(message))?.[1] : undefined
 }
 
 /**
- * Returns the lines for a person: every problem, the error, where, and the hint last. A hint without a command gets the help
- * page of `command`, the words of the command that failed.
+ * Returns the error as text: every problem, the place, the error, the hint. If the hint has no command, adds the help page of
+ * `command`, the failed command.
  */
 export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []
@@ -91,8 +91,8 @@ export function errorLines(error: PresentedError, command?: string): string {
 }
 
 /**
- * Returns the reason of a lost connection or of a server-side failure; undefined for any other error. Errors of the service and
- * of sources have Sluice codes. Texts of Postgres may contain values; its codes do not.
+ * Returns the reason of a lost connection to Postgres or of a failure of its server; undefined for any other error. Returns the
+ * code, because texts of Postgres may contain values.
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
@@ -112,7 +112,7 @@ function systemFacts(error: unknown): SystemFacts {
   }
 }
 
-/** Faults of the machine that a person can correct, by Node's code. */
+/** Errors of the operating system that the user can correct, by Node's code. */
 const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly hint: string }>> = {
   EADDRINUSE: {
     code: 'PORT_IN_USE',

@@ -14,16 +14,16 @@ export interface ProgressView {
   readonly end: () => void
 }
 
-/** Interval of plain progress lines: at most one in 10 s, at least one in 15 s. */
+/** Plain progress lines: at most one in 10 s, at least one in 15 s. */
 const lineEveryMs = 10_000
 const silenceMs = 15_000
 const redrawMs = 100
-/** A terminal shows activity after this time, even if a slow source has not answered yet. */
+/** Time after which a terminal shows activity, even if a slow source has not answered yet. */
 const firstDrawMs = 400
 
 /**
- * Shows a bar on a terminal, and plain lines elsewhere or on a plain terminal. `label` names pipeline and run. Only writes, so
- * that it cannot fail a run.
+ * Shows a bar on a terminal, and plain lines elsewhere or on a plain terminal. `label` names pipeline and run. Errors of the output
+ * do not fail the run.
  */
 export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
   return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
@@ -46,7 +46,7 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
     printed = progress
     write(progress.stage, facts(progress, rate(progress)))
   }
-  /** Logs the final count of a stage, however short the stage is. */
+  /** Logs the final count of a stage, even of a short one. */
   const lastOfStage = () => {
     if (last !== undefined && (last.done !== printed?.done || last.total !== printed.total)) line(last)
   }
@@ -93,7 +93,7 @@ function facts(progress: Progress, perSecond: number | undefined): readonly Fact
   ]
 }
 
-/** Returns false for a stage that is one long statement: it has no count while it runs, and a 0 would read as a failure. */
+/** Returns false for a stage that is one long statement. It has no count while it runs, and a 0 would look like a failure. */
 function isCounted({ done, total }: Progress): boolean {
   return done > 0 || total !== undefined
 }
@@ -146,8 +146,8 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
 }
 
 /**
- * Returns the stream for cli-progress. It drops the escapes that save and restore the cursor: once a log line was written
- * during a bar, the saved place is another line, and clearing there would leave the bar in front of the result.
+ * Returns the stream for cli-progress. It removes the escapes that save and restore the cursor. If a log line was written
+ * meanwhile, the saved position is wrong, and the bar would remain before the result.
  */
 function barStream(output: Output): NodeJS.WritableStream {
   const stream = new Writable({
@@ -163,11 +163,11 @@ function barStream(output: Output): NodeJS.WritableStream {
 interface Bar {
   /** Stage and numbers, with a NUL in the place of the bar. */
   readonly line: string
-  /** From 0 to 1. Present even if undefined: cli-progress keeps the previous value, the share of another stage. */
+  /** From 0 to 1. Always set, even to undefined, because cli-progress would keep the value of the previous stage. */
   readonly share: number | undefined
 }
 
-/** Returns what a terminal shows of a stage. Exported for its test, because cli-progress skips frames. */
+/** Returns the text and share of the bar for a stage. Exported for its test, because cli-progress skips frames. */
 export function barOf(progress: Progress, perSecond: number | undefined): Bar {
   const { stage, done, total, rejected, refused, waiting } = progress
   const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
@@ -192,8 +192,8 @@ function fit(text: string, columns: number): string {
 }
 
 /**
- * Done per second of the running stage since its first report; undefined until one second has passed. Over the whole stage,
- * because limits of the service let requests through in bursts, and a rate of the last seconds is that of a burst or of a wait.
+ * Returns a function that computes the rate per second over the running stage; undefined in its first second. Not only over the
+ * last seconds, because the limits of the service cause bursts and waits.
  */
 function createRate(clock: Clock): (progress: Progress) => number | undefined {
   let stage: Progress['stage'] | undefined

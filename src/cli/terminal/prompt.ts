@@ -3,19 +3,19 @@ import type { Context } from '../context.ts'
 
 /** Asks questions on stderr, one after the other. Must be closed. */
 export interface Prompt {
-  /** Returns the trimmed answer; undefined from Ctrl-D on. Rejects when a signal stops the command. */
+  /** Returns the trimmed answer; undefined after Ctrl-D. Rejects if a signal stops the command. */
   readonly ask: (question: string) => Promise<string | undefined>
   readonly close: () => void
 }
 
-/** Returns true if a person can answer: a prompt in a job would wait for ever. */
+/** Returns true on an interactive terminal. Elsewhere a prompt would wait forever. */
 export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
   return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
 }
 
 export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // readline handles Ctrl-C itself while it asks.
+  // While readline asks, it receives Ctrl-C and does not pass it on.
   prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   let ended = false
   prompt.once('close', () => (ended = true))

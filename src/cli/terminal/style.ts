@@ -11,10 +11,10 @@ export interface Style {
   readonly yellow: (text: string) => string
 }
 
-/** Returns colours for a terminal, unless `NO_COLOR` (not empty) or `TERM=dumb` is set. No meaning depends on colour alone. */
+/** Returns colours for a terminal, unless `NO_COLOR` (not empty) or `TERM=dumb` is set. No information depends on colour alone. */
 export function styleFor(stream: { readonly isTTY?: boolean | undefined }, env: Environment): Style {
   const plain = stream.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-  // Node's styleText gives FORCE_COLOR priority over both, so the five codes are written here.
+  // Node's styleText is not used, because it gives FORCE_COLOR priority over both.
   const code = (open: number, close: number) => (text: string) => (plain ? text : `\u001b[${open}m${text}\u001b[${close}m`)
   return { plain, bold: code(1, 22), dim: code(2, 22), red: code(31, 39), green: code(32, 39), yellow: code(33, 39) }
 }

@@ -1,4 +1,4 @@
-/** Formatting of numbers, times and external texts for people. `--json` never passes through here. */
+/** Formats numbers, times and external texts for terminals. Not used for `--json`. */
 import { fitting, padded, width } from './width.ts'
 
 export { count, duration, instant, plural } from '../../format.ts'
@@ -20,7 +20,7 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Removes user names, passwords and queries from an address, because shown texts end up in logs. Keeps the path. */
+/** Removes user name, password and query from an address, because shown texts may be logged. Keeps the path. */
 export function shownAddress(source: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
   if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
@@ -29,14 +29,14 @@ export function shownAddress(source: string): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }
 
-/** Cuts a text to so many columns with an ellipsis. For terminals only: piped output is never cut. */
+/** Cuts a text to `columns`, with an ellipsis. Only for terminals: piped output is never cut. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
- * Folds lines that are wider than `columns` without breaking words. The rest continues below, under the last cell that begins in
- * the left half. A word wider than all columns stays whole, and so do pipes (`columns` undefined).
+ * Folds lines that are wider than `columns`, between words. The rest is indented to the last cell that begins in the left half. A
+ * word that is too wide is not broken. Piped output (`columns` undefined) is not folded.
  */
 export function fold(text: string, columns: number | undefined): string {
   if (columns === undefined) return text
@@ -85,8 +85,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
 }
 
 /**
- * Formats a table for a terminal. If it is too narrow, each row continues below its first cell, and no cell is broken;
- * a cell wider than the terminal is cut. Pipes (`columns` undefined) get the table as it is.
+ * Formats a table for a terminal. If the terminal is too narrow, each row continues on further lines, between cells; a cell wider
+ * than the terminal is cut. Piped output (`columns` undefined) has the whole table.
  */
 export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
   const whole = table(rows, right)

@@ -4,8 +4,8 @@ import { duration } from './text.ts'
 const everyMs = 1000
 
 /**
- * Does the work, and after one second shows on a terminal what is still running. Clears the text at the end; a plain terminal
- * gets one line, a pipe nothing. Do not use it around work that writes output.
+ * Runs `work`. After one second, a terminal shows `what` until the end; a plain terminal gets one line, a pipe nothing. `work` must
+ * not write output.
  */
 export async function waiting<Result>(context: Pick<Context, 'stderr'>, what: string, work: () => Promise<Result>): Promise<Result> {
   const { stderr } = context

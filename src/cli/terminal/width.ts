@@ -1,7 +1,7 @@
-/** Width of texts in columns of a terminal: 漢 takes two, a combining accent none. */
+/** Computes the width of texts in columns of a terminal: 漢 has two, a combining accent none. */
 import stringWidth from 'string-width'
 
-/** Returns the columns of a text without control characters and colours. An emoji made of several takes two, as one. */
+/** Returns the columns of a text without control characters and colours. An emoji of several code points has two. */
 export function width(text: string): number {
   return stringWidth(text, { countAnsiEscapeCodes: true })
 }

@@ -1,4 +1,4 @@
-/** `/batches/:n`: one request with its attempts, and the outcome of each operation in it. */
+/** Page `/batches/:n`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/batchDetails.ts'
 import { ago, clockTime, command, count, html, milliseconds, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
@@ -107,8 +107,7 @@ function outcome(batch: BatchDetails, now: number): Html {
 
 function settled({ outcomes, operations: all, pipeline, runId }: BatchDetails): Html {
   const refused = sum(outcomes, 'refused')
-  if (outcomes.length === 0)
-    return notice('idle', html`<p><strong>Answered</strong> The outcomes of its operations are not kept any more.</p>`)
+  if (outcomes.length === 0) return notice('idle', html`<p><strong>Answered</strong> The outcomes of its operations have expired.</p>`)
   if (refused === 0) return notice('ok', html`<p><strong>Confirmed</strong> The service confirmed every operation.</p>`)
   return notice(
     'warn',
@@ -136,7 +135,7 @@ const attemptWords: Readonly<Record<string, string>> = {
 function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now: number): Html {
   if (sendings.length === 0)
     return html`<div class="card pad muted">
-      ${all > 0 ? 'The attempts are not kept any more.' : openStates.includes(status) ? 'It was not sent yet. An attempt is stored before its first byte leaves.' : 'It was not sent.'}
+      ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'It was not sent yet. An attempt is stored before its first byte is sent.' : 'It was not sent.'}
     </div>`
   return html`<div class="card scroll">
     <table class="cards">
@@ -196,7 +195,7 @@ function operationState(outcome: OperationOutcome, status: BatchStatus): string 
 
 function gone({ status }: BatchDetails): Html {
   return html`<div class="card pad muted">
-    ${status === 'split' ? 'They were moved to other batches.' : 'They are not kept any more: those of people for 30 days, those of products for 12 months.'}
+    ${status === 'split' ? 'They were moved to other batches.' : 'They have expired: operations on people are kept for 30 days, those on products for 12 months.'}
   </div>`
 }
 
@@ -233,7 +232,7 @@ function entries(details: BatchDetails): Html {
   </div>`
 }
 
-/** People by outcome: nothing but places in the request says which. */
+/** Renders the outcomes of operations on people. They are identified only by their places in the request. */
 function groups(details: BatchDetails): Html {
   const { outcomes, batch, status, pipeline } = details
   if (outcomes.length === 0) return gone(details)
@@ -280,7 +279,7 @@ function hintFor({ outcome, product }: EntryLine, pipeline: string): Html {
   return outcome === 'refused' ? html`<p class="small">${command(`sluice explain ${pipeline} ${quoted(product)}`)}</p>` : none
 }
 
-/** As a shell takes it. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w.:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

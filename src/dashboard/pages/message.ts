@@ -1,4 +1,4 @@
-/** Pages that say one thing: not found, not possible, sign in. */
+/** Pages with a single message, and the sign-in page. */
 import { command, html, none, notice, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
@@ -18,7 +18,7 @@ export function messagePage(title: string, text: string, hint?: string): Page {
 
 export function signInPage(next: string, isWrong: boolean): Html {
   return html`<h1>Sign in</h1>
-    ${isWrong ? notice('fail', html`<p>The token is not the right one.</p>`) : none}
+    ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}
     <form class="card pad form" method="post" action="/sign-in">
       <input type="hidden" name="next" value="${next}" /><label for="token"
         >API token <span class="hint">the value of SLUICE_API_TOKEN on the server</span

@@ -1,4 +1,4 @@
-/** `/`: what needs an operator first, then every pipeline. */
+/** Page `/`: first the conditions that need an operator, then every pipeline. */
 import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'

@@ -1,4 +1,4 @@
-/** `/pipelines/:name`: state, actions, plots, guards, source, and its runs. */
+/** Page `/pipelines/:name`: state, actions, plots, guards, source and runs. */
 import type { StoredAction } from '../../db/audit.ts'
 import type { Pause } from '../../db/pauses.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -13,7 +13,7 @@ import { progressView } from '../progress.ts'
 import { changesText, destinationText, nextRun, stateOfPipeline } from './now.ts'
 
 export interface PipelineData {
-  /** Undefined: the file is gone; its history stays. */
+  /** Undefined if the file no longer exists; its history is still shown. */
   readonly pipeline: Pipeline | undefined
   readonly name: string
   readonly overview: PipelineOverview
@@ -78,7 +78,7 @@ export function pipelinePage(data: PipelineData): Page {
 }
 
 function facts({ pipeline, overview, pause, now }: PipelineData): Html {
-  if (pipeline === undefined) return html`<span>There is no file of this name any more. Its history is kept.</span>`
+  if (pipeline === undefined) return html`<span>The pipeline file no longer exists. Its history is kept.</span>`
   return html`<span>${destinationText(pipeline)}</span
     ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`

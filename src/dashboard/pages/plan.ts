@@ -1,4 +1,4 @@
-/** `/plans/:id`: what is to be sent, deletes first, and the approval of withheld deletes. */
+/** Page `/plans/:id`: the planned operations, deletes first, and the approval of withheld deletes. */
 import type { BatchLine } from '../../sync/batchDetails.ts'
 import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/review.ts'
 import { hidden, reasonField } from '../forms.ts'
@@ -9,13 +9,15 @@ import { productSetTable } from '../productSets.ts'
 
 export interface PlanData {
   readonly plan: ReviewedPlan
-  /** Its first requests, those without a final answer before the others. */
+  /** First batches of the plan, those without a final answer before the others. */
   readonly batches: readonly BatchLine[]
   readonly withheld: number
-  /** Deletes can be approved: withheld by limits, by the newest plan, and nothing newer is on its way. */
+  /**
+   * True if the withheld deletes can be approved: limits withheld them, this is the newest plan, and no run is queued or running.
+   */
   readonly approvable: boolean
   readonly mayAct: boolean
-  /** Why an approval was not taken. */
+  /** Reason why an approval was rejected. */
   readonly problem?: string
   readonly now: number
 }
@@ -145,7 +147,7 @@ function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
   if (!mayAct)
     return html`<section class="card pad" aria-labelledby="approve">
       ${head}
-      <p class="muted">You can look and not act here: no signed-in user.</p>
+      <p class="muted">This page is read-only, because there is no signed-in user.</p>
       ${command(`sluice run ${plan.pipeline} --approve-deletes ${withheld}`)}
     </section>`
   return html`<section class="card pad" aria-labelledby="approve">
@@ -154,7 +156,7 @@ function approval({ plan, withheld, approvable, mayAct }: PlanData): Html {
       ${hidden({ digest: plan.digest })}
       <label for="number"
         >Type ${withheld} to approve
-        <span class="hint">${count(withheld)} is the ceiling: when the source has more deletes by then, they are withheld again</span
+        <span class="hint">${count(withheld)} is the maximum: if the source has more deletes by then, all are withheld again</span
         ><input id="number" name="number" inputmode="numeric" pattern="[0-9]+" required autocomplete="off"
       /></label>
       ${reasonField('approve-reason', 'season is over')}
@@ -174,7 +176,7 @@ function samples(plan: ReviewedPlan, change: ChangeName): Html {
   const all =
     { delete: plan.counts.deletes, update: plan.counts.updates, create: plan.counts.creates, renewal: plan.counts.renewals }[change] ?? 0
   const id = `samples-${change}`
-  // Of people nothing is shown but how much of them is sent.
+  // For people only the number is shown.
   if (plan.keys !== 'products')
     return html`<section aria-labelledby="${id}">
       <h2 id="${id}">${titles[change]} <span class="muted">${count(all)}</span></h2>
@@ -213,7 +215,7 @@ function samples(plan: ReviewedPlan, change: ChangeName): Html {
 }
 
 function fields({ change, fields: lines }: ChangeSample): Html {
-  if (lines.length === 0) return html`<span class="muted">the content is not kept any more</span>`
+  if (lines.length === 0) return html`<span class="muted">the content has expired</span>`
   if (change === 'update')
     return html`<ul>
       ${lines.map(({ field, before, after }) => html`<li><code>${field}</code> ${before === null ? none : html`<del class="diff-del">${before}</del> `}${after === null ? html`<span class="muted">removed</span>` : html`<ins class="diff-add">${after}</ins>`}</li>`)}

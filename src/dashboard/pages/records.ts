@@ -1,4 +1,4 @@
-/** `/records`: one record's story. Searched by POST, so that no key stands in an address or a log. */
+/** Page `/records`: the history of one record. The search is a POST, so that no key is in an address or a log. */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { Story, StoryEvent } from '../../sync/index.ts'
 import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'

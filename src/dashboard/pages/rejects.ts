@@ -1,4 +1,4 @@
-/** `/runs/:id/rejects`: every reason, with samples and a CSV of all rows. */
+/** Page `/runs/:id/rejects`: every reason, with samples and a CSV of all rows. */
 import type { StoredRun } from '../../sync/index.ts'
 import type { RejectGroup } from '../../sync/runDetails.ts'
 import { command, count, html, none, plural } from '../html.ts'
@@ -29,7 +29,7 @@ export function rejectsPage(run: StoredRun, groups: readonly RejectGroup[]): Pag
       ${
         shown === 0
           ? html`<div class="card empty">
-              <h2>${run.counts.rejected === 0 ? 'No row was rejected' : 'The rows are not kept any more'}</h2>
+              <h2>${run.counts.rejected === 0 ? 'No row was rejected' : 'The rows have expired'}</h2>
               <p class="muted">
                 ${run.counts.rejected === 0 ? 'Every row of the source could be used.' : 'Rejected rows are kept for 30 days. Run the pipeline again to see them.'}
               </p>

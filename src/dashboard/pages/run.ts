@@ -1,4 +1,4 @@
-/** `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
+/** Page `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
 import type { StoredAction } from '../../db/audit.ts'
 import type { StoredRun } from '../../sync/index.ts'
 import { isOpenSet } from '../../sync/nextCommands.ts'
@@ -47,7 +47,7 @@ export function runPage(data: RunData): Page {
       ['Now', '/'],
       [run.pipeline, `/pipelines/${run.pipeline}`],
     ],
-    // An ended run changes when a later one settles what it left open.
+    // An ended run is polled too: it changes when a later run settles its open requests.
     poll: isOpen ? 1000 : 1500,
     body: html`<div class="head">
         <div>
@@ -265,7 +265,7 @@ function rejects({ run, rejects: groups }: RunData): Html {
       <div class="card pad muted">Every row could be used.</div>`
   if (groups.length === 0)
     return html`${head}
-      <div class="card pad muted">The rows are not kept any more: rejects are kept for 30 days.</div>`
+      <div class="card pad muted">The rows have expired: rejects are kept for 30 days.</div>`
   return html`${head}${rejectGroups(groups.slice(0, 5), { columns: [], samples: 3 })}`
 }
 

@@ -1,4 +1,4 @@
-/** `/system`: doctor, workers, queue, shared budget, alerts, webhooks. */
+/** Page `/system`: doctor, workers, queue, shared rate budget, alerts, webhooks. */
 import type { BudgetRow } from '../../db/budget.ts'
 import type { DeliveryLine } from '../../db/alerts.ts'
 import type { QueueState } from '../../db/queuedRuns.ts'
@@ -85,7 +85,7 @@ export function systemPage(data: SystemData): Page {
 function workers({ workers: rows, now }: SystemData): Html {
   if (rows.length === 0)
     return html`<div class="empty">
-      <p class="muted">No worker is up.</p>
+      <p class="muted">No worker is running.</p>
       ${command('sluice worker')}
     </div>`
   return html`<table>

@@ -75,7 +75,7 @@ function normalizeDeviceId(text: string): Normalized {
 
 /**
  * Checks a partner id. It is sent as it is, so no text that looks like an email, a phone number or a card number may pass
- * (docs/inputs.md, cases 126 and 199). Bare digits are ids unless they begin like an international call.
+ * (docs/inputs.md, cases 126 and 199). Plain digits pass as an id, unless they begin like an international call.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })

@@ -79,7 +79,7 @@ describe('a tick of the scheduler', () => {
       [deps.destinationId],
     )
     await decideDueTicks(deps)
-    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('still under way') as unknown })
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('still in progress') as unknown })
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'skipped'])
   })
 

@@ -133,8 +133,8 @@ guards: { min_rows: -1 }
     ).toEqual(
       expect.arrayContaining([
         'bad.yaml:1 schedul: unknown key "schedul"; did you mean "schedule"?',
-        expect.stringMatching(/^bad.yaml:2 schedule: is no cron expression/),
-        expect.stringMatching(/^bad.yaml:3 timezone: is no IANA/),
+        expect.stringMatching(/^bad.yaml:2 schedule: is not a cron expression/),
+        expect.stringMatching(/^bad.yaml:3 timezone: is not an IANA/),
         expect.stringMatching(/^bad.yaml:5 source.url: must be a path, or one of/),
         'bad.yaml:6 source.fromat: unknown key "fromat"; did you mean "format"?',
         'bad.yaml:8 map.emial: unknown field "emial"; did you mean "email"?',
@@ -174,7 +174,7 @@ guards: { min_rows: -1 }
       'consent: belongs to audiences; map.remove removes people from a do-not-reach list',
     ],
     ['an unknown preset', `preset: shopfy\n${catalog('1')}`, 'did you mean "shopify"'],
-    ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'no active ISO 4217'],
+    ['an unknown currency', `options: { default_currency: XYZ }\n${catalog('1')}`, 'not an active ISO 4217'],
     ['a list for a pipeline', '- a\n', 'must be an object'],
     ['an empty file', '', 'must be an object'],
   ] as const)('%s', async ([, text, expected]) => {

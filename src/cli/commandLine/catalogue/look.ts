@@ -22,7 +22,7 @@ const forgetCommand: CommandEntry = {
     { flags: '--replay <FILE>', meaning: 'repeat the erasures in FILE after a backup was restored' },
   ],
   notes: [
-    'The person is suppressed before anything else happens: no run sends them again, even from a new file. Exits 3 while a delete is not confirmed; the next run sends it.',
+    'The person is suppressed first: no run sends them again, even from a new file. Exits 3 while a delete is not confirmed; the next run sends it.',
     'Values are hashed immediately, never stored or logged. Your shell may keep them in its history.',
   ],
 }
@@ -31,9 +31,9 @@ export const lookCommands: readonly CommandEntry[] = [
   {
     name: 'status',
     args: '[PIPELINE...]',
-    summary: 'each pipeline now, and what needs a person',
+    summary: 'each pipeline now, and what needs action',
     examples: ['sluice status', "sluice status 'shop-*' --json"],
-    notes: ['One screen: last result, age of the last success, next run. Exits 0; --json lists what needs a person as "needs".'],
+    notes: ['One screen: last result, age of the last success, next run. Exits 0; --json lists what needs action as "needs".'],
   },
   {
     name: 'runs',

@@ -19,7 +19,8 @@ export const run: CommandRun = async (context, invocation) => {
   try {
     const answer = await caller.answer(call)
     if (answer.status >= 400) {
-      // The service's error goes to stdout like any answer; the explanation with the hint goes to stderr (with --json: replaces it).
+      // The service's error goes to stdout like any answer. The explanation with the hint goes to stderr; with --json it is printed
+      // instead of the answer.
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw serviceError(answer, call, context.clock.now())
     }
@@ -65,7 +66,7 @@ function readCall(invocation: Invocation): Call {
   }
 }
 
-/** Signs calls that need a request token as the user; only `auth login` has such a token. */
+/** Returns `user` for calls that need a request token, because only `auth login` has one. */
 function signedAs(auth: Auth): Auth {
   return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth
 }
@@ -137,7 +138,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
   let page = whole
   for (;;) {
     const cursor = nextPage(page)
-    // A repeated cursor would loop for ever.
+    // A repeated cursor would cause an endless loop.
     if (!cursor || seen.has(cursor.value)) break
     seen.add(cursor.value)
     const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })

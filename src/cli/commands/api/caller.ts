@@ -1,4 +1,7 @@
-/** Signed calls outside the typed client: `sluice api` also sends paths and parameters that the contract does not have. */
+/**
+ * Sends signed calls without the typed client, because `sluice api` also sends paths and parameters that the contract does not
+ * have.
+ */
 import type { KnownService } from '../../../config/config.ts'
 import { RunError } from '../../../errors.ts'
 import { basicAuthorization } from '../../../service/client/bearer.ts'
@@ -12,7 +15,7 @@ import { waiting } from '../../terminal/waiting.ts'
 import { withClient } from '../../withClient.ts'
 import { routeOf } from './route.ts'
 
-/** As much of a call as its error names. */
+/** Parts of a call that its error message contains. */
 interface FailedCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
@@ -92,7 +95,7 @@ export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number
   )
 }
 
-/** Returns an endpoint for a path outside the contract, so that its refusal is explained too. */
+/** Returns an endpoint for a path outside the contract, so that its errors can be described too. */
 function unknownEndpoint({ method, path }: FailedCall): Endpoint {
   return {
     name: 'unknown',

@@ -14,9 +14,9 @@ import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
 
 /**
- * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. By PIN, or with
- * `--callback` by an address on this machine whose state is checked. Without a terminal, the first call stores the request
- * token in a private file, and a second call with `--pin` completes the sign-in.
+ * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. The user enters a PIN, or
+ * with `--callback` the browser returns to an address on this machine, whose `state` is checked. Without a terminal, the first call
+ * stores the request token in a private file, and a second call with `--pin` completes the sign-in.
  */
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
@@ -154,7 +154,7 @@ function readPending(file: string): UserToken {
     if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
       return { token: String(kept.token), secret: String(kept.secret) }
   } catch {
-    // A missing and a damaged file have the same remedy: start again.
+    // A missing and a damaged file have the same hint: start again.
   }
   throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was started in this folder. Nothing was sent.', {
     where: '--pin',

@@ -8,7 +8,7 @@ import { targetOf } from '../../reports/target.ts'
 import { fold } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
-/** Validates the definitions, reads the first rows of each source, maps them. Sends nothing, needs no database. */
+/** Checks the pipeline files, reads the first rows of each source, and maps them. Sends nothing and needs no database. */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
   const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))

@@ -23,7 +23,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
-      // If reading fails here, the error reports it.
+      // Set here, so that it stays true if reading throws; the error is reported then.
       whole = true
       if (source.detected) detected = detectedWords(source.detected)
       whole = await readRows(source, tally, limit)

@@ -8,7 +8,7 @@ interface Seen {
 
 /**
  * Finds rows with the same key, by the rules of a run (sync/read/resolveStage.ts). Equal content counts as duplicates; different
- * content rejects all rows of the key. Opted-out rows win over the others of their key and are skipped here.
+ * content rejects all rows of the key. Rows with the key of an opted-out row are skipped, because the opted-out row wins.
  */
 export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
@@ -25,7 +25,10 @@ export class RepeatedKeys {
     }
   }
 
-  /** Returns duplicates and rejects. `field`: the one that identifies a row. `last`: the last row of a key wins (`duplicates: last`). */
+  /**
+   * Returns duplicates and rejects. `field`: the field that identifies a row. `last`: true if the last row of a key wins
+   * (`duplicates: last`).
+   */
   settle(field: string, last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
     const rejects: Reject[] = []
     let duplicates = 0

@@ -132,7 +132,7 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
 }
 
-/** Shortens a digest, because it is personal data too; masks a partner's own number. */
+/** Shortens a digest, because a digest is personal data too. Masks a `partner_user_id`. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
   return {

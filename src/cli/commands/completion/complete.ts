@@ -7,7 +7,7 @@ import { catalogue } from '../../commandLine/catalogue.ts'
 import { positionOf, type Candidate, type Position } from './position.ts'
 import { list, type CommandRun } from '../../context.ts'
 
-/** A TAB waits no longer for a database. */
+/** Timeout of the database in milliseconds; completion must not wait longer. */
 const databaseMs = 1500
 
 /** Prints the candidates for the last word: a line `WORD TAB MEANING` each, or `:files`, `:directories`. Silent on errors. */
@@ -19,7 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
     for (const { word, meaning } of await candidatesAt(position, context.env))
       if (word.startsWith(typed) && !/[\t\n]/.test(word)) context.stdout.write(`${prefix}${word}${meaning === '' ? '' : `\t${meaning}`}\n`)
   } catch {
-    // A shell prints nothing of use in the middle of a line: no folder, no database and a wrong .env are no candidates.
+    // Without a folder, a database or a valid .env there are no candidates. An error message would disturb the command line.
   }
   return 0
 }
@@ -52,7 +52,7 @@ function planCandidates({ planId, pipeline, status }: RunLine): Candidate[] {
   return planId === null ? [] : [{ word: planId, meaning: `plan of ${pipeline}, ${status}` }]
 }
 
-/** Reads the newest runs of a database that is already running: a TAB starts no server. */
+/** Reads the newest runs from a database that is already running. Never starts the embedded server. */
 async function runs({ database }: Pick<Position, 'database'>, env: Environment): Promise<readonly RunLine[]> {
   const config = loadConfig(env, { database })
   const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))

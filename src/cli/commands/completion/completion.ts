@@ -1,6 +1,6 @@
 import { argument, writeJson, type CommandRun } from '../../context.ts'
 
-/** Prints the script of a shell, which the parser has validated. Reads nothing. */
+/** Prints the completion script of a shell. The parser has checked the name of the shell. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
   const script = stubs[shell] ?? ''
@@ -10,11 +10,12 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /**
- * Scripts that hand TAB to `sluice __complete -- WORDS`, which computes every candidate: 0.25 s a TAB, most of it the start of
- * two Nodes (2 cores, Node 24.21). None evaluates what was typed or names of files. `:files` and `:directories` ask for the shell's own completion.
+ * Completion scripts. They call `sluice __complete -- WORDS` for the candidates, which takes 0.25 s, mostly for starting Node twice
+ * (2 cores, Node 24.21). No script evaluates typed text or file names. The results `:files` and `:directories` start the shell's
+ * own completion.
  */
 const stubs: Readonly<Record<string, string>> = {
-  // Bash 3.2 (macOS) will do. No compgen -W: it would evaluate the names of files.
+  // Works with Bash 3.2 (macOS). Does not use compgen -W, which would evaluate file names.
   bash: `# Completion of sluice for bash. In ~/.bashrc:  source <(sluice completion bash)
 _sluice() {
   local cur=\${COMP_WORDS[COMP_CWORD]} word

@@ -7,7 +7,7 @@ export interface Candidate {
   readonly meaning: string
 }
 
-/** Candidates for the word at the cursor, as far as the catalogue knows them. */
+/** Candidates for the word at the cursor: the words of the catalogue, or the type of candidates to load. */
 export type Expected =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
   | { readonly kind: 'pipelines' | 'runs' | 'plans' | 'runs and plans' | 'files' | 'directories' | 'nothing' }
@@ -17,14 +17,14 @@ export interface Position {
   readonly expected: Expected
   /** Typed part of the word. */
   readonly typed: string
-  /** `--flag=` in front of a value that is one word with its flag; else empty. */
+  /** `--flag=` if the value is in one word with its flag; else empty. */
   readonly prefix: string
   /** Global flags before the cursor. */
   readonly pipelines: string
   readonly database: string | undefined
 }
 
-/** Meaning of the placeholders of arguments and of flags' values; values of others cannot be offered. */
+/** Candidates by the placeholder of an argument or of a flag's value. For other placeholders there are none. */
 const expectedOf: Readonly<Record<string, Expected>> = {
   PIPELINE: { kind: 'pipelines' },
   RUN_ID: { kind: 'runs' },
@@ -39,8 +39,8 @@ const expectedOf: Readonly<Record<string, Expected>> = {
 const nothing: Expected = { kind: 'nothing' }
 
 /**
- * Finds the candidates for the last word. Pure. `words` are the words behind `sluice`, the last one is incomplete; bash
- * cuts `--flag=value` into three words.
+ * Finds the candidates for the last word. Pure. `words`: the words after `sluice`, the last one incomplete. Bash splits
+ * `--flag=value` into three words.
  */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
   const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
@@ -72,7 +72,7 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
   return { ...flags, expected, typed: last, prefix: '' }
 }
 
-/** A command whose words come next. */
+/** A command, or the root, with everything that may follow it. */
 interface Place {
   readonly options: readonly OptionEntry[]
   readonly commands: ReadonlyMap<string, Place>

@@ -6,7 +6,7 @@ import { queueScript } from '../../../jobs/index.ts'
 import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
 
-/** Reports the migrations that opening the store has run. With `--sql` it only prints them, for a DBA to run. */
+/** Reports the migrations, which run when the store is opened. With `--sql` only prints them, for a DBA. */
 export const run: CommandRun = async (context, invocation) => {
   if (flag(invocation, 'sql')) return printSql(context)
   return withStore(context, async (store) => {

@@ -23,9 +23,12 @@ import { writePrivately } from '../auth/tokens.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 import { startWebServer } from '../../servers/webServer.ts'
 
-/** Folder of the sample pipelines (samples/) and their sources (data/). Apart from the user's pipelines, which may have the same destinations. */
+/**
+ * Folder of the sample pipelines (samples/) and their sources (data/). Separate from the user's pipelines, which may have the same
+ * destinations.
+ */
 const samples = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
-/** Opt-outs first: people on the list must not be sent to the audience. */
+/** Order of the pipelines. The do-not-reach list is first, because its people must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
 /**
@@ -35,7 +38,7 @@ const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()
   const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
-  // Run as root, the embedded server has another user, who needs access to these files.
+  // If this process runs as root, the embedded server runs as another user, who needs access to these files.
   chmodSync(folder, 0o755)
   cpSync(join(samples, 'samples'), join(folder, 'pipelines'), { recursive: true })
   cpSync(join(samples, 'data'), join(folder, 'pipelines', 'data'), { recursive: true })
@@ -176,7 +179,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
-    // The next commands are of use only with the user's own files.
+    // The next commands are removed, because they are useful only for the user's own files.
     say(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
     if (show.reasons && report.counts.rejected > 0) say(context, await rejectReasons(context, engine, report.runId))
     say(context, await sentSince(sandbox, before))

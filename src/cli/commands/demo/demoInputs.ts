@@ -46,7 +46,7 @@ function newcomer(columns: readonly string[], i: number): string {
 
 const areaCodes = ['202', '212', '303', '404', '415', '512', '617'] as const
 
-/** Numbers 555-0100 to 555-0199 are set apart for fiction in every area code. */
+/** Returns an invented phone number: 555-0100 to 555-0199 are reserved for fiction in every area code. */
 function number(i: number): string {
   return `+1-${areaCodes[i % areaCodes.length]}-555-01${String(i % 100).padStart(2, '0')}`
 }

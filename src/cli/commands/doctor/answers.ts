@@ -1,4 +1,4 @@
-/** Reads of the service, and lookups in answers of unknown shape. */
+/** Requests to the service, and lookups in answers of unknown shape. */
 import type { Answer, Exchange, Transport } from '../../../service/client/exchange.ts'
 import { isRecord } from '../../../unknownValue.ts'
 
@@ -25,7 +25,7 @@ export function array(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** One text, or none. */
+/** Returns a text or number as a list with one text; else an empty list. */
 export function textOf(value: unknown): readonly string[] {
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
 }

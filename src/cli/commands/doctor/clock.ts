@@ -1,7 +1,10 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import type { Say } from './finding.ts'
 
-/** The service refuses signatures from five minutes on; half a minute already shows a clock that is not synchronized. */
+/**
+ * Clock difference that causes a warning, in seconds: such a clock is not synchronized. The service refuses signatures from 300
+ * seconds on.
+ */
 export const clockWarningS = 30
 const clockLimitS = 300
 

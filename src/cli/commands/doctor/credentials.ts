@@ -3,7 +3,9 @@ import { plural } from '../../terminal/text.ts'
 import { array, parsed, property, textOf } from './answers.ts'
 import type { Say } from './finding.ts'
 
-/** Returns the ids of the accessible accounts; undefined when the credentials were refused, `refused` naming their variables. */
+/**
+ * Returns the ids of the accessible accounts; undefined if the credentials were refused. `refused`: names of the refused variables.
+ */
 export function examineCredentials(answer: Answer, refused: string | undefined, say: Say): readonly string[] | undefined {
   const body = parsed(answer)
   if (answer.status === 200) {
@@ -33,7 +35,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   return undefined
 }
 
-/** Maps each refusal to the variable it is about (docs/spec-notes.md#errors). */
+/** Refusals with the variable that each is about (docs/spec-notes.md#errors). */
 const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly hint: string }[] = [
   { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' },
   {

@@ -37,7 +37,7 @@ export async function examineDatabase(context: Context, say: Say): Promise<void>
 
 const gigabyte = 1_000_000_000
 
-/** Space for the files of the embedded server: a run of a million records takes about a gigabyte. */
+/** Checks the disk space for the embedded server. A run of a million records needs about a gigabyte. */
 export function examineDisk(freeBytes: number, say: Say): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
   const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'

@@ -1,4 +1,4 @@
-/** Every check of the doctor, in order; a failed check does not stop the next one. */
+/** Runs every check of the doctor, in order. A failed check does not stop the next one. */
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
 import { examineEnvironment } from './environment.ts'

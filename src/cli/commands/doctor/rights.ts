@@ -28,7 +28,7 @@ export async function examineRights(store: Store, say: Say): Promise<void> {
       const pooler = await probePooler(db.url)
       return {
         state: 'ok',
-        message: pooler === 'none' ? 'none: the server is reached directly' : 'a proxy or pooler that keeps sessions apart',
+        message: pooler === 'none' ? 'none: the server is reached directly' : 'a proxy or pooler in session mode',
       }
     })
   await attempt('privileges', async () => {
@@ -60,7 +60,7 @@ export async function examineRights(store: Store, say: Say): Promise<void> {
   await attempt('queue', async () => {
     const queue = await probeQueue(db)
     return (await probeNotifications(db))
-      ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can make its tables' }
+      ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can create its tables' }
       : {
           state: 'warning',
           message: 'notifications do not arrive; workers poll every two seconds',

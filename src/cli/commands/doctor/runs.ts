@@ -3,7 +3,7 @@ import { folderStatus } from '../status/folderStatus.ts'
 import { withStore } from '../../store.ts'
 import type { Say } from './finding.ts'
 
-/** Reports what needs a person, as `sluice status` does. An unreachable database is reported by its own check. */
+/** Reports what needs action, like `sluice status`. An unreachable database is reported by its own check. */
 export async function examineRuns(context: Context, say: Say): Promise<void> {
   try {
     await withStore(context, async (store) => {

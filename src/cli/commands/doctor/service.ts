@@ -10,7 +10,7 @@ import { examineCredentials } from './credentials.ts'
 import { fail, type Say } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
-/** Checks the service, and from its answers clock, credentials and destinations. */
+/** Checks the service, and with its answers the clock, the credentials and the destinations. */
 export async function examineService(config: Config, context: Context, pipelines: readonly Pipeline[], say: Say): Promise<void> {
   let service: KnownService
   try {

@@ -1,10 +1,13 @@
-/** Consent in answers and flags: values with commas, `not:` before values that mean no, `empty` for an empty cell. */
+/**
+ * Parses and formats consent tests of flags and answers: values separated by commas, `not:` before values that mean no, `empty` for
+ * an empty cell.
+ */
 import type { ConsentTest } from '../../../model/pipeline.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import { findColumn } from '../../../mapping/fields.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Returns the consent tests of a preset. `consent:` in a pipeline replaces them, so an added test has to repeat them. */
+/** Returns the consent tests of a preset. A `consent:` in the file replaces them, so init repeats them if it adds a test. */
 export function presetTests(inspection: Inspection, preset: string | undefined): readonly ConsentTest[] {
   const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
   return tests.flatMap(({ columns, values, only }) => {
@@ -13,7 +16,9 @@ export function presetTests(inspection: Inspection, preset: string | undefined):
   })
 }
 
-/** Returns `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value has a comma: only the file can express it. */
+/**
+ * Returns `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value contains a comma, because a flag cannot express it.
+ */
 export function answerText({ values, notValues, after, before }: ConsentTest): string | undefined {
   const list = values ?? notValues
   if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`

@@ -17,7 +17,7 @@ import type { InitOptions } from './options.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
-/** Name, file and destination of the pipeline, all decided. */
+/** Name, file and destination of the pipeline to write. */
 export interface Target {
   readonly name: string
   /** Path of the pipeline file. */
@@ -31,9 +31,9 @@ export interface Target {
 /** A pipeline as it would be written, with the result of mapping the inspected rows. */
 export interface Draft {
   readonly pipeline: Pipeline
-  /** As a pipeline file writes it, `map`, `preset`, `options`, `consent` only where they are needed. */
+  /** Settings of the pipeline file. `map`, `preset`, `options` and `consent` only if they are needed. */
   readonly settings: Settings
-  /** Settings that may fit, one `field: column` each, for a person to decide. */
+  /** Settings that may fit, one `field: column` each, for the user to decide. */
   readonly hints: readonly string[]
   readonly recognized: {
     readonly preset: string | undefined
@@ -41,7 +41,7 @@ export interface Draft {
     readonly fields: readonly { readonly field: string; readonly from: string }[]
   }
   readonly unused: readonly string[]
-  /** Columns that look like consent and that nothing reads yet. */
+  /** Unmapped columns that look like consent. */
   readonly consent: readonly ConsentColumn[]
   /** Consent tests of the preset. */
   readonly presetConsent: readonly ConsentTest[]
@@ -67,7 +67,7 @@ export interface Settings {
 /**
  * Drafts a pipeline from the first rows of a source and from the options. Pure; call it again with more options.
  *
- * @throws {UsageError} `INVALID_VALUE` where a flag names a column, field or id that cannot be
+ * @throws {UsageError} `INVALID_VALUE` if a flag names a column, field or id that is not valid
  */
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
@@ -151,8 +151,8 @@ function isTransformed(value: unknown): value is { readonly column: string; read
 }
 
 /**
- * Returns the first reject of each field whose proposed column rejects every inspected row. Empty if some rows are usable, or
- * if the owner named the columns.
+ * Returns the first reject of each field whose proposed column rejects every inspected row. Empty if some rows are usable, or if
+ * the user named the columns.
  */
 export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
   if (valid + suppressed > 0) return []
@@ -228,7 +228,7 @@ function settingsOf({ kind, target, account }: Target): Readonly<Record<string, 
   return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
 }
 
-/** Resolves the draft. An error here comes from a flag: the columns were checked before, and the rest is generated. */
+/** Resolves the draft. An error can only come from a flag, because the columns were checked and the rest is generated. */
 function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   if (pipeline !== undefined && problems.length === 0) return pipeline

@@ -49,7 +49,7 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): En
   return { ...change, notes: [] }
 }
 
-/** Empty variables to fill in, for those that neither the process nor the file sets. */
+/** Returns empty variables for the user to fill in: those that are set neither in the environment nor in the file. */
 function skeleton(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const names = ['SLUICE_BASE_URL', 'SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET']
   return Object.fromEntries(names.filter((name) => env[name] === undefined && env[`${name}_FILE`] === undefined).map((name) => [name, '']))

@@ -16,9 +16,9 @@ import { destinationOf } from '../../../destinations/index.ts'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * Writes a pipeline file and `.env` for a source that has none. Inspects the source, and asks for missing values on a terminal;
- * elsewhere it names their flags. Writes nothing before all values are known, and replaces a file only with `--force`. Sends
- * nothing, needs no database.
+ * Writes a pipeline file and `.env` for a source. Inspects the source. On a terminal it asks for missing values; elsewhere it
+ * reports their flags. Writes nothing before all values are known, and replaces a file only with `--force`. Sends nothing and needs
+ * no database.
  */
 export const run: CommandRun = async (context, invocation) => {
   const prompt = canAsk(context) ? openPrompt(context) : undefined
@@ -32,7 +32,7 @@ export const run: CommandRun = async (context, invocation) => {
     await checkConflicts(context, target, options)
     const draft = await completeDraft(inspection, target, options, ask)
     mkdirSync(context.pipelines, { recursive: true })
-    // A file that was created meanwhile is not replaced either.
+    // `exclusive`: does not replace a file that was created meanwhile.
     writeWholeFile(file, pipelineText(draft, inspection, writeSchema(context)), { exclusive: !options.force })
     const env = writeEnvironment(context, options)
     if (context.json) writeJson(context, report(draft, inspection, env))
@@ -52,7 +52,9 @@ function writeSchema(context: Context): string {
   return relative(context.pipelines, file).replaceAll('\\', '/')
 }
 
-/** Returns a free path. A file with any ending takes the name, because each would be the pipeline of that name. */
+/**
+ * Returns the path of the new file. A file with any of the endings occupies the name, because it defines a pipeline of that name.
+ */
 function freePath(context: Context, name: string, options: InitOptions): string {
   const file = join(context.pipelines, `${name}.yaml`)
   const taken = ['.yaml', '.yml', '.json', '.ts', '.mts']

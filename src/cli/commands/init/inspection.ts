@@ -35,7 +35,7 @@ export async function inspectSource(context: Context, definition: SourceDefiniti
   try {
     return await inspect(context, definition)
   } catch (error) {
-    // A bare <channel> counts as a product feed only if its owner says so, and running `init` on it does.
+    // A bare <channel> is read only with a `map:`, which init writes.
     if (!(error instanceof RunError) || error.code !== 'WRONG_FORMAT' || definition.uri === '-') throw error
     return { ...(await inspect(context, { ...definition, mapped: true })), needsMap: true }
   }

@@ -13,7 +13,7 @@ export interface InitOptions {
   readonly source: string | undefined
   /** Encoding of the source; undefined: detected automatically. */
   readonly encoding: string | undefined
-  /** Further settings of the source, by flags or because the file needs them. */
+  /** Further settings of the source: from flags, or because the file needs them. */
   readonly settings: SourceSettings
   readonly sandbox: boolean
   readonly force: boolean

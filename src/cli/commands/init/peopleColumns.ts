@@ -5,13 +5,13 @@ import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Columns that hold emails and phone numbers, whatever they are called. */
+/** Columns that contain emails or phone numbers, found by their values. */
 export interface PeopleColumns {
   readonly email: readonly string[]
   readonly phone_number: readonly string[]
 }
 
-/** Finds the columns by the values of the inspected rows. Columns of `preset` come first, and copies of them are left out. */
+/** Finds the columns in the inspected rows. Columns of `preset` are first, and columns with the same values are left out. */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
   const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
@@ -33,7 +33,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
   const found = unread.identifierColumns()
   const of = (kind: 'email' | 'phone_number') => {
     const columns = found.filter((one) => one.kind === kind).map(({ column }) => column)
-    // The column of that name comes first, because the first one becomes the key.
+    // A column with a usual name comes first, because the first column becomes the key.
     const called = columnCalled(kind, columns)
     return [...known[kind], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
   }

@@ -5,8 +5,8 @@ import type { Inspection } from './inspection.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /**
- * Returns a pipeline file in YAML that fits on a screen: found settings as values, further settings as comments. It parses to
- * `draft.settings` for any column names. Pure. `schema`: path of its JSON Schema from its folder, for editors.
+ * Returns a short pipeline file in YAML: settings of the draft as values, further settings as comments. Parsed again, it gives
+ * `draft.settings`. Pure. `schema`: path of the JSON Schema, relative to the file, for editors.
  */
 export function pipelineText(draft: Draft, inspection: Inspection, schema?: string): string {
   const { settings, pipeline } = draft
@@ -55,11 +55,11 @@ function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): rea
         : []
       : ['map:   # field: column, [column, second column] or { column, default, transform }']),
     ...Object.entries(map ?? {}).map(
-      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # of every row: correct it if rows differ' : ''}`,
+      ([field, value]) => `  ${field}: ${flow(value)}${isConstant(value) ? '   # for every row: correct it if rows differ' : ''}`,
     ),
     ...hints.map((hint) => `${map === undefined ? '#' : ' #'}   ${safe(hint)}   # may fit`),
     ...(removes && map?.['remove'] === undefined
-      ? ['# Rows leave the list only by: map: { remove: { column: status, values: [resubscribed] } }']
+      ? ['# Only this removes people from the list: map: { remove: { column: status, values: [resubscribed] } }']
       : []),
     ...(unused.length === 0 ? [] : comment(`Not used: ${safe(unused.join(', '))}`)),
     '',
@@ -73,13 +73,15 @@ function isConstant(value: unknown): boolean {
 function consentLines({ settings, consent, presetConsent, pipeline, recognized }: Draft): readonly string[] {
   const ignored = settings.ignore === undefined ? [] : [`ignore: ${flow(settings.ignore)}   # not about consent`]
   if (!destinationOf(pipeline.destination.kind).reachesPeople) return ignored.length === 0 ? [] : [...ignored, '']
-  const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others leave the audience`]
+  const written = settings.consent === undefined ? [] : [`consent: ${flow(settings.consent)}   # all others are removed from the audience`]
   const preset = recognized.fields.filter(({ field }) => field === 'consent')
   if (consent.length === 0 && written.length === 0 && preset.length > 0)
     return [...comment(`Consent: ${safe(preset.map(({ from }) => from).join(', '))}`), ...ignored, '']
   if (consent.length === 0)
     return [
-      ...(written.length > 0 ? written : ['# consent: { column: marketing_ok, values: ["yes"] }   # all others leave the audience']),
+      ...(written.length > 0
+        ? written
+        : ['# consent: { column: marketing_ok, values: ["yes"] }   # all others are removed from the audience']),
       ...ignored,
       '',
     ]
@@ -92,7 +94,7 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
   return [
     ...written,
     ...ignored,
-    '# These columns look like consent. Until they are read, the run stops. Correct the values that mean yes, and remove the #:',
+    '# These columns look like consent, and stop the run until they are mapped. Correct the values that mean yes, and remove the #:',
     ...consent.flatMap((one) =>
       comment(`${safe(one.column)}: ${one.seen.length === 0 ? 'dates or texts, or empty' : seenText(one.seen)}`, '#   '),
     ),

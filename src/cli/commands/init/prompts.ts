@@ -15,10 +15,10 @@ import { peopleColumns } from './peopleColumns.ts'
 import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
-/** Asks a question and returns the answer; Enter alone is an empty answer. Undefined without a terminal. */
+/** Asks a question and returns the answer; empty if the user only presses Enter. */
 export type Ask = (question: string) => Promise<string>
 
-/** Stops `init` on Ctrl-D: it does not count as Enter. */
+/** Returns an `Ask` that stops `init` on Ctrl-D, which is not an empty answer. */
 export function requireAnswers(prompt: Prompt): Ask {
   return async (question) => {
     const answer = await prompt.ask(question)
@@ -38,7 +38,7 @@ export async function withSource(options: InitOptions, ask: Ask | undefined): Pr
   throw missing(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
 }
 
-/** Reads the first rows. If the bytes are not UTF-8 and no guess is certain, asks for the encoding. */
+/** Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain. */
 export async function inspectWithAnswers(
   context: Context,
   options: SourcedOptions,
@@ -102,7 +102,7 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   if (source !== undefined) return source
   const [first] = problems ?? []
   const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
-  // A database source needs a query beside its address.
+  // A database source also needs a query.
   throw first?.path === 'source.query'
     ? new UsageError('MISSING_OPTION', message, {
         where: '--source',
@@ -214,7 +214,7 @@ export async function completeDraft(inspection: Inspection, target: Target, give
   }
 }
 
-/** Throws if proposed columns reject every row: the owner has to name the columns. */
+/** Throws if every row is rejected with the proposed columns. The user must name the columns. */
 function rejectFailingProposals(draft: Draft, options: InitOptions, target: Target): void {
   const failing = failingProposals(draft, options)
   if (failing.length === 0) return
@@ -239,7 +239,7 @@ function withProposedConsent(inspection: Inspection, target: Target, options: In
   return draft.valid > 0 ? draft : undefined
 }
 
-/** Returns the error of an answer as a line above the repeated question; empty if it is valid. */
+/** Returns the error of an answer, to be shown above the repeated question; empty if the answer is valid. */
 function fault(inspection: Inspection, target: Target, options: InitOptions): string {
   try {
     draftPipeline(inspection, target, options)

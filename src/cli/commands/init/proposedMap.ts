@@ -16,15 +16,15 @@ import type { Destination } from '../../../destinations/destination.ts'
 export interface ProposedMap {
   /** The `map:` of the pipeline file; empty if all columns map automatically. */
   readonly map: Readonly<Record<string, unknown>>
-  /** Preset to write beside `map`, because a `map:` alone switches presets off. */
+  /** Preset to write beside `map`. Needed because a `map:` without `preset:` disables presets. */
   readonly preset: string | undefined
-  /** Preset that the header matches, whether it is written or not. */
+  /** Preset that the header matches, even if it is not written. */
   readonly known: string | undefined
   /** Required fields without a column; `map` has a placeholder for each. */
   readonly openFields: readonly string[]
   /** True if the address of the shop is missing. */
   readonly needsShop: boolean
-  /** Columns of emails and phone numbers that are the key, if there is no key column. */
+  /** Columns of emails and phone numbers that are used as the key; undefined if there is a key column. */
   readonly keyedBy: readonly string[] | undefined
   /** Settings for optional fields, one `field: column` each, if no required field is missing. */
   readonly hints: readonly string[]
@@ -44,7 +44,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
   const map: Record<string, unknown> = Object.create(null)
   for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
-  // With an unknown header, all fields are proposed for review. With a given mapping, optional fields stay comments.
+  // For an unknown header all fields are proposed. If the user gave a mapping, optional fields are only comments.
   const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
@@ -64,7 +64,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const openFields = open
     .filter(({ field, asks }) => asks === 'column' && map[field] === undefined && !(field === 'email' && reachable))
     .map(({ field }) => field)
-  // Placeholders let the same pass find further problems.
+  // Placeholders for open fields, so that other problems are found in the same pass.
   for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
   const needsMap = Object.keys(map).length > 0 || options.country !== undefined
   const preset = people !== undefined && needsMap ? shown.preset : undefined
@@ -80,7 +80,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   }
 }
 
-/** Maps every column of emails and phone numbers, whatever its name: without one, people would be missing. */
+/** Maps every column of emails and phone numbers. If one were left out, its people would not be sent. */
 function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
   for (const field of ['email', 'phone_number'] as const) {
     const columns = people[field]
@@ -117,7 +117,7 @@ function keyOf(
   return named === undefined && called !== undefined ? [called] : undefined
 }
 
-/** Reads repeated columns in their order: the first filled one, or all of them for identifiers. */
+/** Maps columns that the header repeats, in their order: the first filled one is used, for identifiers all. */
 function withRepeats(
   map: Record<string, unknown>,
   inspection: Inspection,
@@ -134,7 +134,7 @@ function withRepeats(
 }
 
 function settingsIn(setting: string): Readonly<Record<string, unknown>> {
-  // Settings such as `field: column`, as boundColumns.ts writes them to be pasted.
+  // `setting` is a part of YAML such as `field: column`, written by boundColumns.ts.
   return parse(`{ ${setting} }`) as Readonly<Record<string, unknown>>
 }
 

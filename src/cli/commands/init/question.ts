@@ -7,7 +7,7 @@ import { listed, type Inspection } from './inspection.ts'
 import { shellWord, type InitOptions } from './options.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
-/** One thing that only the owner of a source knows, as a question and as a flag. */
+/** Value that only the user knows, as a question and as a flag. */
 export interface Question {
   /** The flag that answers it, with an example: `--map key=COLUMN`. */
   readonly flag: string
@@ -16,24 +16,24 @@ export interface Question {
   /** Reason for the question, in a few words. */
   readonly reason: string
   readonly text: string
-  /** Answer that Enter accepts; `-` declines it. */
+  /** Answer if the user presses Enter; `-` declines it. */
   readonly proposed?: string
-  /** The options with the answer in them. */
+  /** Returns the options that the answer sets. */
   readonly answered: (answer: string) => Partial<InitOptions>
-  /** The options after `-`, if declining is an answer too. */
+  /** Options that `-` sets, if declining is a valid answer. */
   readonly declined?: Partial<InitOptions>
 }
 
 export const shopQuestion: Question = {
   flag: '--shop https://shop.example.com',
-  reason: 'the export holds no links',
-  text: 'Address of the shop, before the links of its products (https://…)',
+  reason: 'the export contains no links',
+  text: 'Address of the shop, to build the links of its products (https://…)',
   answered: (shop) => ({ shop }),
 }
 
 export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
   const isKey = field === 'key'
-  // People differ in all of their fields, products may share some.
+  // Products may have one value in all rows; people may not.
   const orValue = type.keys === 'products' && field !== type.keyField
   return {
     flag: `--map ${field}=COLUMN`,
@@ -45,7 +45,10 @@ export function columnQuestion(field: string, type: Destination, inspection: Ins
   }
 }
 
-/** Returns the question about a consent column. `keeps`: some inspected rows pass the proposed test; otherwise it is not proposed. */
+/**
+ * Returns the question about a consent column. `keeps`: true if some inspected rows pass the proposed test; otherwise no answer is
+ * proposed.
+ */
 export function consentQuestion(
   { column, test, certain, seen }: ConsentColumn,
   keeps: boolean,
@@ -56,7 +59,7 @@ export function consentQuestion(
   return {
     flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
-    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It holds dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
+    text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It contains dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
     ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
     answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...answeredTest(column, given), ...only }] }),
     declined: { ignore: [...ignore, column] },

@@ -48,7 +48,7 @@ function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: In
   ]
 }
 
-/** Returns the text for people: files, recognized columns, notes, next command. `columns`: width of the terminal. */
+/** Returns the report as text: files, recognized columns, notes, next command. `columns`: width of the terminal. */
 export function reportText(
   draft: Draft,
   inspection: Inspection,
@@ -73,7 +73,7 @@ export function reportText(
     '',
   ].join('\n')
   const check = `sluice check ${pipeline.name}\n`
-  // A command stays one line, to be pasted; the reason is left out if it does not fit.
+  // A command is never folded, so that it can be pasted. The reason is left out if it does not fit.
   const first = 'Next   sluice sandbox   (in a second terminal, unless it runs already)'
   const next = sandbox
     ? `${columns !== undefined && first.length > columns ? 'Next   sluice sandbox' : first}\n       ${check}`

@@ -26,7 +26,7 @@ export function planSummary(report: PlanReport, output: Output): string {
   )
   row(red('-'), 'delete', counts.deletes, counts.withheld > 0 ? `${count(counts.withheld)} withheld` : '')
   if (counts.renewals > 0) row(yellow('~'), 'renew', counts.renewals)
-  if (counts.deferred > 0) row('!', 'deferred', counts.deferred, 'wait for an earlier operation: for the next run')
+  if (counts.deferred > 0) row('!', 'deferred', counts.deferred, 'wait for an earlier operation; the next run sends them')
   row(dim('='), 'unchanged', counts.unchanged)
   if (counts.rejected > 0) row(red('!'), 'rejected', counts.rejected, rejectNote(report))
   if (counts.duplicates > 0) row('!', 'duplicate', counts.duplicates)

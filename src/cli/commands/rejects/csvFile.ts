@@ -4,7 +4,7 @@ import { csvLine } from '../../../sync/rejectsCsv.ts'
 
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
-  /** Completes the file and gives it its name. */
+  /** Completes the file and renames it to its final name. */
   readonly finish: () => void
   /** Removes the file. */
   readonly discard: () => void

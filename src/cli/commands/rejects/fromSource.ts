@@ -12,9 +12,9 @@ import { pipelineNamed } from '../../pipelines.ts'
 import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/rejectsCsv.ts'
 
 /**
- * Reads the sources of the run again and writes the rejected rows with their raw values, because Sluice stores no raw values.
- * The source must be byte for byte the same, or line numbers would differ. This is known at the end: the file, of mode 0600,
- * is then removed.
+ * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store. The source
+ * must have the same bytes, because line numbers would differ otherwise. That is known only at the end; if the source has changed,
+ * the file (mode 0600) is removed.
  *
  * @throws {RunError} `SOURCE_CHANGED`
  */
@@ -46,7 +46,7 @@ export async function writeFullRows(
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
-        // Rows of one line follow each other. Nearly always there is only one, which needs no mapping.
+        // Rows of one line follow each other. Nearly always there is only one; then the line identifies it, and it is not mapped.
         let held: Row | undefined
         let several = false
         const release = () => {
@@ -79,8 +79,8 @@ export async function writeFullRows(
 }
 
 /**
- * Removes and returns the rejects of this row from `there`, if several rows share a line (a feed without line ends). Only
- * rejected rows may be written, because the file has them in clear.
+ * Removes the rejects of this row from `there`, and returns them. Needed if several rows share a line (a feed without line ends),
+ * because only rejected rows may be written in clear text.
  */
 function takeRejects({ record, reject }: Mapped, there: StoredReject[]): readonly StoredReject[] {
   const key = record?.key ?? reject?.key

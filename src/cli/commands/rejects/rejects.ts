@@ -9,7 +9,7 @@ import { withStore } from '../../store.ts'
 import { plural } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
-/** Shows the rejected rows of a run: grouped by code for people, all of them for programs and spreadsheets. */
+/** Shows the rejected rows of a run: grouped by code as text, one by one with `--json` and `--csv`. */
 export const run: CommandRun = async (context, invocation) => {
   const runId = argument(invocation, 0)
   const file = option(invocation, 'csv')
@@ -34,7 +34,7 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** Returns why there are no rejects to show: there were none, or they have expired (docs/retention.md). */
+/** Returns the message if there are no rejects to show: there were none, or they have expired (docs/retention.md). */
 async function noneLeft(store: Store, runId: string): Promise<string> {
   const { rejected } = (await loadRun(store.db, runId)).counts
   return rejected === 0
@@ -57,7 +57,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
 
 async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly file: string }): Promise<number> {
   const csv = openCsv(target.file, context.stdout)
-  // The header is not a reject.
+  // Starts at -1, because the header is not a reject.
   let rows = -1
   try {
     for await (const cells of rejectRows(store.db, target.runId)) {

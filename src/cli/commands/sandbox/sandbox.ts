@@ -5,7 +5,7 @@ import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from 
 import { keepSandboxAddress } from './sandboxAddress.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
-/** Serves until a signal comes. Prints credentials to paste; they are valid only for this sandbox. */
+/** Runs the sandbox until a signal. Prints credentials to paste; they are valid only for this sandbox. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
   const credentials = {
@@ -41,6 +41,6 @@ export const run: CommandRun = async (context, invocation) => {
   await untilAborted(context.signal)
   forget()
   await sandbox.close()
-  // A signal is the normal end of a sandbox; the exit code still names it (main.ts).
+  // A signal is the normal end of a sandbox. `main.ts` sets the exit code of the signal.
   return 0
 }

@@ -1,4 +1,4 @@
-/** Address of the sandbox that runs in this folder, stored while it runs, so that `init --sandbox` finds it on any port. */
+/** Stores the address of the sandbox that runs in this folder, so that `init --sandbox` finds it on any port. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive } from '../../../db/embedded/processes.ts'

@@ -1,4 +1,4 @@
-/** Status of the pipelines of a folder: their state in the database beside the schedules of their files. */
+/** Loads the status of the pipelines of a folder: their state from the database, and the next run from their files. */
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
@@ -8,7 +8,7 @@ import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 
-/** Something that no later run resolves without a person: the same as on the dashboard and in alerts. */
+/** Condition that needs action, as on the dashboard and in alerts. */
 interface Need {
   readonly code: string
   readonly message: string
@@ -24,7 +24,7 @@ export interface PipelineStatus extends PipelineState {
 
 export interface FolderStatus {
   readonly pipelines: readonly PipelineStatus[]
-  /** Problems outside the runs that need a person: invalid files, no scheduler. */
+  /** Other problems that need action: invalid files, no scheduler. */
   readonly needs: readonly Need[]
 }
 
@@ -53,7 +53,7 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
     needs: [
       ...errors.map(({ code, message, hint }) => ({ code, message, hint: hint === '' ? 'sluice check' : hint })),
       ...(scheduled && !states.scheduler
-        ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is up', hint: 'sluice serve' }]
+        ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is running', hint: 'sluice serve' }]
         : []),
     ],
   }

@@ -3,7 +3,7 @@ import { folderStatus, type FolderStatus, type PipelineStatus } from './folderSt
 import { withStore } from '../../store.ts'
 import { duration, fold, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
 
-/** Shows each pipeline's last result and what needs a person. Reads only. */
+/** Shows each pipeline's last result and what needs action. Read-only. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const status = await folderStatus(context, store.db, list(invocation, 0))
@@ -12,7 +12,7 @@ export const run: CommandRun = async (context, invocation) =>
     return 0
   })
 
-/** Formats one screen: first what needs a person, then one line per pipeline. */
+/** Formats one screen: first what needs action, then one line per pipeline. */
 function statusScreen({ pipelines, needs }: FolderStatus, output: Output): string {
   const { bold, yellow } = output.style
   const all = [

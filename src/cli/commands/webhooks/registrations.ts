@@ -1,4 +1,4 @@
-/** Registrations of webhook addresses: add, list, check, remove. */
+/** Commands for webhook registrations: add, list, check, remove. */
 import { needService } from '../../../config/config.ts'
 import type { CallResult } from '../../../service/client/index.ts'
 import { recordOf } from '../../../unknownValue.ts'

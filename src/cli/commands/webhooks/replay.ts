@@ -3,7 +3,10 @@ import { UsageError } from '../../../errors.ts'
 import { argument, option, writeJson, type CommandRun, type Invocation } from '../../context.ts'
 import { withClient } from '../../withClient.ts'
 
-/** Requests the events of a span again; the receiver stores each once (spec 6.1 rule 6, docs/spec-notes.md#webhooks Replay). */
+/**
+ * Requests that the service delivers the events of a time span again; the receiver stores each only once (spec 6.1 rule 6,
+ * docs/spec-notes.md#webhooks Replay).
+ */
 export const run: CommandRun = async (context, invocation) => {
   const range = { webhook_id: argument(invocation, 0), from_date: minuteOf(invocation, 'from'), to_date: minuteOf(invocation, 'to') }
   const { data } = await withClient(context, needService(context.config()), ({ call }) => call('webhooks.replay', range))
