@@ -31,7 +31,7 @@ let collectYoung: ((options: { readonly type: 'minor' }) => void) | undefined
 export function dropBuffers(): void {
   if (collectYoung === undefined) {
     setFlagsFromString('--expose-gc')
-    collectYoung = runInNewContext('gc') as typeof collectYoung
+    collectYoung = runInNewContext('gc') as typeof collectYoung // V8's own, which the flag has defined
   }
   collectYoung?.({ type: 'minor' })
 }

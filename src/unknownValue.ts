@@ -24,3 +24,9 @@ export function isPlainRecord(value: unknown): value is Readonly<Record<string, 
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
+
+/** Returns a chunk of a byte stream, whose type allows any value. @throws {TypeError} for text or objects: a mistake in the code */
+export function bufferOf(chunk: unknown): Buffer {
+  if (Buffer.isBuffer(chunk)) return chunk
+  throw new TypeError('a stream of bytes yielded something else')
+}

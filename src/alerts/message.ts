@@ -35,7 +35,7 @@ const detail: z.ZodType<Detail> = z.object({
   planId: z.string().exactOptional(),
   counts: z.record(z.string(), z.number()),
 })
-const decodeDetail = jsonColumn('alert', 'detail', detail)
+export const decodeAlertDetail = jsonColumn('alert', 'detail', detail)
 
 const headlines: Readonly<Record<ConditionEvent, string>> = {
   failed: 'FAILED',
@@ -54,7 +54,7 @@ const longestSection = 2_800
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
   const { pipeline, state } = delivery
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
-  const condition = decodeDetail(delivery.detail, delivery.alertId)
+  const condition = decodeAlertDetail(delivery.detail, delivery.alertId)
   const { runId = null, planId = null } = condition
   const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? `/pipelines/${pipeline}` : `/runs/${runId}`
   const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : `/pipelines/${pipeline}`}`

@@ -109,6 +109,5 @@ function statOf(path: string): Stats | undefined {
 
 /** Adds the file's name to the error of a failed write. */
 function withPath(error: unknown, path: string): unknown {
-  if (error instanceof Error && (error as NodeJS.ErrnoException).path === undefined) (error as NodeJS.ErrnoException).path = path
-  return error
+  return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error
 }

@@ -5,7 +5,7 @@ import type { Problem } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import { defaultSchema, schemaNameFault } from '../schemaName.ts'
 import { Secret } from './secret.ts'
-import { errorCode } from '../unknownValue.ts'
+import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -93,21 +93,17 @@ export function checkDatabaseUrl(given: Secret | undefined, path: string, proble
   })
 }
 
+function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
+  return Object.values(value).every((item) => typeof item === 'string' && item !== '')
+}
+
 export function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
   const value = text(env, 'SLUICE_SERVICE_NAMES')
   if (value === undefined) return {}
   const hint = 'write a JSON object of texts: {"service_id":"…"}'
   try {
     const parsed: unknown = JSON.parse(value)
-    if (
-      typeof parsed === 'object' &&
-      parsed !== null &&
-      !Array.isArray(parsed) &&
-      Object.values(parsed).every((item) => typeof item === 'string' && item !== '')
-    ) {
-      // The condition above has read every value.
-      return parsed as Record<string, string>
-    }
+    if (isPlainRecord(parsed) && isTexts(parsed)) return parsed
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not a JSON object of texts', hint })
   } catch {
     problems.push({ path: 'SLUICE_SERVICE_NAMES', message: 'is not JSON', hint })

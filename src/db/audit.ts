@@ -79,7 +79,7 @@ export async function noteAction(tx: Queryable, action: Action): Promise<void> {
   ])
 }
 
-const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))
+export const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))
 
 export interface StoredAction {
   readonly at: Date

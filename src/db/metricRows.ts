@@ -44,14 +44,14 @@ type EndedRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
   readonly seconds: number | null
 }
 
-const decodeCounts = jsonColumn(
+export const decodeEndedCounts = jsonColumn(
   'run',
   'counts',
   z.object({ unconfirmed: z.record(z.string(), z.record(z.string(), z.number())).nullable().default(null) }).catchall(z.number()),
 )
 
 function toEnded({ id, pipeline, status, sends_nothing, seconds, ...row }: EndedRow): EndedRun {
-  const { unconfirmed, ...counts } = decodeCounts(row.counts, id)
+  const { unconfirmed, ...counts } = decodeEndedCounts(row.counts, id)
   return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
 }
 

@@ -21,7 +21,7 @@ const content: z.ZodType<StoredContent> = z.object({
   productKeys: texts,
   productIds: texts,
 })
-const decodeContent = jsonColumn('product_set', 'content', content)
+export const decodeContent = jsonColumn('product_set', 'content', content)
 
 export interface StoredSet {
   readonly id: number

@@ -106,12 +106,12 @@ function readFailure(
 ): { readonly first: ServiceError; readonly failing: readonly number[] } | undefined {
   const listed = body['errors']
   const errors = listed === undefined || listed === null ? [] : readErrors(listed)
-  const operations = body['operation_errors']
-  if (errors === undefined || (operations !== undefined && operations !== null && !Array.isArray(operations))) return undefined
+  const operations = body['operation_errors'] ?? []
+  if (errors === undefined || !isList(operations)) return undefined
 
   const failing: number[] = []
   let first = errors[0]
-  for (const [index, item] of ((operations ?? []) as readonly Json[]).entries()) {
+  for (const [index, item] of operations.entries()) {
     // Either an array of errors for each operation, or one object or null for each (docs/spec-notes.md#audience-uploads).
     const own = readErrors(item === null ? [] : Array.isArray(item) ? item : [item])
     if (own === undefined) return undefined

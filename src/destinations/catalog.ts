@@ -111,10 +111,10 @@ function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation)
 function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byId = indexBy(results, (result) => [result['id']])
   return sent.map(({ id }) => {
-    const found = byId.get(id ?? '') ?? []
-    if (found.length === 0) return { outcome: 'ambiguous', reason: 'id-missing' }
-    if (found.length > 1) return { outcome: 'ambiguous', reason: 'id-doubled' }
-    return classifyProduct(found[0]!)
+    const [result, ...others] = byId.get(id ?? '') ?? []
+    if (result === undefined) return { outcome: 'ambiguous', reason: 'id-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', reason: 'id-doubled' }
+    return classifyProduct(result)
   })
 }
 
@@ -149,14 +149,12 @@ function classifyProduct(result: JsonObject): EntryOutcome {
 function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
   return sent.map(({ id }) => {
-    const found = byKey.get(id ?? '') ?? []
-    if (found.length === 0) return { outcome: 'ambiguous', reason: 'key-missing' }
-    if (found.length > 1) return { outcome: 'ambiguous', reason: 'key-doubled' }
-    const failed = found[0]!['failed_product_key']
+    const [result, ...others] = byKey.get(id ?? '') ?? []
+    if (result === undefined) return { outcome: 'ambiguous', reason: 'key-missing' }
+    if (others.length > 0) return { outcome: 'ambiguous', reason: 'key-doubled' }
+    const { failed_product_key: failed, product_key: deleted, message } = result
     if (failed === undefined || failed === null) return { outcome: 'confirmed' }
-    if (readKey(failed) !== id || readKey(found[0]!['product_key']) !== undefined)
-      return { outcome: 'ambiguous', reason: 'key-contradicted' }
-    const { message } = found[0]!
+    if (readKey(failed) !== id || readKey(deleted) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
     return {
       outcome: 'refused',
       code: 'DELETE_FAILED',

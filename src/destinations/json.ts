@@ -20,9 +20,9 @@ export function parseAnswer(body: Uint8Array): Json | undefined {
   try {
     const text = utf8.decode(body)
     if (text.includes('__proto__')) return undefined
-    const value = JSON.parse(text) as Json
+    const value = JSON.parse(text) as Json // all that JSON.parse makes
     if (JSON.stringify(value) === text) return value
-    return parseLossless(text, undefined, exactNumber) as Json
+    return parseLossless(text, undefined, exactNumber) as Json // numbers by exactNumber, so no class of the library
   } catch {
     // Any error of the parser (syntax, depth, duplicate key) means no evidence.
     return undefined

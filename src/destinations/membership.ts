@@ -21,6 +21,6 @@ export function membershipTimes(given: { readonly expires_in?: Duration | undefi
 
 /** Returns a problem if no field of `map` is an identifier. `accepted`: identifiers that the destination takes. */
 export function needsIdentifier(fields: readonly string[], accepted: readonly string[]): readonly MapProblem[] {
-  if (fields.some((field) => (identifierTypes as readonly string[]).includes(field))) return []
+  if (fields.some((field) => identifierTypes.some((type) => type === field))) return []
   return [{ setting: 'map', message: `needs at least one of ${accepted.join(', ')}` }]
 }

@@ -78,7 +78,7 @@ const operators: Readonly<Record<string, string>> = {
 
 function filtersOf(attribute: string, test: unknown): SetFilter[] {
   if (test === undefined) return []
-  const is = (numberFields as readonly string[]).includes(attribute) ? 'EQUAL_TO' : 'MATCH'
+  const is = numberFields.some((field) => field === attribute) ? 'EQUAL_TO' : 'MATCH'
   if (typeof test !== 'object' || test === null) return [{ attribute, operator: is, value: String(test) }]
   return Object.entries(test).flatMap(([name, wanted]) =>
     wanted === undefined ? [] : [{ attribute, operator: operators[name] ?? is, value: String(wanted) }],

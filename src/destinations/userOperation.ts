@@ -28,8 +28,7 @@ export function renderUserOperation(operation: UserOperation): Buffer {
   }
   text += '"users":['
   for (let i = 0; i < operation.users.length; i++) {
-    // The index is within bounds.
-    text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}'
+    text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}' // the index is within bounds
   }
   return Buffer.from(text + ']}}')
 }
@@ -52,7 +51,7 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
   for (let type = 1; type <= identifierTypes.length; type++) {
     let values = ''
     for (let i = 0; i < identifiers.length; i++) {
-      const identifier = identifiers[i]!
+      const identifier = identifiers[i]! // the index is within bounds
       if (typeOf(identifier) === type) values += values === '' ? renderValue(identifier) : ',' + renderValue(identifier)
     }
     if (values !== '') text += `${text === '' ? '' : ','}"${identifierTypes[type - 1]}":[${values}]`

@@ -44,8 +44,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     if (head.length < size) return undefined
     let left = size
     while (left > 0) {
-      // `peek` has loaded it.
-      const part = (await this.next()) as Buffer
+      const part = (await this.next()) as Buffer // `peek` has loaded it
       if (part.length > left) this.giveBack(part.subarray(left))
       left -= Math.min(left, part.length)
     }

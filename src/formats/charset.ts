@@ -169,11 +169,11 @@ async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name:
   if (rest !== '') yield Buffer.from(rest, 'utf8')
 }
 
-function decodeOr(decode: () => string, refused: () => Error): string {
+function decodeOr(decode: () => string, failure: () => Error): string {
   try {
     return decode()
   } catch {
-    throw refused()
+    throw failure()
   }
 }
 

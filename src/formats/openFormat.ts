@@ -4,7 +4,7 @@ import { decodeText } from './charset.ts'
 import type { CsvDialect } from './csv/csvDialect.ts'
 import { detectCsvDialect } from './csv/csvDialect.ts'
 import { fileError } from './fileError.ts'
-import { foreignHeadBytes, refuseForeign } from './foreignBytes.ts'
+import { rejectUnsupportedFile, signatureBytes } from './unsupportedFile.ts'
 import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './csv/readCsv.ts'
@@ -59,9 +59,9 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     ...context,
     ...(definition.member === undefined ? {} : { member: definition.member }),
   })
-  const head = await unpacked.bytes.peek(foreignHeadBytes)
+  const head = await unpacked.bytes.peek(signatureBytes)
   if (head.length === 0) throw emptyFile(name)
-  refuseForeign(head, name)
+  rejectUnsupportedFile(head, name)
   const decoded = await decodeText(unpacked.bytes, {
     name,
     setting: definition.encoding,

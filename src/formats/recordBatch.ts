@@ -19,6 +19,24 @@ export class RecordBatch {
     this.count = 0
   }
 
+  /** Returns the place of the first byte of record i, which is below `count`. */
+  startOf(i: number): number {
+    return this.starts[i] ?? 0
+  }
+
+  /** Returns the place behind record i. */
+  endOf(i: number): number {
+    return this.ends[i] ?? 0
+  }
+
+  lineOf(i: number): number {
+    return this.lines[i] ?? 0
+  }
+
+  flagsOf(i: number): number {
+    return this.flags[i] ?? 0
+  }
+
   add(start: number, end: number, line: number, flags: number): void {
     const at = this.count++
     if (at === this.starts.length) {

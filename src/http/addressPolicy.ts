@@ -15,24 +15,24 @@ const ports = new Set(['', '80', '443', '8080', '8443'])
  * @throws RunError SOURCE_REFUSED
  */
 export function checkUrl(text: string, allowPrivate: boolean): URL {
-  if (/[\r\n\t\0]/.test(text)) throw refused('an address with control characters', 'source address')
-  if (!URL.canParse(text)) throw refused('an address that cannot be read', 'source address')
+  if (/[\r\n\t\0]/.test(text)) throw rejection('an address with control characters', 'source address')
+  if (!URL.canParse(text)) throw rejection('an address that cannot be read', 'source address')
   const url = new URL(text)
   const where = safeLabel(url)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`an address of the kind ${url.protocol}`, where)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejection(`an address of the kind ${url.protocol}`, where)
   if (url.username !== '' || url.password !== '')
-    throw refused('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
+    throw rejection('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isForbiddenAddress(host)) throw forbidden(host, where)
   if (allowPrivate) return url
   if (url.protocol === 'http:')
-    throw refused('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
+    throw rejection('plain http', where, 'Use https, or set `allow_private: true` for a source in your own network.')
   if (!ports.has(url.port))
-    throw refused(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
+    throw rejection(`port ${url.port}`, where, 'Serve the feed on 443, or set `allow_private: true` for a source in your own network.')
   if (isIP(host) !== 0 && isPrivateAddress(host))
-    throw refused('a private address', where, 'Set `allow_private: true` for a source in your own network.')
+    throw rejection('a private address', where, 'Set `allow_private: true` for a source in your own network.')
   if (/(^|\.)localhost\.?$/i.test(host))
-    throw refused('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
+    throw rejection('this machine itself', where, 'Set `allow_private: true` for a source in your own network.')
   return url
 }
 
@@ -73,17 +73,17 @@ export function safeLabel(url: URL): string {
 }
 
 function privateName(hostname: string): RunError {
-  return refused('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
+  return rejection('a name that leads to a private address', hostname, 'Set `allow_private: true` for a source in your own network.')
 }
 
 function forbidden(address: string, where: string): RunError {
-  return refused(
+  return rejection(
     `at ${address}, a link-local address or a metadata service`,
     where,
     'No setting allows such addresses; serve the feed at another one.',
   )
 }
 
-function refused(what: string, where: string, hint = 'Name an https address of the feed.'): RunError {
+function rejection(what: string, where: string, hint = 'Name an https address of the feed.'): RunError {
   return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
 }

@@ -50,8 +50,9 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
  * `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
  */
 function leaveOutInterim(socket: Socket): void {
+  // The overloads differ in their arguments only, which pass unread.
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
-  const read = socket.read.bind(socket) as (size?: number) => Buffer | null
+  const read: (size?: number) => Buffer | null = socket.read.bind(socket)
   let awaiting = false
   let held = none
   socket.write = (...args: readonly unknown[]) => {

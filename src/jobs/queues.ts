@@ -48,6 +48,7 @@ const queues = [
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
     ...eachConnection(db.schema),
+    // pg's type allows undefined values and pg-boss's does not; the pool has no such value.
     ...(db.connection as { connectionString: string }),
     application_name: 'sluice queues',
     schema: quoteName(db.schema),

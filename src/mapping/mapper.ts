@@ -6,7 +6,7 @@ import { missingColumns, type Bound, type EchoColumn, type MappingShown } from '
 import { redactPersonalData } from './mask.ts'
 import type { Mapped, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
-import { hintOf, recordCodes, type RecordCode } from './rejectCodes.ts'
+import { hintOf, isRecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
 import { withRowFilters } from './rowFilter.ts'
 import { trimText } from './text.ts'
@@ -68,7 +68,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         const { message, hint } = missingColumns(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: uri, hint })
       }
-      refuseRepeats(bound, columns, uri)
+      rejectRepeats(bound, columns, uri)
       return bound.warnings
     },
     map: (row) => {
@@ -82,7 +82,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
           code,
           field: field ?? '',
           message: redactPersonalData(message),
-          hint: code in recordCodes ? hintOf(code as RecordCode) : 'Correct the row in the source.',
+          hint: isRecordCode(code) ? hintOf(code) : 'Correct the row in the source.',
         }
         // Cells of such a row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
         const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
@@ -182,7 +182,7 @@ function boundCopy(bound: Bound, columns: readonly string[]): Bound {
  *
  * @throws {RunError} FILE_DUPLICATE_COLUMN
  */
-function refuseRepeats({ used, mapping }: Bound, columns: readonly string[], uri: string): void {
+function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri: string): void {
   for (const index of used) {
     const name = columns[index] ?? ''
     const repeats = repeatsOf(name, columns)

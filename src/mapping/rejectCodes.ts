@@ -270,6 +270,10 @@ export const recordCodes = {
 
 export type RecordCode = keyof typeof recordCodes
 
+export function isRecordCode(code: string): code is RecordCode {
+  return Object.hasOwn(recordCodes, code)
+}
+
 /** Returns the hint of a code, for rejects and reports. */
 export function hintOf(code: RecordCode): string {
   return recordCodes[code].hint

@@ -37,7 +37,7 @@ const textOf = (args: Readonly<Record<string, unknown>>, name: string, fallback 
   return typeof value === 'string' ? value : fallback
 }
 
-export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), {
+const named: Readonly<Record<string, TransformEntry>> = {
   trim: {
     meaning: 'Removes Unicode spaces and zero-width characters at both ends.',
     example: '{ column: Name, transform: trim }   " Red " → "Red"',
@@ -162,7 +162,10 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
     check: none,
     apply: (texts) => texts.map((text) => text.replace(/[^0-9]/g, '')),
   },
-} satisfies Record<string, TransformEntry>) as Readonly<Record<string, TransformEntry>>
+}
+
+/** The transforms by name, without the names of Object.prototype. */
+export const transforms: Readonly<Record<string, TransformEntry>> = Object.assign(Object.create(null), named)
 
 /**
  * Applies transforms in order.

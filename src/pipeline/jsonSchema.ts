@@ -1,6 +1,7 @@
 /** Derives the JSON Schema of pipeline files and of sluice.yaml, for editors, from the schemas that check the files. */
 import { z } from 'zod'
 import { destinationTypes } from '../destinations/index.ts'
+import { listOf, recordOf } from '../unknownValue.ts'
 import { projectSchema } from './projectFile.ts'
 import { fieldSchema, pipelineSchema, removeSchema } from './schema.ts'
 
@@ -30,11 +31,11 @@ const descriptions: Readonly<Record<string, string>> = {
 /** Returns the schema of a pipeline file in draft 7, which editors read. Rules between fields are left to `sluice check`. */
 export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
-  const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
-  for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...properties[key] }
+  const properties = propertiesOf(schema)
+  for (const [key, description] of Object.entries(descriptions)) properties[key] = { description, ...recordOf(properties[key]) }
   // The loader converts the short forms of `source` and `map` before the schema checks them.
-  const { description, anyOf = [], ...source } = properties['source'] as JsonSchema & { anyOf?: unknown[] }
-  properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...anyOf] }
+  const { description, anyOf, ...source } = recordOf(properties['source'])
+  properties['source'] = { description, ...source, anyOf: [{ type: 'string', minLength: 1 }, ...listOf(anyOf)] }
   const field = withoutDialect(toJsonSchema(fieldSchema))
   const names = [...new Set(destinationTypes().flatMap(({ fields }) => fields))].filter((name) => name !== 'remove')
   properties['map'] = {
@@ -46,9 +47,10 @@ export function pipelineJsonSchema(): JsonSchema {
     },
     additionalProperties: false,
   }
-  const required = (schema['required'] as readonly string[]).filter((key) => key !== 'destination') // an object schema with required keys
+  const required = listOf(schema['required']).filter((key) => key !== 'destination')
   return {
     ...schema,
+    properties,
     title: 'Sluice pipeline',
     required,
     oneOf: [{ required: ['destination'] }, { required: ['markets'] }],
@@ -60,9 +62,13 @@ export function pipelineJsonSchema(): JsonSchema {
 export function projectJsonSchema(): JsonSchema {
   const schema = toJsonSchema(projectSchema)
   const { required: _, oneOf: __, $schema: ___, definitions, ...pipeline } = pipelineJsonSchema()
-  const properties = schema['properties'] as Record<string, JsonSchema> // an object schema has properties
-  properties['defaults'] = { ...pipeline, title: 'Defaults of every pipeline' }
-  return { ...schema, title: 'Sluice project', definitions }
+  const properties = { ...propertiesOf(schema), defaults: { ...pipeline, title: 'Defaults of every pipeline' } }
+  return { ...schema, properties, title: 'Sluice project', definitions }
+}
+
+/** Returns a copy of the properties of an object schema. */
+function propertiesOf(schema: JsonSchema): JsonSchema {
+  return { ...recordOf(schema['properties']) }
 }
 
 /** `unrepresentable`: functions, which only TypeScript pipelines have, become "any". */

@@ -1,6 +1,7 @@
 /** Values of the files that people write. The message for a wrong key or word suggests the nearest right one. */
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
+import { listOf } from '../unknownValue.ts'
 import { parseDuration } from './duration.ts'
 
 /** An object of these keys only; a wrong key gets the nearest right one. */
@@ -9,7 +10,8 @@ export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return issue.code === 'invalid_type' ? 'must be an object' : undefined
       const known = Object.keys(shape)
-      return (issue['keys'] as string[])
+      return listOf(issue['keys'])
+        .map(String)
         .map((key) => {
           const near = suggestName(key, known)
           return `unknown key "${key}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`

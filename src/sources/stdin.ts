@@ -15,8 +15,7 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
   const timeouts = new Timeouts(context)
   async function* chunks(): AsyncGenerator<Buffer> {
     try {
-      // No encoding is set on it, so it yields buffers.
-      yield* timeouts.chunks(process.stdin as AsyncIterable<Buffer>, Infinity)
+      yield* timeouts.chunks(process.stdin, Infinity)
     } catch (error) {
       timeouts.throwIfCancelled()
       const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''

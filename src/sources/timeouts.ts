@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ReadLimits } from '../formats/limits.ts'
 import { readLimits } from '../formats/limits.ts'
+import { bufferOf } from '../unknownValue.ts'
 
 /**
  * Timeouts of one read: `idleMs` for each step, `totalMs` for all of them, and cancellation by the caller. `idleMs` does not count
@@ -58,13 +59,13 @@ export class Timeouts {
     this.throwIfCancelled()
   }
 
-  /** Yields the chunks of a stream, with a timeout for each. Does not close the stream. */
-  async *chunks<T>(stream: AsyncIterable<T>, idleMs = this.#idleMs): AsyncGenerator<T> {
+  /** Yields the chunks of a stream of bytes, with a timeout for each. Does not close the stream. */
+  async *chunks(stream: AsyncIterable<unknown>, idleMs = this.#idleMs): AsyncGenerator<Buffer> {
     const iterator = stream[Symbol.asyncIterator]()
     for (;;) {
       const next = await this.wait(iterator.next(), idleMs)
       if (next.done === true) return
-      yield next.value
+      yield bufferOf(next.value)
     }
   }
 }

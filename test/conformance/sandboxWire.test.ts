@@ -158,11 +158,11 @@ describe('connections', () => {
 })
 
 describe('TLS', () => {
-  const over = async (door: Loose): Promise<string> =>
+  const over = async (listener: Loose): Promise<string> =>
     new Promise((resolve) => {
-      const url = `${door.url}/12/accounts`
+      const url = `${listener.url}/12/accounts`
       const request = httpsRequest(url, {
-        ca: door.ca,
+        ca: listener.ca,
         agent: false,
         timeout: 500,
         headers: { authorization: authorization({ method: 'GET', url }) },
@@ -174,7 +174,7 @@ describe('TLS', () => {
     })
   const open = async (body: unknown): Promise<Loose> => (await sandbox.control.request('POST', 'tls', body)).body
 
-  test('a good door is the same service, signatures over https included', async () => {
+  test('a good listener is the same service, signatures over https included', async () => {
     expect(await over(await open({}))).toBe('200')
   })
   test.for([
@@ -185,15 +185,15 @@ describe('TLS', () => {
     ['drop', 'ECONNRESET'],
     ['stall', 'NO_ANSWER'],
   ] as const)('%s is seen as %s, and after so many times all is well', async ([kind, code]) => {
-    const door = await open({ kind, times: 2 })
-    expect([await over(door), await over(door), await over(door)]).toEqual([code, code, '200'])
+    const listener = await open({ kind, times: 2 })
+    expect([await over(listener), await over(listener), await over(listener)]).toEqual([code, code, '200'])
     expect(await sandbox.control.ledger()).toHaveLength(1)
   })
-  test('an unknown kind is refused; a reset closes every door', async () => {
+  test('an unknown kind is refused; a reset closes every listener', async () => {
     expect((await sandbox.control.request('POST', 'tls', { kind: 'soft' })).status).toBe(400)
-    const door = await open({})
+    const listener = await open({})
     await sandbox.control.reset()
-    expect(await over(door)).toBe('ECONNREFUSED')
+    expect(await over(listener)).toBe('ECONNREFUSED')
   })
 })
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts'
 import type { SandboxControl } from '../../src/sandbox/controlApi.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'
 import { authorization, encode, sandboxCredentials, type SignerCredentials } from './signer.ts'
-import { skipForWantOfDoor, target, targetHasDoor } from './target.ts'
+import { skipWithoutControlApi, target, targetHasControlApi } from './target.ts'
 
 // Tests look into answers of every shape; each assertion says what it expects of it.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -59,7 +59,7 @@ export interface Control {
 
 /**
  * Dispose of it with `await using`, or call `close`. With CONFORMANCE_TARGET it is the target instead, put back to its first state
- * where it has a door; a test that chooses clock, seed or state file still gets a sandbox of its own.
+ * where it has a control API; a test that chooses clock, seed or state file still gets a sandbox of its own.
  */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
   const sandbox =
@@ -78,7 +78,7 @@ async function openTarget(
   url: string,
 ): Promise<Pick<Sandbox, 'url' | 'port' | 'credentials' | 'reset' | 'close' | typeof Symbol.asyncDispose>> {
   const reset = async (): Promise<void> => {
-    if (await targetHasDoor()) await fetch(`${url}/_sandbox/reset`, { method: 'POST' })
+    if (await targetHasControlApi()) await fetch(`${url}/_sandbox/reset`, { method: 'POST' })
   }
   await reset()
   const close = () => Promise.resolve()
@@ -129,7 +129,7 @@ export async function signedCall(base: string, method: string, path: string, opt
 
 export function controlOf(base: string): Control {
   const request = async (method: string, path: string, body?: unknown): Promise<CallResult> => {
-    if (base === target && !(await targetHasDoor())) skipForWantOfDoor(`${method} /_sandbox/${path}`)
+    if (base === target && !(await targetHasControlApi())) skipWithoutControlApi(`${method} /_sandbox/${path}`)
     return readAnswer(await fetch(`${base}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }))
   }
   const must = async (method: string, path: string, body?: unknown): Promise<Loose> => {
@@ -155,9 +155,9 @@ export function controlOf(base: string): Control {
     switches: (values) => must('PUT', 'switches', values),
     advance: (seconds) => must('PUT', 'clock', { advance_s: seconds }),
     setClock: (iso) => must('PUT', 'clock', { now: iso }),
-    // A service without the door has no first state to go back to; its tests begin where they find it.
+    // A service without the control API has no first state to go back to; its tests begin where they find it.
     reset: async (seed) =>
-      base === target && !(await targetHasDoor()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed }),
+      base === target && !(await targetHasControlApi()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed }),
     holds: () => must('GET', 'holds'),
     release: async (name) => (await must('POST', `release/${name}`)).released,
   }

@@ -26,19 +26,19 @@ if (target !== undefined) {
   })
 }
 
-let door: Promise<boolean> | undefined
+let controlApi: Promise<boolean> | undefined
 
 /** True if the target has the control API of a sandbox. Checked once per test file. */
-export function targetHasDoor(): Promise<boolean> {
-  door ??= fetch(`${target ?? ''}/_sandbox/health`).then(
+export function targetHasControlApi(): Promise<boolean> {
+  controlApi ??= fetch(`${target ?? ''}/_sandbox/health`).then(
     (answer) => answer.ok,
     () => false,
   )
-  return door
+  return controlApi
 }
 
-/** Skips the test that runs: it cannot be seen from outside without the door. */
-export function skipForWantOfDoor(what: string): never {
+/** Skips the test that runs: it cannot be seen from outside without the control API. */
+export function skipWithoutControlApi(what: string): never {
   const reason = `the target has no control API: ${what}`
   if (running !== undefined) running.skip(reason)
   throw new Error(reason)

@@ -1,10 +1,10 @@
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Config, KnownService } from '../../config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { createClient, type Client } from '../../service/client/index.ts'
 import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeeper, type ReplayService } from '../../webhooks/index.ts'
 import type { Context } from '../context.ts'
+import { listeningPort } from './listeningPort.ts'
 
 export interface ReceiverServer {
   readonly url: string
@@ -60,8 +60,7 @@ export async function startReceiver(
     probe: receiver.probe,
     service: replaysOf(client, ending.signal),
   })
-  // A listening TCP server always has an address of this shape.
-  const { port } = server.address() as AddressInfo
+  const port = listeningPort(server)
   return {
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
     close: async () => {

@@ -83,8 +83,7 @@ export function describeDelimiter(delimiter: string): string {
 export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quoting: Quoting): readonly string[] | undefined {
   const { quote } = quoting
   const text = recordText(batch, index)
-  // Index below the batch's count: the arrays are aligned.
-  const flags = batch.flags[index] as number
+  const flags = batch.flagsOf(index)
   if ((flags & recordFlags.oddQuote) !== 0)
     return splitOddRecord(text, delimiter, quote) ?? (quoting.relaxedQuotes === true ? splitRelaxed(text, delimiter, quote) : undefined)
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
@@ -106,7 +105,7 @@ function cutSample(
   const records: SampleRecord[] = []
   const take = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < 50; i++) {
-      records.push({ line: batch.lines[i] as number, fields: fieldsOf(batch, i, delimiter, quoting) ?? [recordText(batch, i)] })
+      records.push({ line: batch.lineOf(i), fields: fieldsOf(batch, i, delimiter, quoting) ?? [recordText(batch, i)] })
     }
   }
   take(cutter.push(sample))

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module'
 import type * as csvParse from 'csv-parse/sync'
+import { listOf } from '../../unknownValue.ts'
 
 let parser: typeof csvParse | undefined
 
 /** Loads csv-parse with the first record that needs it, because few files have one. */
 function csvParser(): typeof csvParse {
-  return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse)
+  return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse) // require has no types
 }
 
 /**
@@ -53,9 +54,7 @@ export function splitOddRecord(text: string, delimiter: string, quote: string): 
       record_delimiter: ['\r\n', '\n', '\r'],
     })
     if (!Array.isArray(records) || records.length !== 1) return undefined
-    // Without `columns`, csv-parse returns each record as a list of texts.
-    const [only] = records as readonly (readonly string[])[]
-    return only
+    return listOf(records[0]).map(String)
   } catch {
     return undefined
   }

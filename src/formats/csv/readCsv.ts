@@ -92,15 +92,14 @@ class CsvReader {
   }
 
   #row(batch: RecordBatch, index: number): Row | undefined {
-    // Index below the batch's count: the arrays are aligned.
-    const line = batch.lines[index] as number
+    const line = batch.lineOf(index)
     if (line <= this.#dialect.skipThroughLine) return undefined
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
     this.#faulty.rows++
-    const flags = batch.flags[index] as number
+    const flags = batch.flagsOf(index)
     const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect)
     const width = this.#dialect.header.length
-    const size = (batch.ends[index] as number) - (batch.starts[index] as number)
+    const size = batch.endOf(index) - batch.startOf(index)
     this.#lastShort = fields === undefined || fields.length < width ? line : 0
     if (fields === undefined) {
       this.#faulty.add(line)

@@ -5,7 +5,8 @@ import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
 
 /**
- * Splits JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); skips empty lines.
+ * Splits JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464); skips empty lines. 1,000,000 lines of 139 MB take 0.58 s of processor
+ * with reading the file, node:readline 0.94 s (docs/benchmarks.md#readers).
  *
  * @throws RunError FILE_RECORD_TOO_LARGE
  */
@@ -42,7 +43,7 @@ export class JsonLinesCutter implements RecordCutter {
         byte = bytes[++i] as number
       }
       if (byte === 0x0a || byte === 0x0d || byte === 0x1e) {
-        if (!isBlank(bytes, start, i)) {
+        if (!isWhitespace(bytes, start, i)) {
           batch.add(start, i, this.#line, 0)
         }
         start = i + 1
@@ -68,12 +69,12 @@ export class JsonLinesCutter implements RecordCutter {
     const bytes = this.#carry.takeRest()
     const batch = this.#batch
     batch.begin(bytes)
-    if (!isBlank(bytes, 0, bytes.length)) batch.add(0, bytes.length, this.#line, 0)
+    if (!isWhitespace(bytes, 0, bytes.length)) batch.add(0, bytes.length, this.#line, 0)
     return batch
   }
 }
 
-function isBlank(bytes: Buffer, start: number, end: number): boolean {
+function isWhitespace(bytes: Buffer, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]
     if (byte !== 0x20 && byte !== 0x09) return false

@@ -85,10 +85,9 @@ class JsonReader {
     for (let from = 0; from < batch.count; from += rowsPerBatch) {
       const read = []
       for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
-        // Index below the batch's count: the arrays are aligned.
-        const line = batch.lines[i] as number
+        const line = batch.lineOf(i)
         if (this.#trailerOf !== undefined && this.#takeTrailer(recordText(batch, i), line)) continue
-        if (this.#context.gate?.known(batch.bytes, batch.starts[i] as number, batch.ends[i] as number, line) === true) {
+        if (this.#context.gate?.known(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
           this.#faulty.rows++
           continue
         }
@@ -99,7 +98,7 @@ class JsonReader {
       const rows: Row[] = []
       for (const { line, parsed, text } of read) {
         this.#faulty.rows++
-        if (parsed.fault !== undefined) this.#refuse(line, text)
+        if (parsed.fault !== undefined) this.#rejectLine(line, text)
         rows.push(
           parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault },
         )
@@ -123,7 +122,7 @@ class JsonReader {
     }
   }
 
-  #refuse(line: number, text: string): void {
+  #rejectLine(line: number, text: string): void {
     // A first record with only a bracket is the start of an object over several lines (docs/inputs.md, case 48).
     if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
     if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import type { ByteQueue } from '../byteQueue.ts'
+import { bufferOf } from '../../unknownValue.ts'
 
 /** Decompressor of node:zlib that counts its input bytes. */
 export type Unpacker = Transform & { readonly bytesWritten: number }
@@ -33,8 +34,7 @@ export async function* unpackStream(input: ByteQueue, unpacker: Unpacker): Async
     unpacker.destroy(error instanceof Error ? error : new Error('reading failed', { cause: error }))
   })
   try {
-    // A decompressor without an encoding yields buffers.
-    for await (const chunk of unpacker) yield chunk as Buffer
+    for await (const chunk of unpacker) yield bufferOf(chunk)
     await feeding
     if (unpacker.bytesWritten < fed) input.giveBack(last.subarray(last.length - (fed - unpacker.bytesWritten)))
   } catch (error) {

@@ -16,10 +16,10 @@ export interface XmlPartHandler {
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   parser.on('error', () => {
-    throw refusedPart('is not well-formed XML', name)
+    throw unreadablePart('is not well-formed XML', name)
   })
   parser.on('doctype', () => {
-    throw refusedPart('has a document type declaration', name)
+    throw unreadablePart('has a document type declaration', name)
   })
   const { open, text, close } = handler
   const local = (tag: SaxesTagPlain) => tag.name.slice(tag.name.indexOf(':') + 1)
@@ -57,20 +57,20 @@ async function readSmallPart(archive: ZipDirectory, member: string, name: string
   const decoder = new StringDecoder('utf8')
   for await (const chunk of archive.read(member)) {
     text += decoder.write(chunk)
-    if (text.length > maxPartLength) throw refusedPart('is larger than 64 MB', name)
+    if (text.length > maxPartLength) throw unreadablePart('is larger than 64 MB', name)
   }
   text = (text + decoder.end()).replace(/^\ufeff/, '')
-  if (/<!DOCTYPE/i.test(text)) throw refusedPart('has a document type declaration', name)
-  if (XMLValidator.validate(text) !== true) throw refusedPart('is not well-formed XML', name)
+  if (/<!DOCTYPE/i.test(text)) throw unreadablePart('has a document type declaration', name)
+  if (XMLValidator.validate(text) !== true) throw unreadablePart('is not well-formed XML', name)
   try {
     return smallParts.parse(text)
   } catch {
     // For example a name such as `__proto__`, or too many entity references.
-    throw refusedPart('cannot be read', name)
+    throw unreadablePart('cannot be read', name)
   }
 }
 
-function refusedPart(message: string, name: string): RunError {
+function unreadablePart(message: string, name: string): RunError {
   return fileError('FILE_MALFORMED', `a part of the workbook ${message}`, {
     name,
     hint: 'Save the workbook again, or save the sheet as CSV.',

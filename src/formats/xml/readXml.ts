@@ -74,9 +74,8 @@ export function readXml(
         const before = items.overridden
         const parsed: Omit<Row, 'columns'>[] = []
         for (let i = from; i < to; i++) {
-          // Index below the batch's count: the arrays are aligned.
-          const line = batch.lines[i] as number
-          if (context.gate?.known(batch.bytes, batch.starts[i] as number, batch.ends[i] as number, line) === true) {
+          const line = batch.lineOf(i)
+          if (context.gate?.known(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
             rowCount++
             continue
           }

@@ -3,7 +3,7 @@ import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
-import { productNamespace, refuseXInclude, XmlItemError } from './xmlItem.ts'
+import { productNamespace, rejectXInclude, XmlItemError } from './xmlItem.ts'
 
 /**
  * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each becomes a
@@ -58,7 +58,7 @@ export class XmlElementReader {
   }
 
   #begin(tag: SaxesTagNS): void {
-    refuseXInclude(tag, this.#parser.line - 1)
+    rejectXInclude(tag, this.#parser.line - 1)
     const around = this.#open.at(-1)
     const way = around === undefined ? '' : `${around.path}.`
     const path = this.#inRecord ? `${way}${tag.local}` : ''

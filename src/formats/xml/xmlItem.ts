@@ -20,7 +20,7 @@ export class XmlItemError extends Error {
 }
 
 /** @throws XmlItemError */
-export function refuseXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
+export function rejectXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
   if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is not supported', line)
 }
 
@@ -89,7 +89,7 @@ export class XmlItemReader {
   }
 
   #open(tag: SaxesTagNS): void {
-    refuseXInclude(tag, this.#parser.line - 1)
+    rejectXInclude(tag, this.#parser.line - 1)
     this.#depth++
     if (this.#depth > 2) this.#nested = true
     if (this.#depth === 1) this.#itemBinds = this.#scopeBinds || tag.ns['g'] !== undefined

@@ -12,10 +12,10 @@ let metadata: MetadataJson | undefined
 
 /** Returns the library. */
 export function phoneLibrary(): typeof libphonenumber {
-  return (library ??= require('libphonenumber-js/max') as typeof libphonenumber)
+  return (library ??= require('libphonenumber-js/max') as typeof libphonenumber) // require has no types
 }
 
 /** Returns the numbering plans of the library. */
 export function phoneMetadata(): MetadataJson {
-  return (metadata ??= require('libphonenumber-js/max/metadata') as MetadataJson)
+  return (metadata ??= require('libphonenumber-js/max/metadata') as MetadataJson) // require has no types
 }

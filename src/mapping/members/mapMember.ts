@@ -3,7 +3,7 @@ import { isChild } from '../age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Fault, Mapped, Reject, Row } from '../../model/record.ts'
+import type { Mapped, Reject, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
@@ -17,8 +17,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const key = work.key()
   const reject = (...faults: readonly IdentifierFault[]): Mapped => {
     const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
-    // Every caller passes at least one fault.
-    const made: Reject = { line: row.line, ...(first as Fault), ...(more.length === 0 ? {} : { more }) }
+    if (first === undefined) throw new Error('a reject needs a fault')
+    const made: Reject = { line: row.line, ...first, ...(more.length === 0 ? {} : { more }) }
     return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
   }
   const keyless = binding.key !== undefined && key === undefined

@@ -53,10 +53,10 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
     const trimmed = trimText(text)
     if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
-    const refused = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
+    const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
     // If one column contains all images, the main one is among them.
-    if (!refused && parsed.link === main && oneImageColumn(row)) continue
-    if (refused || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
+    if (!rejected && parsed.link === main && oneImageColumn(row)) continue
+    if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {
       images.push(parsed.link)
       encoded ||= parsed.encoded

@@ -35,11 +35,10 @@ export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters:
   // The library omits the data if a body hash is among the OAuth parameters, so the hash is passed with the data.
   const { oauth_body_hash: bodyHash, ...rest } = parameters
   if (bodyHash !== undefined) data['oauth_body_hash'] = bodyHash
-  // The type requires all OAuth parameters, but the library only enumerates the given ones.
   return signer(keys).getSignature(
     { method: request.method, url: origin + pathname, data },
     keys.tokenSecret,
-    rest as unknown as OAuth.Data,
+    rest as unknown as OAuth.Data, // requires all OAuth parameters, but the library only enumerates the given ones
   )
 }
 

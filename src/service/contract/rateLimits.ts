@@ -95,7 +95,8 @@ export type RateLimitClass = keyof typeof rateLimits
  * @throws {RangeError} for a name that is no class: a mistake in the code
  */
 export function limitOf(limitClass: string): RateLimit {
-  const limit = (rateLimits as Readonly<Record<string, RateLimit>>)[limitClass]
+  const byName: Readonly<Record<string, RateLimit>> = rateLimits
+  const limit = byName[limitClass]
   if (limit === undefined) throw new RangeError(`no rate limit class ${limitClass}`)
   return limit
 }

@@ -53,13 +53,13 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
 
 /** Resolves the path of a source, or the newest match of its pattern, and checks it (docs/inputs.md, case 138). */
 export async function findFile(uri: string): Promise<string> {
-  if (uri.includes('\0')) throw refused('a path with a NUL byte', JSON.stringify(uri))
-  if (/^(\\\\|\/\/)/.test(uri)) throw refused('a network path', uri)
+  if (uri.includes('\0')) throw rejection('a path with a NUL byte', JSON.stringify(uri))
+  if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
   const path = uri.startsWith('file:') ? pathOfUrl(uri) : uri
   if (!isAbsolute(path)) {
     const below = relative(process.cwd(), resolve(path))
     if (below === '..' || below.startsWith(`..${sep}`))
-      throw refused('a relative path that leaves the working directory', uri, 'Write the absolute path.')
+      throw rejection('a relative path that leaves the working directory', uri, 'Write the absolute path.')
   }
   if (!/[*?[{]/.test(path) || (await lstat(path).catch(() => undefined)) !== undefined) return resolve(path)
   let newest: Match | undefined
@@ -77,15 +77,15 @@ export async function findFile(uri: string): Promise<string> {
 
 async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw codeOf(error) === 'ELOOP' ? refused('a symbolic link that leads back to itself', path) : openError(error, path)
+    throw codeOf(error) === 'ELOOP' ? rejection('a symbolic link that leads back to itself', path) : openError(error, path)
   })
   const link = await lstat(path)
   if (link.isSymbolicLink()) {
     const folder = await realpath(dirname(path))
     if (real !== folder && !real.startsWith(folder.endsWith(sep) ? folder : folder + sep))
-      throw refused('a symbolic link out of its folder', uri, 'Name the file itself.')
+      throw rejection('a symbolic link out of its folder', uri, 'Name the file itself.')
   }
-  if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw refused('a file of the operating system', uri)
+  if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw rejection('a file of the operating system', uri)
   // O_NONBLOCK: opening a FIFO must not wait for its writer; O_NOFOLLOW: the link may not be swapped in after the check.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw openError(error, path)
@@ -93,7 +93,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const found = await file.stat()
   if (found.isFile()) return file
   await file.close()
-  throw refused(
+  throw rejection(
     found.isDirectory() ? 'a folder' : 'not a regular file',
     uri,
     found.isDirectory()
@@ -155,9 +155,9 @@ function openError(error: unknown, path: string): RunError {
       hint: 'Give the user of this process permission to read the file.',
       cause: error,
     })
-  if (code === 'ELOOP') return refused('a symbolic link that was put in place while it was opened', path)
+  if (code === 'ELOOP') return rejection('a symbolic link that was put in place while it was opened', path)
   // Errors of a socket, or of a device without a driver.
-  if (code === 'ENXIO' || code === 'ENODEV') return refused('not a regular file', path, 'Name a regular file, or `-` for standard input.')
+  if (code === 'ENXIO' || code === 'ENODEV') return rejection('not a regular file', path, 'Name a regular file, or `-` for standard input.')
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
     return new RunError('SOURCE_MISSING', 'the file does not exist', {
       where: path,
@@ -175,6 +175,6 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }
 
-function refused(what: string, where: string, hint = 'Name an ordinary file.'): RunError {
+function rejection(what: string, where: string, hint = 'Name an ordinary file.'): RunError {
   return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
 }

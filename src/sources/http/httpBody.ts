@@ -9,6 +9,7 @@ import type { DeclaredDigest } from './httpAnswer.ts'
 import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
 import { readResumable, type Break } from '../../http/resumableRead.ts'
 import type { Tries } from '../../http/tries.ts'
+import { bufferOf } from '../../unknownValue.ts'
 
 /** Client that can request the rest of a body. */
 export interface Fetcher {
@@ -62,9 +63,9 @@ export class ResumableBody {
     /** Bytes of this response that were read before. */
     let known = answer.statusCode === 200 ? from : 0
     for await (const chunk of answer.body) {
-      // undici provides bodies as buffers.
-      const bytes = (chunk as Buffer).subarray(known)
-      known -= (chunk as Buffer).length - bytes.length
+      const whole = bufferOf(chunk)
+      const bytes = whole.subarray(known)
+      known -= whole.length - bytes.length
       if (bytes.length === 0) continue
       for (const { hash } of this.#digests) hash.update(bytes)
       yield bytes
@@ -99,23 +100,23 @@ export class ResumableBody {
     if (validator === undefined) throw this.#cut(from, cause)
     const answer = await this.#fetcher.fetch(from, validator.value)
     if (answer === 'unchanged') throw this.#cut(from, cause)
-    const refuse = async (error: RunError): Promise<never> => {
+    const rejectWith = async (error: RunError): Promise<never> => {
       await answer.body.dump().catch(() => undefined)
       throw error
     }
     const shown = header(answer, validator.header)
     if (answer.statusCode === 200) {
       // The server sent the whole feed again. Accepted only with the same validator.
-      if (shown !== validator.value || declaredLength(answer) !== this.#length) return refuse(this.#changed(cause))
+      if (shown !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
       return answer
     }
     // A part may omit its validator if If-Range was honoured, but must not show a different one.
-    if (shown !== undefined && shown !== validator.value) return refuse(this.#changed(cause))
+    if (shown !== undefined && shown !== validator.value) return rejectWith(this.#changed(cause))
     const range = contentRange(answer)
-    if (range?.from !== from) return refuse(this.#cut(from, cause))
+    if (range?.from !== from) return rejectWith(this.#cut(from, cause))
     const length = this.#length ?? range.total
-    if (length === undefined) return refuse(this.#cut(from, cause))
-    if (length !== (range.total ?? length)) return refuse(this.#changed(cause))
+    if (length === undefined) return rejectWith(this.#cut(from, cause))
+    if (length !== (range.total ?? length)) return rejectWith(this.#changed(cause))
     this.#length = length
     return answer
   }

@@ -17,6 +17,7 @@ import type { Fetcher } from './httpBody.ts'
 import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
 import type { Tries } from '../../http/tries.ts'
 import { longestWaitMs, maxTries, retryWaitMs } from '../../http/tries.ts'
+import { bufferOf } from '../../unknownValue.ts'
 
 export interface HttpContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -135,10 +136,10 @@ export class HttpFetcher implements Fetcher {
     const parts: Buffer[] = []
     let size = 0
     for await (const chunk of answer.body) {
-      // undici provides bodies as buffers.
-      size += (chunk as Buffer).length
+      const bytes = bufferOf(chunk)
+      size += bytes.length
       if (size > besideBytes) break
-      parts.push(chunk as Buffer)
+      parts.push(bytes)
     }
     const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
     const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
@@ -200,21 +201,24 @@ export class HttpFetcher implements Fetcher {
   }
 
   #redirected(location: string | undefined, { hops, cookie }: { readonly hops: number; readonly cookie: boolean }): URL {
-    const refuse = (what: string, hint = 'Set `source.url` to the final address of the feed.') =>
+    const rejection = (what: string, hint = 'Set `source.url` to the final address of the feed.') =>
       new RunError('SOURCE_REFUSED', what, { where: this.label, hint })
     if (hops >= maxRedirects)
       throw cookie
-        ? refuse(`more than ${maxRedirects} redirects, with cookies as for a login`, 'Use an address of the feed that needs no login page.')
-        : refuse(`more than ${maxRedirects} redirects`)
-    if (location === undefined || !URL.canParse(location, this.#url.href)) throw refuse('a redirect without a usable address')
+        ? rejection(
+            `more than ${maxRedirects} redirects, with cookies as for a login`,
+            'Use an address of the feed that needs no login page.',
+          )
+        : rejection(`more than ${maxRedirects} redirects`)
+    if (location === undefined || !URL.canParse(location, this.#url.href)) throw rejection('a redirect without a usable address')
     const target = new URL(location, this.#url).href
     const next = checkUrl(target, this.#allows(target))
     // A redirect from this machine may only lead to this machine, because after a name lookup the two could not be distinguished.
     if (this.#own !== undefined && next.origin !== this.#own && !this.#definition.allowPrivate)
-      throw refuse('a redirect from this machine to another address')
-    if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw refuse('a redirect from https to http')
+      throw rejection('a redirect from this machine to another address')
+    if (this.#url.protocol === 'https:' && next.protocol !== 'https:') throw rejection('a redirect from https to http')
     if (next.origin !== this.#url.origin && Object.keys(this.#credentials).length > 0)
-      throw refuse('a redirect to another host, with credentials')
+      throw rejection('a redirect to another host, with credentials')
     return next
   }
 

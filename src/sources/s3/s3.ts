@@ -1,5 +1,5 @@
 import { matchesGlob } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3'
 import { RunError } from '../../errors.ts'
 import { readLimits } from '../../formats/limits.ts'
@@ -42,7 +42,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
-    refusePart(first, label)
+    rejectPart(first, label)
     return {
       label,
       chunks: readObject(first, { label, timeouts, backoffMs: context.backoffMs ?? 500, get }),
@@ -129,18 +129,18 @@ function isBefore(one: Date | undefined, other: Date | undefined): boolean {
 }
 
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
-  const refuse = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
-  if (!URL.canParse(uri)) throw refuse('the address cannot be read', 'Write s3://bucket/key.')
+  const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
+  if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write s3://bucket/key.')
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '')
-    throw refuse('the address contains credentials', 'Name environment variables under `source.credentials`.')
+    throw rejection('the address contains credentials', 'Name environment variables under `source.credentials`.')
   if (url.hash !== '' || /[\r\n\t\0]/.test(uri))
-    throw refuse('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
-  if (url.host === '' || /^\/?$/.test(url.pathname)) throw refuse('the address names no object', 'Write s3://bucket/key.')
+    throw rejection('the key of the address ends before a # or a control character', 'Write # as %23, a line end as %0A and a tab as %09.')
+  if (url.host === '' || /^\/?$/.test(url.pathname)) throw rejection('the address names no object', 'Write s3://bucket/key.')
   try {
     return { url, bucket: url.host, pattern: decodeURIComponent(url.pathname.slice(1)) }
   } catch {
-    throw refuse('the key of the address cannot be decoded', 'Write % as %25.')
+    throw rejection('the key of the address cannot be decoded', 'Write % as %25.')
   }
 }
 
@@ -219,13 +219,14 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-/** The cast holds in Node, where the body is a readable stream of buffers. */
-function streamOf({ Body: body }: GetObjectCommandOutput): Readable & AsyncIterable<Buffer> {
-  return body as unknown as Readable & AsyncIterable<Buffer>
+/** Returns the body: in Node a readable stream of buffers. Its type also has the streams of browsers. */
+function streamOf({ Body: body }: GetObjectCommandOutput): Readable {
+  if (body instanceof Readable) return body
+  throw new TypeError('the S3 client returned no stream of Node')
 }
 
 /** Rejects a part of an object that was not requested as a part, and unsupported compression. */
-function refusePart(first: GetObjectCommandOutput, where: string): void {
+function rejectPart(first: GetObjectCommandOutput, where: string): void {
   const { ContentRange: range, ContentEncoding: coding = '' } = first
   const whole = range === undefined && first.$metadata.httpStatusCode !== 206
   if (whole && isReadableCoding(coding)) return

@@ -42,8 +42,8 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
         const found = await connection.ask((client) => client.stat(file + suffix))
         if (!found.isFile) return undefined
         const content = found.size > besideBytes ? Buffer.alloc(0) : await connection.ask((client) => client.get(file + suffix))
-        // Without a target the client returns the bytes.
-        return { content: content as Buffer, older: found.modifyTime < before.modifyTime }
+        // Without a target the client returns the bytes; of an empty file an empty list (ssh2-sftp-client 12.1).
+        return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: found.modifyTime < before.modifyTime }
       },
       end: async (): Promise<TransportEnd> => {
         // A file that was deleted meanwhile counts as changed.
@@ -67,21 +67,21 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
 }
 
 function addressOf(uri: string): { readonly url: URL; readonly path: string; readonly label: string } {
-  const refuse = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
-  if (!URL.canParse(uri)) throw refuse('the address cannot be read', 'Write sftp://user@host/path.')
+  const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
+  if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write sftp://user@host/path.')
   const url = new URL(uri)
   if (url.password !== '')
-    throw refuse('the address contains a password', 'Name an environment variable under `credentials: { password: … }`.')
-  if (/[\r\n\t\0]/.test(uri)) throw refuse('the address contains a control character', 'Write a line end as %0A and a tab as %09.')
+    throw rejection('the address contains a password', 'Name an environment variable under `credentials: { password: … }`.')
+  if (/[\r\n\t\0]/.test(uri)) throw rejection('the address contains a control character', 'Write a line end as %0A and a tab as %09.')
   // An SFTP address has no query, so ? and # belong to the path, as in a pattern.
   const given = url.pathname + url.search + url.hash
   if (/[?&][\w-]+=/.test(given))
-    throw refuse('the address contains a query', 'Put its settings under `source`; write a ? in a name as %3F.')
+    throw rejection('the address contains a query', 'Put its settings under `source`; write a ? in a name as %3F.')
   let path: string
   try {
     path = decodeURIComponent(given).replace(/^\/~\//, '')
   } catch {
-    throw refuse('the path of the address cannot be decoded', 'Write % as %25.')
+    throw rejection('the path of the address cannot be decoded', 'Write % as %25.')
   }
   return { url, path, label: `sftp://${url.host}${given}` }
 }

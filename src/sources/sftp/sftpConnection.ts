@@ -4,6 +4,7 @@ import SftpClient from 'ssh2-sftp-client'
 import { RunError } from '../../errors.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import { readCredential } from '../credentials.ts'
+import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { isLost, sftpError } from './sftpErrors.ts'
 import { Tries } from '../../http/tries.ts'
@@ -95,9 +96,20 @@ function newClient(): SftpClient {
   return client
 }
 
-/** Returns ssh2's connection, which ssh2-sftp-client keeps as `client` and omits from its types. */
-function connectionOf(client: SftpClient): { readonly setNoDelay: (noDelay: boolean) => void; readonly destroy: () => void } {
-  return (client as unknown as { readonly client: ReturnType<typeof connectionOf> }).client
+/** Part of ssh2's connection that is used here. */
+interface Connection {
+  readonly setNoDelay: (noDelay: boolean) => void
+  readonly destroy: () => void
+}
+
+/** Returns ssh2's connection, which ssh2-sftp-client (12) keeps as `client` and omits from its types. */
+function connectionOf(client: SftpClient): Connection {
+  if ('client' in client && isConnection(client.client)) return client.client
+  throw new Error('ssh2-sftp-client keeps its connection elsewhere')
+}
+
+function isConnection(value: unknown): value is Connection {
+  return isRecord(value) && typeof value['setNoDelay'] === 'function' && typeof value['destroy'] === 'function'
 }
 
 async function connect(client: SftpClient, { url, definition, env, timeouts }: SftpLogin): Promise<void> {

@@ -1,4 +1,5 @@
 import type SftpClient from 'ssh2-sftp-client'
+import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 
 /**
@@ -77,8 +78,7 @@ async function* readSlots(
       asked.push(slot)
       position += slotBytes
     }
-    // The loop above has filled it.
-    const slot = await timeouts.wait(asked.shift() as Promise<Buffer>)
+    const slot = await timeouts.wait(asked.shift() as Promise<Buffer>) // the loop above has filled it
     if (slot.length > 0) yield slot
     // Slots after the end are empty. If the file grew meanwhile, the check of its size fails.
     if (slot.length < slotBytes) return
@@ -104,7 +104,10 @@ async function fillSlot(session: Session, handle: Buffer, position: number): Pro
 
 /** Returns the session that ssh2-sftp-client keeps as `sftp`, undefined once the connection is lost, and omits from its types. */
 function sessionOf(client: SftpClient): Session {
-  const { sftp } = client as unknown as { readonly sftp: Session | undefined }
-  if (sftp === undefined) throw new Error('the connection is gone')
-  return sftp
+  if ('sftp' in client && isSession(client.sftp)) return client.sftp
+  throw new Error('the connection is gone')
+}
+
+function isSession(value: unknown): value is Session {
+  return isRecord(value) && ['open', 'read', 'fstat'].every((name) => typeof value[name] === 'function')
 }

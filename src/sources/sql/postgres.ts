@@ -75,13 +75,12 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     await ask(client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`))
     await ask(client.query(endWithClient).catch(() => client.query('rollback to savepoint end_with_client')))
     // The extended protocol takes one statement only, with or without parameters.
-    await ask(
-      client.query({
-        text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
-        values: [...(definition.parameters ?? [])],
-        queryMode: 'extended',
-      } as pg.QueryConfig),
-    )
+    const declaration = {
+      text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
+      values: [...(definition.parameters ?? [])],
+      queryMode: 'extended',
+    }
+    await ask(client.query(declaration))
   } catch (error) {
     await close()
     timeouts.throwIfCancelled()

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type pg from 'pg'
+import { isRecord } from '../../unknownValue.ts'
 
 /** Internal connection of the driver, which its types omit. */
 interface Connection {
@@ -43,5 +44,10 @@ export function catchUnknownMessages(client: pg.Client): void {
 }
 
 function connectionOf(client: pg.Client): Connection {
-  return (client as unknown as { readonly connection: Connection }).connection
+  if ('connection' in client && isConnection(client.connection)) return client.connection
+  throw new Error('the driver keeps its connection elsewhere')
+}
+
+function isConnection(value: unknown): value is Connection {
+  return isRecord(value) && isRecord(value['stream']) && typeof value['attachListeners'] === 'function'
 }

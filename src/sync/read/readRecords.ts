@@ -66,7 +66,7 @@ const storedQuality: z.ZodType<StoredQuality> = z.object({
   identifiers: frequent,
   due: z.boolean(),
 })
-const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
+export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 
 export interface KnownRecords {
   readonly digests: KnownDigests

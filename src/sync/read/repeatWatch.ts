@@ -31,9 +31,9 @@ export class RepeatWatch {
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
-    const [low, high] = this.#digester.digest
-    // A digest has four words. A `high` of 0 marks an empty slot.
-    this.#put(this.#table, low as number, high === 0 ? 1 : (high as number))
+    const [low = 0, high = 0] = this.#digester.digest
+    // A `high` of 0 marks an empty slot.
+    this.#put(this.#table, low, high === 0 ? 1 : high)
     // Grows when three quarters of the slots are full; a slot is two numbers.
     if (++this.#count * 8 > this.#table.length * 3) this.#grow()
   }

@@ -94,7 +94,7 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
   let kept = newestOf(stored, name)
   const desired = await desiredContent(deps.db, run.destinationId, rule)
   const found = listed?.find(({ id }) => id === kept?.setId)
-  if (kept !== undefined && found === undefined && (await isGone(work, kept))) {
+  if (kept !== undefined && found === undefined && (await isDeleted(work, kept))) {
     await forgetProductSet(deps.db, actor, kept, 'gone')
     kept = undefined
   }
@@ -110,7 +110,7 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
 }
 
 /** Returns true for a set that is not listed and not found by its id. */
-async function isGone({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
+async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404

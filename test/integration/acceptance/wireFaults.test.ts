@@ -71,11 +71,16 @@ describe('TLS', () => {
       const { control } = engine.sandbox
       const under = shop(engine)
       const expected = under.wave(0)
-      const door = (await control.request('POST', 'tls', { kind, times: 2 })).body
-      setDefaultCACertificates([...getCACertificates('default'), door.ca])
-      const transport = createTransport({ baseUrl: door.url, adsBaseUrl: door.url, adsVersion: '12', ...engine.sandbox.credentials })
+      const listener = (await control.request('POST', 'tls', { kind, times: 2 })).body
+      setDefaultCACertificates([...getCACertificates('default'), listener.ca])
+      const transport = createTransport({
+        baseUrl: listener.url,
+        adsBaseUrl: listener.url,
+        adsVersion: '12',
+        ...engine.sandbox.credentials,
+      })
       try {
-        const deps = { ...engine.deps, transport, service: { ...engine.deps.service, origin: door.url } }
+        const deps = { ...engine.deps, transport, service: { ...engine.deps.service, origin: listener.url } }
         const run = async () => runPipeline(deps, await loadPipeline(join(engine.folder, 'pipelines'), 'shop'), { trigger: 'manual' })
         let report = await run()
         if (report.status !== 'succeeded') report = await run()

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { audienceDigest, email, sha256 } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/engine.ts'
-import { outOfOrder } from '../../support/generations.ts'
+import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 
 const ann = 'ann@example.com'

@@ -1,10 +1,26 @@
 /** JSON columns as they are stored, and as this version reads them. */
 import { expect, test } from 'vitest'
-import { decodePlannedSets } from '../../../src/db/plans.ts'
-import { decodeCells } from '../../../src/db/rejects.ts'
-import { decodeCounts, decodeError, decodeGuards, decodeProgress, decodeWarnings, readOptions } from '../../../src/db/runColumns.ts'
+import { decodeAlertDetail } from '../../../src/alerts/message.ts'
+import { decodeAnswer } from '../../../src/db/attempts.ts'
+import { decodeDetail } from '../../../src/db/audit.ts'
+import { decodeEndedCounts } from '../../../src/db/metricRows.ts'
+import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../../src/db/plans.ts'
+import { decodeContent } from '../../../src/db/productSets.ts'
+import { decodeCells, decodeFaults } from '../../../src/db/rejects.ts'
+import {
+  decodeColumns,
+  decodeCounts,
+  decodeError,
+  decodeGuards,
+  decodeProductSets,
+  decodeProgress,
+  decodeStages,
+  decodeWarnings,
+  readOptions,
+} from '../../../src/db/runColumns.ts'
 import { decodeRowCounts, decodeSources } from '../../../src/db/snapshots.ts'
 import { noCounts } from '../../../src/model/report.ts'
+import { decodeQuality } from '../../../src/sync/read/readRecords.ts'
 
 test('stored options come back as they were given', () => {
   const options = {
@@ -55,6 +71,148 @@ const facts = {
 test('facts of both files of a joined source are read', () => {
   const joined = { ...facts, joined: { main: facts, file: { ...facts, notes: ['a note'], etag: '"1"' } } }
   expect(decodeSources([joined], 1)).toEqual([joined])
+})
+
+const counts = Object.fromEntries([...Object.keys(noCounts), 'filtered'].map((name, i) => [name, i + 1]))
+const drift = Object.fromEntries(
+  ['listed', 'same', 'changed', 'gone', 'hidden', 'foreign', 'unsettled', 'waiting'].map((name, i) => [name, i + 1]),
+)
+const guard = { code: 'GUARD_DELETES', message: 'too many', hint: 'look', withheld: 3, examples: ['a'] }
+const setChange = { name: 'Acme', action: 'replace', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'no answer' }
+const setRule = { name: 'Acme', description: 'all', filters: [{ attribute: 'brand', operator: 'MATCH', value: 'Acme' }], brand: 'Acme' }
+const fault = { code: 'PRICE_INVALID', field: 'price', message: 'is text', hint: 'write 1.00 EUR' }
+const frequent = { counts: { a: 2 }, slack: 1 }
+const allFacts = {
+  ...facts,
+  completeness: { complete: false, proof: 'none', reason: 'cut' },
+  notes: ['a note'],
+  quality: { members: 3, filled: { email: 2 }, brand: 'Acme', group: 'g' },
+  joined: { main: facts, file: facts },
+  etag: '"1"',
+  lastModified: 'Thu, 01 Jan 2026 00:00:00 GMT',
+}
+const rowCounts = { read: 6, rejected: 1, duplicates: 1, suppressed: 1, filtered: 1, valid: 2 }
+const progress = {
+  stage: 'push',
+  done: 1,
+  total: 2,
+  rejected: 3,
+  refused: 4,
+  waiting: 'for the service',
+  stageStartedAt: '2026-01-01T00:00:00.000Z',
+  at: '2026-01-01T00:00:01.000Z',
+}
+const failure = { code: 'INTERNAL', message: 'ended', where: 'a.csv', hint: 'report it' }
+const content = {
+  name: 'Acme',
+  description: null,
+  type: 'FILTERED',
+  filters: setRule.filters,
+  productKeys: ['k'],
+  productIds: ['p-1'],
+}
+const alert = { code: 'RUN_FAILED', message: 'failed', hint: 'sluice show', runId: 'r_1', planId: 'p_1', counts: { rejected: 1 } }
+const quality = {
+  items: [['a', 'b', 'c']],
+  sets: [
+    [null, 2],
+    [1, 2],
+  ],
+  currencies: ['EUR'],
+  groups: frequent,
+  identifiers: frequent,
+  due: true,
+}
+
+/** Every decoder with a value that has all of its fields, and with values of which one field is wrong. */
+const decoders = [
+  [
+    'run.counts',
+    decodeCounts,
+    { ...counts, settled: { confirmed: 1, refused: 2 }, drift },
+    [{ valid: '1' }, { settled: { confirmed: 1 } }, { drift: { same: '1' } }],
+  ],
+  ['run.guards', decodeGuards, [guard], [[{ ...guard, withheld: '3' }], [{ ...guard, examples: [1] }]]],
+  ['run.warnings', decodeWarnings, [{ ...fault, count: 1, lines: [7] }], [[{ ...fault }], [{ ...fault, count: 1, lines: ['7'] }]]],
+  ['run.stages', decodeStages, [{ stage: 'read', startedAt: progress.at, durationMs: 5 }], [[{ stage: 'read', durationMs: 5 }], null]],
+  [
+    'run.progress',
+    decodeProgress,
+    progress,
+    [
+      { ...progress, stage: 'rest' },
+      { ...progress, total: '2' },
+    ],
+  ],
+  ['run.columns', decodeColumns, ['id', 'email'], [[1], 'id']],
+  [
+    'run.error',
+    decodeError,
+    failure,
+    [
+      { ...failure, code: 'some text' },
+      { ...failure, message: 1 },
+    ],
+  ],
+  ['run.product_sets', decodeProductSets, [setChange], [[{ ...setChange, action: 'rename' }], [{ ...setChange, outcome: 'done' }]]],
+  ['plan.counts', decodePlanCounts, counts, [{ creates: '1' }]],
+  ['plan.guards', decodePlanGuards, [guard], [[{ ...guard, code: 1 }]]],
+  ['plan.review', decodeReview, { updateFields: [{ field: 'price', count: 3 }] }, [{ updateFields: [{ field: 'price' }] }]],
+  [
+    'plan.product_sets',
+    decodePlannedSets,
+    { rules: [setRule], changes: [setChange] },
+    [
+      { rules: [], changes: [{}] },
+      { rules: [{ ...setRule, filters: [{ attribute: 'brand' }] }], changes: [] },
+    ],
+  ],
+  ['snapshot.sources', decodeSources, [allFacts], [[{ ...facts, columns: [1] }], [{ ...facts, completeness: { proof: '' } }]]],
+  ['snapshot.counts', decodeRowCounts, rowCounts, [{ ...rowCounts, valid: null }]],
+  ['reject.cells', decodeCells, ['a', ''], [[1]]],
+  ['reject.more', decodeFaults, [fault], [[{ ...fault, hint: undefined }]]],
+  ['attempt.answer', decodeAnswer, { confirmed: 1, codes: ['A'] }, ['text']],
+  ['audit.detail', decodeDetail, { was: 1 }, [null]],
+  [
+    'run.counts',
+    decodeEndedCounts,
+    { ...counts, unconfirmed: { create: { refused: 1 } } },
+    [{ read: '1' }, { unconfirmed: { create: { refused: '1' } } }],
+  ],
+  [
+    'product_set.content',
+    decodeContent,
+    content,
+    [
+      { ...content, type: 'OTHER' },
+      { ...content, productIds: [1] },
+    ],
+  ],
+  [
+    'alert.detail',
+    decodeAlertDetail,
+    alert,
+    [
+      { ...alert, counts: { rejected: '1' } },
+      { ...alert, hint: null },
+    ],
+  ],
+  [
+    'record_quality.quality',
+    decodeQuality,
+    quality,
+    [
+      { ...quality, sets: [['1', 2]] },
+      { ...quality, due: 1 },
+    ],
+  ],
+] as const
+
+test.for(decoders)('%s: every stored field is read, and a field of another type is rejected', ([column, decode, whole, wrong]) => {
+  const stored: unknown = JSON.parse(JSON.stringify(whole))
+  expect(decode(stored, 7)).toEqual(whole)
+  for (const value of wrong)
+    expect(() => decode(value, 7)).toThrow(expect.objectContaining({ code: 'DATABASE_VALUE_INVALID', where: `${column}, row 7` }))
 })
 
 test.for([

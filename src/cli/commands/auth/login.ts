@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { needService } from '../../../config/config.ts'
 import { RunError, UsageError } from '../../../errors.ts'
@@ -9,6 +8,7 @@ import type { CallResult } from '../../../service/client/index.ts'
 import { ServiceError } from '../../../service/client/serviceErrors.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
+import { listeningPort } from '../../servers/listeningPort.ts'
 import { withClient, type ServiceCalls } from '../../withClient.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
@@ -74,8 +74,7 @@ async function byCallback(context: Context, calls: ServiceCalls, baseUrl: string
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   try {
-    // A listening TCP server always has an address of this shape.
-    const { port } = server.address() as AddressInfo
+    const port = listeningPort(server)
     const answered = callback(server, state, context.signal)
     const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)

@@ -9,6 +9,7 @@ import { watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/
 import type { GuardResult } from '../../../model/report.ts'
 import type { SampleRecord } from '../../reports/check.ts'
 import { groupRejects } from '../../reports/rejects.ts'
+import { recordOf } from '../../../unknownValue.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 import type { Destination } from '../../../destinations/destination.ts'
@@ -124,9 +125,7 @@ export class RowTally {
 
 function sample(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
   if (record.kind === 'product') {
-    const fields: unknown = JSON.parse(record.json)
-    // `json` is always an object of product fields (ProductRecord).
-    return { line: record.line, fields: fields as Record<string, unknown> }
+    return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }
   const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }

@@ -53,14 +53,12 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
     return answeredTest(column, values)
   })
+  const [member, item] = [option(invocation, 'member'), option(invocation, 'item')]
   return {
     name: name === '' ? undefined : name,
     source: option(invocation, 'source'),
     encoding: option(invocation, 'encoding'),
-    settings: {
-      ...(option(invocation, 'member') === undefined ? {} : { member: option(invocation, 'member') }),
-      ...(option(invocation, 'item') === undefined ? {} : { xml: { item: option(invocation, 'item') } }),
-    } as SourceSettings,
+    settings: { ...(member === undefined ? {} : { member }), ...(item === undefined ? {} : { xml: { item } }) },
     sandbox: flag(invocation, 'sandbox'),
     force: flag(invocation, 'force'),
     kind,

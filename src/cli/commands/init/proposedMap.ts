@@ -7,6 +7,7 @@ import { repeatsOf } from '../../../mapping/repeatedColumns.ts'
 import { columnCalled } from '../../../mapping/headerWords.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
 import { identifierTypes } from '../../../model/record.ts'
+import { recordOf } from '../../../unknownValue.ts'
 import type { Inspection } from './inspection.ts'
 import { peopleColumns, isUnique, type PeopleColumns } from './peopleColumns.ts'
 import type { InitOptions } from './options.ts'
@@ -135,7 +136,7 @@ function withRepeats(
 
 function settingsIn(setting: string): Readonly<Record<string, unknown>> {
   // `setting` is a part of YAML such as `field: column`, written by boundColumns.ts.
-  return parse(`{ ${setting} }`) as Readonly<Record<string, unknown>>
+  return recordOf(parse(`{ ${setting} }`))
 }
 
 /** Valid placeholders of fields whose column is still unknown. */

@@ -1,7 +1,7 @@
 import { fileError } from './fileError.ts'
 
 /** Number of bytes to read. The mark of a tar archive comes after its first file name. */
-export const foreignHeadBytes = 512
+export const signatureBytes = 512
 
 const repack = 'Compress it as gzip, zip or zstd, or send it uncompressed.'
 const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
@@ -31,7 +31,7 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
  *
  * @throws RunError WRONG_FORMAT
  */
-export function refuseForeign(head: Buffer, name: string): void {
+export function rejectUnsupportedFile(head: Buffer, name: string): void {
   const text = head.toString('latin1')
   for (const [mark, what, hint] of marks) {
     if (mark.test(text)) throw fileError('WRONG_FORMAT', `the file is ${what}`, { name, hint })

@@ -6,14 +6,14 @@ export interface OutOfOrder {
   /** Identifier or product, packed, in hex. */
   readonly key: string
   readonly attempt: string
-  /** A sending that had begun before it, of something newer for the same key. */
+  /** Attempt that began before it, with something newer for the same key. */
   readonly behind: string
 }
 
 /**
- * Sendings of an entry behind a sending of a newer one for the same key. A later plan's is newer, and so is an erasure than the
- * update out of whose batch it was cut. Only for histories in which one run follows another. What was set aside and merged
- * is followed to its root alone: a sending of the batches in between may be missed, none is invented.
+ * Returns attempts of an entry that followed an attempt of a newer one for the same key. Entries of a later plan are newer, and so is an
+ * erasure that was split from the batch of an update. Only for histories in which one run follows another. Entries that were merged
+ * are followed to their root only: an attempt of a batch in between may be missed, but none is invented.
  */
 export async function outOfOrder(db: Database): Promise<readonly OutOfOrder[]> {
   return db.query<OutOfOrder & Record<string, unknown>>(
