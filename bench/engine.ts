@@ -105,7 +105,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       await client.query('begin')
       // As the plan's own transaction has it.
       await client.query(`set local work_mem = '64MB'`)
-      const diff = snapshot.reading === 'unread' ? undefined : await diffStage(client, destinationId, snapshot.reading)
+      const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(client, destinationId, snapshot.reading)
       const endedAt = performance.now()
       if (setting.apply)
         await applyUpserts({

@@ -20,7 +20,7 @@ export interface RunRow {
 }
 
 /** Returns true for a backfill and the rerun of one. It reads another source than the pipeline's own, so no row counts as missing. */
-export function readsOneOff(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
+export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 

@@ -71,7 +71,7 @@ async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline,
  * review
  */
 async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { reading, rows, warnings }: SnapshotResult): Promise<void> {
-  if (reading !== 'unread') {
+  if (reading !== 'unchanged') {
     const tooMany = guardRejects({
       guards: pipeline.guards,
       read: rows.read,
@@ -115,7 +115,7 @@ export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: 
   return {
     snapshotId: Number(last?.id ?? 0),
     rows: { read: 0, rejected: 0, duplicates: 0, suppressed: 0, valid: 0 },
-    reading: 'unread',
+    reading: 'unchanged',
     unseen: [],
     previousValid: undefined,
     incomplete: undefined,

@@ -1,8 +1,8 @@
 /**
  * A real Postgres 18 of our own, for machines without one, as an ordinary user and as root, on loopback with a password of its own.
- * Started in 0.3 s, the first time in 8 s with its files, attached to in 0.03 s (docs/benchmarks.md#readers). Any number of commands share it: the first starts it, the last one out stops
- * it, unless a command was asked to keep it (`serve`, `demo --keep`, `db`). A killed command leaves it running; the next one
- * attaches to it.
+ * Started in 0.3 s, the first time in 8 s with its files, attached to in 0.03 s (docs/benchmarks.md#readers). Any number of commands
+ * share it: the first starts it, the last one out stops it, unless a command was asked to keep it (`serve`, `demo --keep`, `db`). A
+ * killed command leaves it running; the next one attaches to it.
  */
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -32,7 +32,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
   const heedsErasures = work.type.reachesPeople && work.erasures > 0
-  if (heedsErasures && work.input.reading !== 'unread') await suppressErased(client, erasures)
+  if (heedsErasures && work.input.reading !== 'unchanged') await suppressErased(client, erasures)
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
   crashPoint('plan.diffed')
@@ -47,11 +47,11 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const { client, destinationId, desired, input } = work
   const { leavesBy, reachesPeople } = work.type
   const isCatalog = desired.keys === 'products'
-  const found = input.reading === 'unread' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
+  const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
   const left = leavesBy === 'identifier' ? await leaveByIdentifier(desired) : 0
   const erased = reachesPeople && work.erasures > 0 ? await leaveErased(desired, work.deps.service.origin) : 0
   const listed = await leaveListed(desired, input.suppressedBy)
-  const optedOut = reachesPeople && input.reading !== 'unread' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
+  const optedOut = reachesPeople && input.reading !== 'unchanged' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
   crashPoint('plan.diffed')
   if (isCatalog && found.updates > 0) await guardChanges(work)
   const updateFields = isCatalog ? await fieldsUpdated(client, destinationId, found.updates) : []
@@ -75,8 +75,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
 }
 
 /** Returns the effect of a missing record: none for a backfill, and for a read whose end is not proven. */
-function absentPolicy({ pipeline: { destination }, type, input, oneOff }: PlanWork): Missing {
-  return oneOff || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
+function absentPolicy({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
+  return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
 /** Returns true if this read changed the desired content; withheld deletes did not. */

@@ -75,7 +75,7 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
 }
 
-function guardPlan({ pipeline, type, run, input, desired, pending, oneOff, sourceless }: PlanWork, changes: Changes) {
+function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing, sourceless }: PlanWork, changes: Changes) {
   return applyGuards({
     desired,
     pending,
@@ -89,15 +89,15 @@ function guardPlan({ pipeline, type, run, input, desired, pending, oneOff, sourc
       guards: pipeline.guards,
       valid: input.rows.valid,
       // A backfill source is not compared with the pipeline's own.
-      previousValid: oneOff ? undefined : input.previousValid,
+      previousValid: ignoresMissing ? undefined : input.previousValid,
       read: input.rows.read,
       rejected: input.rows.rejected,
       // A backfill deletes no missing rows, so nothing is withheld.
-      incomplete: oneOff ? undefined : input.incomplete,
+      incomplete: ignoresMissing ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
       // It cannot be too short either, because it deletes nothing.
-      absenceDeletes: !sourceless && !oneOff,
+      absenceDeletes: !sourceless && !ignoresMissing,
     },
   })
 }

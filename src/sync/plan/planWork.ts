@@ -7,7 +7,7 @@ import { queryable } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeStarted } from '../../db/plans.ts'
-import { readsOneOff, type RunRow } from '../../db/runs.ts'
+import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys } from '../../db/impliedKeys.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -48,7 +48,7 @@ export interface PlanWork {
   /** True if the destination has no state, and the read was a full one. */
   readonly untouched: boolean
   /** True for a backfill source, and without a read: no row counts as missing. */
-  readonly oneOff: boolean
+  readonly ignoresMissing: boolean
   /** Newest erasure at the time of the plan: its batches are checked for later ones before they are sent. */
   readonly erasures: number
   /** True if no source was read (`rerun --failed`, repair of an audit). */
@@ -120,7 +120,7 @@ export async function openWork(
     },
     resync,
     untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
-    oneOff: readsOneOff(run) || sourceless,
+    ignoresMissing: readsBackfillSource(run) || sourceless,
     erasures,
     sourceless,
   }

@@ -4,7 +4,7 @@ import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.t
 import { queryable } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'
-import { attachPlan, readsOneOff } from '../../db/runs.ts'
+import { attachPlan, readsBackfillSource } from '../../db/runs.ts'
 import { closeSnapshot } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
 import { stagedKind } from '../read/stageTable.ts'
@@ -49,7 +49,8 @@ export async function storePlan(
   const { client, destinationId, planId, run, input } = work
   const { destination } = work.pipeline
   const { entries } = frozen
-  const outOfStock = !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.oneOff ? changes.diff.absent : 0
+  const outOfStock =
+    !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.absent : 0
   const counts = {
     ...input.rows,
     unchanged: Math.max(
@@ -89,9 +90,9 @@ export async function storePlan(
 
 /** Completes the snapshot: its records are the desired state, and the next read is compared with them. */
 async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
-  if (input.reading === 'unread') return
+  if (input.reading === 'unchanged') return
   // Only a complete read stores digests; an incomplete read or a backfill does not.
-  if (input.incomplete !== undefined || readsOneOff(run)) await forgetDigests(client, destinationId)
+  if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(client, destinationId)
   else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
   else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
   const status = input.incomplete === undefined ? 'closed' : 'incomplete'

@@ -14,7 +14,7 @@ import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { Database } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
-import { readsOneOff, updateRun, type RunRow } from '../../db/runs.ts'
+import { readsBackfillSource, updateRun, type RunRow } from '../../db/runs.ts'
 import { decodeRowCounts, decodeSources, discardSnapshot, openSnapshot, storeSources } from '../../db/snapshots.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -28,8 +28,8 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /** `unread`: unchanged source, the stage is empty. `gated`: only unknown records are staged. */
-  readonly reading: 'whole' | 'gated' | 'unread'
+  /** `unchanged`: no source changed, and the stage is empty. `gated`: only unknown records are staged. */
+  readonly reading: 'whole' | 'gated' | 'unchanged'
   /** Known records that a gated read did not find. */
   readonly unseen: readonly UnseenDigests[]
   /** Number of valid rows of the last complete snapshot whose deletes no guard withheld. */
@@ -66,7 +66,7 @@ interface LastSnapshot {
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
-  const last = readsOneOff(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
+  const last = readsBackfillSource(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
   // True if definition and suppression are unchanged, so that equal bytes have the same outcome.
   const comparable =
     last !== undefined &&
@@ -85,7 +85,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     return {
       snapshotId: last.id,
       rows: last.rows,
-      reading: 'unread',
+      reading: 'unchanged',
       unseen: [],
       previousValid: last.goodValid,
       incomplete: undefined,

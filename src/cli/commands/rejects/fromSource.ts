@@ -24,8 +24,8 @@ export async function writeFullRows(
   target: { readonly runId: string; readonly pipeline: string; readonly columns: readonly string[]; readonly file: string },
 ): Promise<number> {
   const pipeline = await pipelineNamed(context, target.pipeline)
-  const { facts, source: oneOff } = await loadReading(store.db, target.runId)
-  const { sources: definitions } = oneOff === undefined ? pipeline : await withBackfillSource(pipeline, oneOff)
+  const { facts, source: backfillSource } = await loadReading(store.db, target.runId)
+  const { sources: definitions } = backfillSource === undefined ? pipeline : await withBackfillSource(pipeline, backfillSource)
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const place = `${reject.source} ${reject.line}`
