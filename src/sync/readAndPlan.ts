@@ -36,6 +36,7 @@ export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: Run
   const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
+  let broken = true
   try {
     if (!run.options.failedOnly) {
       snapshot = await read(deps, client, effective, run)
@@ -45,6 +46,8 @@ export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: Run
     if (deps.signal?.aborted) throw interrupted()
     const planned = await plan(deps, client, { pipeline, effective, run, input: snapshot ?? (await nothingRead(deps, client, run)) })
     if (deps.signal?.aborted) throw interrupted()
+    await client.query('discard temp')
+    broken = false
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
     if (!(error instanceof RunWithheld)) throw error
@@ -52,7 +55,7 @@ export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: Run
     return { planned: undefined, guards: error.results, proof: proofOf(snapshot) }
   } finally {
     // Closed, not returned to the pool, to drop its temporary tables.
-    client.release(true)
+    client.release(broken)
   }
 }
 
