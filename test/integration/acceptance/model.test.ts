@@ -12,6 +12,7 @@ import { catalogYaml, imbalance } from '../../support/engine.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 import { goodProduct, item, rss, wanted } from './products.ts'
 import { everyKey } from '../../support/everyKey.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const kinds = [
   'none',
@@ -82,9 +83,7 @@ test.for([sandboxAudience, staticListTarget])(
           await control.reset()
           await list.reset()
           await control.switches({ delete_reach: reach })
-          await engine.db.execute(
-            'truncate sluice.destination, sluice.changed_key, sluice.run, sluice.snapshot, sluice.record, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.batch_entries, sluice.attempt, sluice.reject cascade',
-          )
+          await emptyDatabase(engine.db)
           engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
           engine.pipeline('people', peopleYaml(target, packed))
           const held = new Map<string, readonly string[]>()
@@ -134,10 +133,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await list.writes()]).toEqual([[], writes])
         },
       ),
-      {
-        numRuns: Number(process.env['SLUICE_RUNS'] ?? 30),
-        ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-      },
+      histories(10),
     )
   },
 )

@@ -6,6 +6,7 @@ import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'html', 'cursor_expired', 'status'] as const
 
@@ -38,9 +39,7 @@ test('a catalog that another writer edits ends as the feed says, and nothing of 
   await fc.assert(
     fc.asyncProperty(fc.array(day, { minLength: 1, maxLength: 4 }), async (days) => {
       await control.reset()
-      await engine.db.execute(
-        'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
-      )
+      await emptyDatabase(engine.db)
       const feed = new Map<number, number>(Array.from({ length: 30 }, (_, n) => [n + 1, 1]))
       const foreign = new Map<string, Record<string, unknown>>()
       const write = () => engine.write('feed.xml', rss(Array.from(feed, ([n, price]) => item(goodProduct(n, price * 100)))))
@@ -96,10 +95,6 @@ test('a catalog that another writer edits ends as the feed says, and nothing of 
       // The other one may send the same edit twice in a row, and is in no counts.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
-    {
-      endOnFailure: true,
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 15),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
+    histories(6),
   )
 }, 240_000)

@@ -6,9 +6,21 @@ import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest, type RunOptions } from '../../support/engine.ts'
 import { everyKey } from '../../support/everyKey.ts'
+import { forgetAll, histories } from '../../support/histories.ts'
+
+let gated: EngineUnderTest
+let slow: EngineUnderTest
+beforeAll(async () => {
+  gated = await engineUnderTest()
+  slow = await engineUnderTest()
+})
+afterAll(async () => {
+  await gated[Symbol.asyncDispose]()
+  await slow[Symbol.asyncDispose]()
+})
 
 /** One run of the same pipeline on both sides; the second forgets what it knew, so that it reads every record. */
 interface Day {
@@ -19,8 +31,7 @@ interface Day {
 
 /** Plays the days on a gated and on a slow engine and compares counts, guards, rejects and what is held. */
 async function sameEnds(name: string, yaml: string, days: readonly Day[], fingerprint: (engine: EngineUnderTest) => Promise<unknown>) {
-  await using gated = await engineUnderTest()
-  await using slow = await engineUnderTest()
+  await forgetAll(gated, slow)
   for (const [day, { files, yaml: changed, run }] of days.entries()) {
     await slow.db.execute('delete from sluice.record_digest')
     const ends = []
@@ -281,15 +292,11 @@ const good = (id: number): Item => ({ id, price: 0, broken: false })
 /** Opens the gate for certain: the same rows but one, three days on. */
 const steady: [How[]] = [[0, 1, 2].map((day) => ({ ...plain, first: [good(day), good(3), good(4)], second: [good(5), good(6)] }))]
 
-/** SLUICE_RUNS for a long run. */
-const numRuns = Number(process.env['SLUICE_RUNS'] ?? 5)
-
 test('whatever came between, a gated run of two sources ends as one of every record', { timeout: 3_600_000 }, async () => {
   let gatedReadings = 0
   await fc.assert(
     fc.asyncProperty(fc.array(how, { minLength: 3, maxLength: 6 }), async (days) => {
-      await using gated = await engineUnderTest()
-      await using slow = await engineUnderTest()
+      await forgetAll(gated, slow)
       for (const [day, today] of days.entries()) {
         const { action } = today
         await slow.db.execute('delete from sluice.record_digest')
@@ -327,7 +334,7 @@ test('whatever came between, a gated run of two sources ends as one of every rec
         expect(ends[0], `run ${day + 1}: ${action}`).toEqual(ends[1])
       }
     }),
-    { numRuns, examples: [steady] },
+    { ...histories(3), examples: [steady] },
   )
   expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })
@@ -374,7 +381,7 @@ test('a few records of a long file that moved, came again, changed, left or cont
       )
     }),
     {
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 6),
+      ...histories(4),
       examples: [
         [[[{ what: 'moved', at: 0.5, to: 0.1 }]]],
         [[[{ what: 'repeated', at: 0.1, to: 0.9 }], [{ what: 'moved', at: 0.3, to: 0.8 }], [{ what: 'changed', at: 0.1, to: 0 }]]],

@@ -3,13 +3,22 @@
  * new rows only and must report of all; the oracle has forgotten what it knew and looks at every row.
  */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { qualityCodes } from '../../../src/mapping/qualityCodes.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { forgetAll, histories } from '../../support/histories.ts'
 
-/** SLUICE_RUNS for a long run. */
-const numRuns = Number(process.env['SLUICE_RUNS'] ?? 6)
+let gated: EngineUnderTest
+let slow: EngineUnderTest
+beforeAll(async () => {
+  gated = await engineUnderTest()
+  slow = await engineUnderTest()
+})
+afterAll(async () => {
+  await gated[Symbol.asyncDispose]()
+  await slow[Symbol.asyncDispose]()
+})
 
 /** All that is reported. Of warnings the message is that of one row, and of which, the gate does not promise. */
 function reported({ counts, status, guards, error, warnings }: RunReport) {
@@ -24,8 +33,7 @@ function reported({ counts, status, guards, error, warnings }: RunReport) {
 
 /** Plays the days on both; returns how many readings passed the gate. */
 async function sameReports(name: string, yaml: string, file: string, days: readonly string[]): Promise<number> {
-  await using gated = await engineUnderTest()
-  await using slow = await engineUnderTest()
+  await forgetAll(gated, slow)
   let passed = 0
   const chunks = async () =>
     (await gated.db.query<{ n: number }>('select coalesce(max(chunk), 0)::int as n from sluice.record_digest'))[0]?.n ?? 0
@@ -173,7 +181,7 @@ for (const [format, render] of Object.entries({ csv, jsonl })) {
           passed += await sameReports('shop', yaml, `feed.${format}`, files)
         },
       ),
-      { numRuns: numRuns + productExamples.length, examples: productExamples },
+      { ...histories(productExamples.length + 2), examples: productExamples },
     )
     expect(passed, 'readings must have passed the gate').toBeGreaterThan(5)
   })
@@ -258,7 +266,7 @@ guards: { ${loose}${accepts ? ', accept: [EMAIL_ROLE_SHARE, IDENTIFIER_SHARE]' :
         )
       },
     ),
-    { numRuns: numRuns + memberExamples.length, examples: memberExamples },
+    { ...histories(memberExamples.length + 2), examples: memberExamples },
   )
   expect(passed, 'readings must have passed the gate').toBeGreaterThan(5)
 })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { forgetAll, histories } from '../../support/histories.ts'
 
 interface Line {
   readonly id: number
@@ -39,12 +40,13 @@ async function state({ db, sandbox }: EngineUnderTest): Promise<unknown> {
 
 test('the last row of an id stands, whatever was known of the others', { timeout: 240_000 }, async () => {
   let gatedReadings = 0
+  await using whole = await engineUnderTest()
+  await using clean = await engineUnderTest()
+  whole.pipeline('shop', `${catalogYaml('feed.csv')}${guards}duplicates: last\n`)
+  clean.pipeline('shop', `${catalogYaml('feed.csv')}${guards}`)
   await fc.assert(
     fc.asyncProperty(days, async (history) => {
-      await using whole = await engineUnderTest()
-      await using clean = await engineUnderTest()
-      whole.pipeline('shop', `${catalogYaml('feed.csv')}${guards}duplicates: last\n`)
-      clean.pipeline('shop', `${catalogYaml('feed.csv')}${guards}`)
+      await forgetAll(whole, clean)
       for (const lines of history) {
         const rows = standing(lines)
         whole.write('feed.csv', file(lines))
@@ -61,7 +63,7 @@ test('the last row of an id stands, whatever was known of the others', { timeout
       }
     }),
     {
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 5),
+      ...histories(5),
       examples: [
         // What is known stands behind, then before a new row of its id; then the new one is known.
         [

@@ -16,6 +16,7 @@ import { withSandbox } from '../../support/sandbox.ts'
 import { replayLedger, type LedgerState, type ReplayedLine } from '../../support/ledgerModel.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -194,7 +195,7 @@ test('the model equals the service for any requests', async () => {
         ])
       },
     ),
-    { endOnFailure: process.env['SLUICE_SHRINK'] === undefined, numRuns: 60 },
+    { ...histories(60), numRuns: 60 },
   )
 }, 60_000)
 
@@ -207,9 +208,7 @@ test('ledger and audit log, replayed, are what the service holds and what we tak
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), fc.constantFrom('user', 'identifier'), async (steps, deleteReach) => {
       await control.reset()
       await control.switches({ delete_reach: deleteReach, ledger_keys: 'on' })
-      await engine.db.execute(
-        'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject, sluice.audit cascade',
-      )
+      await emptyDatabase(engine.db)
       for (const [name, yaml] of Object.entries(pipelines)) engine.pipeline(name, yaml)
       const held = new Map<string, readonly string[]>()
       const listed = new Map<string, boolean>()
@@ -262,10 +261,6 @@ test('ledger and audit log, replayed, are what the service holds and what we tak
       await control.advance(14 * 31 * 86_400)
       expect((await control.audience()).digest).toBe(audienceDigest(state.members('1nmth', nowS() + 14 * 31 * 86_400)))
     }),
-    {
-      endOnFailure: process.env['SLUICE_SHRINK'] === undefined,
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
+    histories(12),
   )
 }, 300_000)

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const policies = ['delete', 'out-of-stock', 'keep'] as const
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'short', 'html', 'status', 'duplicate_results'] as const
@@ -29,9 +30,7 @@ test('a catalog ends as feeds and policies say', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(day, { minLength: 2, maxLength: 7 }), fc.constantFrom(...policies), async (days, last) => {
       await control.reset()
-      await engine.db.execute(
-        'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
-      )
+      await emptyDatabase(engine.db)
       const feed = new Map<number, number>([[99, 1]])
       const held = new Map<number, Readonly<Record<string, unknown>>>()
       const file = (name: string, products: Iterable<readonly [number, number]>) =>
@@ -85,10 +84,6 @@ test('a catalog ends as feeds and policies say', async () => {
       expect((await read(last, 'run')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
       expect(await engine.writes(after)).toEqual([])
     }),
-    {
-      endOnFailure: true,
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 15),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
+    histories(6),
   )
 }, 240_000)

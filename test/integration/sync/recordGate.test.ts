@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { forgetAll, histories } from '../../support/histories.ts'
 
 /** Content of a file in one run: rows by small numbers, so that keys meet again, contradict and come back. */
 interface Item {
@@ -61,9 +62,6 @@ const examples: [Item[][]][] = [
   [[three, [row(1)], three]], // gone, and back
 ]
 
-/** SLUICE_RUNS for a long run. */
-const numRuns = Number(process.env['SLUICE_RUNS'] ?? 5 + examples.length)
-
 const yaml = (file: string) => `${catalogYaml(file)}guards: { max_delete_count: 1000, max_reject_percent: 100 }\n`
 
 /** Everything of the state that a person could report apart; lines move without a record being read again. */
@@ -80,11 +78,12 @@ async function state(engine: EngineUnderTest): Promise<unknown> {
 for (const [format, render] of Object.entries(formats)) {
   test(`a gated run ends as a run that reads every record again: ${format}`, { timeout: 240_000 }, async () => {
     let gatedReadings = 0
+    await using gated = await engineUnderTest()
+    await using slow = await engineUnderTest()
+    for (const engine of [gated, slow]) engine.pipeline('shop', yaml(`feed.${format}`))
     await fc.assert(
       fc.asyncProperty(files, async (days) => {
-        await using gated = await engineUnderTest()
-        await using slow = await engineUnderTest()
-        for (const engine of [gated, slow]) engine.pipeline('shop', yaml(`feed.${format}`))
+        await forgetAll(gated, slow)
         for (const rows of days) {
           // The oracle forgets its digests, so it has to read every record.
           await slow.db.execute('delete from sluice.record_digest')
@@ -101,7 +100,7 @@ for (const [format, render] of Object.entries(formats)) {
           expect(await state(gated)).toEqual(await state(slow))
         }
       }),
-      { numRuns, examples },
+      { ...histories(examples.length + 2), examples },
     )
     expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
   })
@@ -134,11 +133,12 @@ guards: { max_delete_count: 1000, max_reject_percent: 100 }
 
 test('a gated run ends as a run that reads every record again: an audience', { timeout: 240_000 }, async () => {
   let gatedReadings = 0
+  await using gated = await engineUnderTest()
+  await using slow = await engineUnderTest()
+  for (const engine of [gated, slow]) engine.pipeline('crm', audience('crm.csv'))
   await fc.assert(
     fc.asyncProperty(exports, async (days) => {
-      await using gated = await engineUnderTest()
-      await using slow = await engineUnderTest()
-      for (const engine of [gated, slow]) engine.pipeline('crm', audience('crm.csv'))
+      await forgetAll(gated, slow)
       for (const people of days) {
         await slow.db.execute('delete from sluice.record_digest')
         const [known] = await gated.db.query<{ n: number }>('select count(*)::int as n from sluice.record_digest')
@@ -160,7 +160,7 @@ test('a gated run ends as a run that reads every record again: an audience', { t
         expect(states[0]).toEqual(states[1])
       }
     }),
-    { numRuns },
+    histories(6),
   )
   expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })

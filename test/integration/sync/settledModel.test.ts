@@ -14,6 +14,7 @@ import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const people = Array.from({ length: 8 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 7 }, (_, i) => `a${i}@example.com`)
@@ -94,9 +95,7 @@ test('what is not in sync after a run is withheld, refused or unsettled, and the
       async (steps, reach, guard) => {
         await control.reset()
         await control.switches({ delete_reach: reach })
-        await engine.db.execute(
-          'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
-        )
+        await emptyDatabase(engine.db)
         engine.pipeline('shop', shopYaml(guard))
         engine.pipeline('people', peopleYaml(guard))
         const held = new Map<string, { readonly addresses: readonly string[]; readonly endsAtMs: number }>()
@@ -195,11 +194,7 @@ test('what is not in sync after a run is withheld, refused or unsettled, and the
         expect(await outOfOrder(engine.db)).toEqual([])
       },
     ),
-    {
-      endOnFailure: process.env['SLUICE_SHRINK'] === undefined,
-      numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
-      ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-    },
+    histories(5),
   )
 }, 600_000)
 

@@ -12,6 +12,7 @@ import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from '../acceptance/peopleTargets.ts'
 import { everyKey } from '../../support/everyKey.ts'
+import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const people = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 8 }, (_, i) => `a${i}@example.com`)
@@ -61,9 +62,7 @@ test.for([sandboxAudience, staticListTarget])(
           await control.reset()
           await people.reset()
           await control.switches({ delete_reach: reach })
-          await engine.db.execute(
-            'truncate sluice.destination, sluice.run, sluice.snapshot, sluice.record, sluice.record_digest, sluice.remote, sluice.plan, sluice.batch, sluice.entry, sluice.attempt, sluice.reject cascade',
-          )
+          await emptyDatabase(engine.db)
           engine.pipeline('people', peopleYaml(target, packed, guard))
           engine.pipeline('optouts', listYaml)
           const held = new Map<string, readonly string[]>()
@@ -115,11 +114,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      {
-        endOnFailure: true,
-        numRuns: Number(process.env['SLUICE_RUNS'] ?? 12),
-        ...(process.env['SLUICE_SEED'] ? { seed: Number(process.env['SLUICE_SEED']) } : {}),
-      },
+      histories(5),
     )
   },
 )

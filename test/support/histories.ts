@@ -1,0 +1,39 @@
+/** Random histories that one engine plays one after the other. */
+import type { Parameters } from 'fast-check'
+import type { Database } from '../../src/db/database.ts'
+import type { EngineUnderTest } from './engine.ts'
+
+/**
+ * Returns the settings of fast-check for `count` histories. SLUICE_RUNS plays more of them, SLUICE_SEED repeats those of a failure, and
+ * SLUICE_SHRINK looks for the shortest one that fails.
+ */
+export function histories(count: number): Pick<Parameters, 'endOnFailure' | 'numRuns' | 'seed'> {
+  const { SLUICE_RUNS, SLUICE_SEED, SLUICE_SHRINK } = process.env
+  return {
+    endOnFailure: SLUICE_SHRINK === undefined,
+    numRuns: Number(SLUICE_RUNS ?? count),
+    ...(SLUICE_SEED ? { seed: Number(SLUICE_SEED) } : {}),
+  }
+}
+
+/** Tables that outlive a history: they belong to the process of the test. */
+const kept = new Set(['migration', 'worker', 'budget', 'budget_slot'])
+
+/**
+ * Deletes every run and destination, and all that belongs to them. A `truncate` of these tables makes their files again: 67 ms of
+ * processor time, where these deletes take 3 ms (2 cores, Postgres 18.4, data in memory).
+ */
+export async function emptyDatabase(db: Database): Promise<void> {
+  const rows = await db.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [db.schema])
+  const deletes = rows.flatMap(({ name }) => (kept.has(name) ? [] : [`delete from ${db.schema}.${name};`]))
+  // Without checks of foreign keys and triggers, so in any order.
+  await db.execute(`begin; set local session_replication_role = replica; ${deletes.join(' ')} commit`)
+}
+
+/** Puts engines back to their first state: no runs, and a sandbox that was never called. */
+export async function forgetAll(...engines: readonly Pick<EngineUnderTest, 'db' | 'sandbox'>[]): Promise<void> {
+  for (const { db, sandbox } of engines) {
+    await sandbox.control.reset()
+    await emptyDatabase(db)
+  }
+}
