@@ -4,7 +4,7 @@ import { audienceDigest, sha256 } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { imbalance } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { people, shop, writesOf } from './targets.ts'
+import { eachWave, people, shop, writesOf } from './targets.ts'
 
 /** A kind, and what it takes to be seen: the service answers all the same once the fault is over. */
 const singles: readonly (readonly [name: string, fault: Record<string, unknown>])[] = [
@@ -71,36 +71,33 @@ const settings = { httpTimeoutMs: 400, horizonMs: 1_000 }
 describe.for([
   ['products', shop],
   ['users', people],
-] as const)('%s', ([what, target]) => {
+] as const)('%s', ([what, open]) => {
+  const playNext = eachWave(open, settings)
   // Products have no counts, users no results of their own.
   test.for(singles.filter(([, { kind }]) => (what === 'users' ? !ofResults.has(String(kind)) : kind !== 'counts')))(
     '%s on the first request of a run with creates and deletes: retried until the end is right',
-    async ([, fault]) => {
-      await using engine = await engineUnderTest({ settings })
-      const { control } = engine.sandbox
-      const under = target(engine)
-      under.wave(0)
-      await engine.run(under.name)
-      const expected = under.wave(1)
-      await control.fault({ path: under.path, nth: 1 }, fault)
-      // A second 401 in a row is the credentials' fault, not the moment's.
-      if (fault['kind'] !== 'expire_token') await control.fault({ path: under.path, nth: 2 }, fault)
-      let report = await engine.run(under.name)
-      expect(report.error).toBeUndefined()
-      if (what === 'products' && (fault['kind'] === 'partial_apply' || fault['status'] === 429)) {
-        // Each product's refusal is the service's own word: reported, and tried again. A refused delete takes two runs more,
-        // one to get the key that stands, one to delete it (docs/decisions/lost-deletes.md). A 429 says that nothing was
-        // applied, so a delete that was is refused the second time.
-        expect(report.status).toBe('partial')
-        expect((await engine.run(under.name)).status).toBe('partial')
-        report = await engine.run(under.name)
-      }
-      expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
-      expect(imbalance(report.counts)).toEqual([])
-      expect((await control.ledger()).filter((line) => line.fault === fault['kind']).length, 'the fault was met').toBeGreaterThan(0)
-      expect(await under.digest()).toBe(expected)
-      expect(await control.violations()).toEqual([])
-    },
+    ([, fault]) =>
+      playNext(async ({ engine, target: under, expected, before }) => {
+        const { control } = engine.sandbox
+        await control.fault({ path: under.path, nth: 1 }, fault)
+        // A second 401 in a row is the credentials' fault, not the moment's.
+        if (fault['kind'] !== 'expire_token') await control.fault({ path: under.path, nth: 2 }, fault)
+        let report = await engine.run(under.name)
+        expect(report.error).toBeUndefined()
+        if (what === 'products' && (fault['kind'] === 'partial_apply' || fault['status'] === 429)) {
+          // Each product's refusal is the service's own word: reported, and tried again. A refused delete takes two runs more,
+          // one to get the key that stands, one to delete it (docs/decisions/lost-deletes.md). A 429 says that nothing was
+          // applied, so a delete that was is refused the second time.
+          expect(report.status).toBe('partial')
+          expect((await engine.run(under.name)).status).toBe('partial')
+          report = await engine.run(under.name)
+        }
+        expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
+        expect(imbalance(report.counts)).toEqual([])
+        expect((await control.ledger(before)).filter((line) => line.fault === fault['kind']).length, 'the fault was met').toBeGreaterThan(0)
+        expect(await under.digest()).toBe(expected)
+        expect(await control.violations()).toEqual([])
+      }),
   )
 })
 

@@ -1,6 +1,9 @@
 /** A catalog and an audience whose sources come in waves, each with changes, new records and records that left. */
+import { afterAll, beforeAll } from 'vitest'
+import { engineUnderTest, expectAgreement } from '../../support/agreement.ts'
 import { audienceDigest, catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
+import { forgetAll } from '../../support/histories.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
 import { item, products, rss, wanted } from './products.ts'
 
@@ -41,5 +44,51 @@ export function people(engine: EngineUnderTest): Target {
       return audienceDigest(identifiersOf(rows))
     },
     digest: async () => (await engine.sandbox.control.audience()).digest,
+  }
+}
+
+/** Next wave of a target, written and not yet run. */
+export interface NextWave {
+  readonly engine: EngineUnderTest
+  readonly target: Target
+  /** Digest that should stand after it. */
+  readonly expected: string
+  /** Sequence number of the last request before it. */
+  readonly before: number
+}
+
+/** The source of a target has deletes up to here. */
+const lastWave = 12
+
+/**
+ * Returns a function that plays a test on the next wave of one target, on one engine for all tests of a `describe`. After the last wave,
+ * and after a test that failed, engine and sandbox go back to their first state and the first wave.
+ */
+export function eachWave(
+  open: (engine: EngineUnderTest) => Target,
+  settings: NonNullable<Parameters<typeof engineUnderTest>[0]>['settings'] = {},
+  prepare: (engine: EngineUnderTest) => Promise<void> = () => Promise.resolve(),
+): (play: (next: NextWave) => Promise<void>) => Promise<void> {
+  let engine: EngineUnderTest
+  let wave: number | undefined
+  beforeAll(async () => {
+    engine = await engineUnderTest({ settings })
+  })
+  afterAll(() => engine[Symbol.asyncDispose]())
+  return async (play) => {
+    const target = open(engine)
+    if (wave === undefined || wave === lastWave) {
+      if (wave !== undefined) await expectAgreement(engine)
+      await forgetAll(engine)
+      await prepare(engine)
+      target.wave(0)
+      await engine.run(target.name)
+      wave = 0
+    }
+    await engine.sandbox.control.clearFaults()
+    const next = wave + 1
+    wave = undefined
+    await play({ engine, target, expected: target.wave(next), before: await engine.mark() })
+    wave = next
   }
 }

@@ -7,9 +7,9 @@ import { createTransport } from '../../../src/service/client/index.ts'
 import { runPipeline } from '../../../src/sync/index.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { imbalance } from '../../support/engine.ts'
-import { people, shop } from './targets.ts'
+import { eachWave, people, shop } from './targets.ts'
 
-const faults: readonly (readonly [name: string, fault: Record<string, unknown>, match?: Record<string, unknown>])[] = [
+const faults: readonly (readonly [name: string, fault: Record<string, unknown>])[] = [
   ['interim answers', { kind: 'interim', statuses: [100, 102, 103] }],
   ['HTTP/1.0', { kind: 'http10' }],
   ['half open after the answer', { kind: 'half_open' }],
@@ -21,7 +21,6 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>, 
   ['connections accepted and closed', { kind: 'accept_close', ms: 30 }],
   ['a body read slowly, beyond the deadline', { kind: 'slow_upload', bytes_per_s: 2_000 }],
   ['Connection: close', { kind: 'delay', ms: 1, close: true }],
-  ['401 for the first request of a connection', { kind: 'status', status: 401 }, { first_of_connection: true }],
 ]
 
 // Eight attempts outlast a service that takes no connection for twice 30 ms, however fast the machine.
@@ -30,23 +29,29 @@ const settings = { httpTimeoutMs: 400, horizonMs: 500, backoffMinMs: 40, backoff
 describe.for([
   ['products', shop],
   ['users', people],
-] as const)('%s', ([, target]) => {
-  test.for(faults)('%s: the end is right', async ([, fault, match]) => {
+] as const)('%s', ([, open]) => {
+  const playNext = eachWave(open, settings, async ({ sandbox: { control } }) => control.switches({ values_recur: 'never' }))
+  test.for(faults)('%s: the end is right', ([, fault]) =>
+    playNext(async ({ engine, target: under, expected, before }) => {
+      const { control } = engine.sandbox
+      for (const nth of [1, 2]) await control.fault({ path: under.path, nth }, fault)
+      const report = await engine.run(under.name)
+      expect(report.error).toBeUndefined()
+      expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
+      expect(imbalance(report.counts)).toEqual([])
+      expect((await control.ledger(before)).filter((line) => line.fault === fault['kind']).length, 'the fault was met').toBeGreaterThan(0)
+      expect(await under.digest()).toBe(expected)
+      expect(await control.violations()).toEqual([])
+    }),
+  )
+  test('401 for the first request of a connection: the end is right', async () => {
     await using engine = await engineUnderTest({ settings })
     const { control } = engine.sandbox
-    await control.switches({ values_recur: 'never' })
-    const under = target(engine)
-    under.wave(0)
-    // Connections of the first run are still open in the second.
-    if (match !== undefined) await control.fault({ path: under.path, ...match }, fault)
-    await engine.run(under.name)
-    const expected = under.wave(1)
-    if (match === undefined) for (const nth of [1, 2]) await control.fault({ path: under.path, nth }, fault)
-    const report = await engine.run(under.name)
-    expect(report.error).toBeUndefined()
-    expect(report).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
-    expect(imbalance(report.counts)).toEqual([])
-    expect((await control.ledger()).filter((line) => line.fault === fault['kind']).length, 'the fault was met').toBeGreaterThan(0)
+    const under = open(engine)
+    await control.fault({ path: under.path, first_of_connection: true }, { kind: 'status', status: 401 })
+    const expected = under.wave(0)
+    expect(await engine.run(under.name)).toMatchObject({ status: 'succeeded', counts: { refused: 0, ambiguous: 0, pending: 0 } })
+    expect((await control.ledger()).filter(({ fault }) => fault === 'status').length, 'the fault was met').toBeGreaterThan(0)
     expect(await under.digest()).toBe(expected)
     expect(await control.violations()).toEqual([])
   })
