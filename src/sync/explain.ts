@@ -9,7 +9,8 @@ import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome } from '../db/entries/read.ts'
-import { impliedKeysAmong, implyingBatch, plainTimes } from '../db/impliedKeys.ts'
+import { implyingBatch, plainTimes } from '../db/impliedKeys.ts'
+import { findImpliedKeys } from '../db/impliedKeySearch.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
 import type { Row } from '../db/row.ts'
@@ -72,12 +73,12 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const rows = await db.query<{ key: Buffer }>(
     `select group_key as key from remote
-     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)
-     union select record_key from (${impliedKeysAmong('$1::int', 'select unnest($2::bytea[]) as identifier')}) i`,
+     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)`,
     [destinationId, identifiers],
   )
-  const keys = [...own, ...rows.map(({ key }) => key)]
-  if (rows.length > 0) return { keys, gone: [] }
+  const implied = await findImpliedKeys(db, destinationId, identifiers)
+  const keys = [...own, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
+  if (rows.length + implied.length > 0) return { keys, gone: [] }
   const known = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, own])
   return known.length > 0 ? { keys, gone: [] } : formerRecordKeys(db, destinationId, { own, identifiers })
 }

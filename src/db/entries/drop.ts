@@ -2,7 +2,7 @@
 import { bodyIsOver } from '../batches/bodies.ts'
 import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
-import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeys.ts'
+import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeySearch.ts'
 import type { Row, Value } from '../row.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 
@@ -49,7 +49,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
     // The search for implied keys has digests of people too: those that were deleted, and those of a load that was never sent whole.
     for (const { destination_id, deleted } of each) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
-    for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
+    for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)
     return [...together, ...each].reduce((sum, { n }) => sum + n, 0)
   })
 }

@@ -1,7 +1,8 @@
 /** Implied keys become rows of `remote`, before anything of them changes (docs/decisions/implied-keys.md). */
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
-import { dropImpliedKeys, implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
+import { implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
+import { dropImpliedKeys } from '../impliedKeySearch.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
 import type { Row } from '../row.ts'

@@ -124,17 +124,20 @@ export const remote = sluice.table(
 )
 
 /**
- * Finds the record of an implied key: 8 bytes of the identifier's digest, and 8 of the record key. Chunk: the first 12 bits of the
- * digest. An entry may be outdated, so the record decides.
+ * Finds the record of an implied key (`db/impliedKeySearch.ts`). Chunk: the first 12 bits of the identifier's digest. A load writes one
+ * part of each chunk at a time.
  */
 export const impliedKey = sluice.table(
   'implied_key',
   {
     destinationId: integer('destination_id').notNull(),
     chunk: integer('chunk').notNull(),
-    entries: bytea('entries').array().notNull(),
+    part: integer('part').notNull(),
+    /** The first 4 bytes of each digest, and the first 6 of each record key, in the same order. */
+    digests: bytea('digests').notNull(),
+    recordKeys: bytea('record_keys').notNull(),
   },
-  (t) => [primaryKey({ name: 'implied_key_pkey', columns: [t.destinationId, t.chunk] })],
+  (t) => [primaryKey({ name: 'implied_key_pkey', columns: [t.destinationId, t.chunk, t.part] })],
 )
 
 /**

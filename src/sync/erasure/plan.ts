@@ -8,7 +8,7 @@ import { claimNamed, type ClaimedBatch } from '../../db/batches/claim.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
-import { impliedKeysAmong } from '../../db/impliedKeys.ts'
+import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { renewGroups, stampOf } from '../../db/remote/desired.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
@@ -71,11 +71,8 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
 
 /** Stores the implied keys of the records to remove, so that their deletes are planned like those of any other key. */
 async function storeImplied(tx: Transaction, audience: number, keys: readonly Buffer[], identifiers: readonly Buffer[]): Promise<void> {
-  const found = await tx.query<{ record_key: Buffer }>(
-    `select record_key from (${impliedKeysAmong('$1::int', 'select unnest($2::bytea[]) as identifier')}) i`,
-    [audience, identifiers],
-  )
-  await storeKeysOf(tx, audience, [...keys, ...found.map(({ record_key }) => record_key)])
+  const found = await findImpliedKeys(tx, audience, identifiers)
+  await storeKeysOf(tx, audience, [...keys, ...found.map(({ recordKey }) => recordKey)])
 }
 
 async function recordsOf(

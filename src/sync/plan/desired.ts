@@ -7,17 +7,18 @@
  * reference count (docs/guarantees.md#reference-counts). `group_key` is the member under which it is sent, so that each identifier
  * is in one user object, and all identifiers beside a deleted one are known.
  */
-import type pg from 'pg'
+import pg from 'pg'
 import { queryable } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
-import { impliedKeysAmong, plainTimes, withoutNestedLoops } from '../../db/impliedKeys.ts'
+import { plainTimes } from '../../db/impliedKeys.ts'
+import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeProducts, changeTimes, desireProducts, removeReferences, undesireProducts } from '../../db/remote/desired.ts'
 import { insertImpliedKeys } from '../../db/remote/implied.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
-import { fillTable } from './planTables.ts'
+import { createTable, fillTable } from './planTables.ts'
 
 export interface DesiredContext {
   readonly client: pg.PoolClient
@@ -116,13 +117,15 @@ export async function leaveErased(context: DesiredContext, service: string): Pro
      where m.destination_id = $2 and m.held > 0 and m.key in (${erasedIdentifiers('$1')})`,
     [service, destinationId],
   )
-  const implied = context.implied
-    ? await client.query<{ identifier: Buffer }>(
-        `select identifier from (${impliedKeysAmong('$2::int', `select key as identifier from (${erasedIdentifiers('$1')}) x`)}) i`,
-        [service, destinationId],
-      )
-    : undefined
-  const keys = [...(rows[0]?.keys ?? []), ...(implied?.rows ?? []).map(({ identifier }) => identifier)]
+  const implied: Buffer[] = []
+  if (context.implied)
+    for await (const found of searchImpliedKeys(
+      client,
+      destinationId,
+      `select key as identifier from (${erasedIdentifiers(pg.escapeLiteral(service))}) x`,
+    ))
+      implied.push(...found.map(({ identifier }) => identifier))
+  const keys = [...(rows[0]?.keys ?? []), ...implied]
   const erased = await client.query(
     `with gone as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
@@ -230,13 +233,13 @@ async function upsertRecords({ client, destinationId, snapshotId }: DesiredConte
 
 /** Stores the implied keys of updated records, and of records that have an identifier which another row gains. */
 async function storeChangedKeys({ client, destinationId }: DesiredContext): Promise<void> {
-  await withoutNestedLoops(client, true, () =>
-    fillTable(
-      client,
-      'sharing',
-      `select distinct record_key from (${impliedKeysAmong(String(destinationId), 'select identifier from delta where d > 0')}) i`,
-    ),
-  )
+  await createTable(client, 'sharing')
+  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from delta where d > 0')) {
+    if (found.length === 0) continue
+    await client.query('insert into sharing select distinct key from unnest($1::bytea[]) as k (key)', [
+      found.map(({ recordKey }) => recordKey),
+    ])
+  }
   await insertImpliedKeys(queryable(client), destinationId, `select key from change where what = 'update' union select key from sharing`)
   await records.endImplying(queryable(client), destinationId, 'select key from sharing')
 }

@@ -6,7 +6,7 @@
 import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import { queryable } from '../../db/database.ts'
-import { indexImpliedKeys } from '../../db/impliedKeys.ts'
+import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers, insertFirstProducts } from '../../db/remote/desired.ts'
 import { stagedKind } from '../read/stageTable.ts'
@@ -53,7 +53,8 @@ export async function loadFirst(context: DesiredContext, loadId: number | undefi
     shared ? `case when exists (select from sharing x where x.key = s.key) then null else ${ofLoad} end` : ofLoad,
   )
   await insertKeys(context, shared)
-  if (implied !== undefined) await indexImpliedKeys(queryable(client), destinationId, implied)
+  // Entries of an earlier load; `firstMembers` writes those of this one.
+  if (implied !== undefined) await dropImpliedKeys(queryable(client), destinationId)
   return { creates, plain, shared, loadId: implied }
 }
 

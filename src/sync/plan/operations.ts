@@ -6,7 +6,10 @@ import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
+import { eachPortion } from '../../db/cursor.ts'
+import { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { createsAgain } from '../../db/invalidated.ts'
+import type { FirstLoad } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
@@ -106,9 +109,13 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the users of an untouched destination without times: all to create, each with its identifiers except those that are sent
- * under another row. `shared`: there are such identifiers, in the table `lost`.
+ * under another row, which the table `lost` has if the load is `shared`. Makes implied keys searchable on the way.
  */
-export function firstMembers(context: OperationContext, terms: MembershipTerms, shared: boolean): AsyncGenerator<PlannedOperation> {
+export function firstMembers(
+  context: OperationContext,
+  terms: MembershipTerms,
+  { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
+): AsyncGenerator<PlannedOperation> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
   const { client, destinationId } = context
   const rows = cursor<{ key: Buffer; keys: string }>(
@@ -119,15 +126,20 @@ export function firstMembers(context: OperationContext, terms: MembershipTerms, 
          from record r left join lost l on l.key = r.key where r.destination_id = ${destinationId} order by r.key`
       : `select key, ${hex('identifiers')} as keys from record where destination_id = ${destinationId} order by key`,
   )
-  return packUsers(firstGroups(rows), terms)
+  const index = loadId === undefined ? undefined : new ImpliedKeyIndex(client, destinationId)
+  return packUsers(firstGroups(rows, index), terms)
 }
 
 const plainHash = Buffer.from([1])
 
-async function* firstGroups(rows: AsyncIterable<{ readonly key: Buffer; readonly keys: string }>): AsyncGenerator<GroupRow> {
+async function* firstGroups(
+  rows: AsyncIterable<{ readonly key: Buffer; readonly keys: string }>,
+  index: ImpliedKeyIndex | undefined,
+): AsyncGenerator<GroupRow> {
   for await (const { key, keys } of rows) {
     // All of its identifiers are sent under other rows.
     if (keys === '') continue
+    await index?.add(key, keys)
     yield {
       group_key: key,
       keys,
@@ -140,6 +152,7 @@ async function* firstGroups(rows: AsyncIterable<{ readonly key: Buffer; readonly
       expires_ms: null,
     }
   }
+  await index?.end()
 }
 
 /** Yields users to delete, then users to update. An update waits for the deletes if its user object lost an identifier. */
@@ -243,15 +256,5 @@ function changeOf(group: GroupRow): Change {
 
 /** Yields the rows of a query, fetched in portions on the connection of the transaction. */
 async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
-  const name = 'operation_cursor'
-  await client.query(`declare ${name} no scroll cursor for ${query}`)
-  try {
-    for (;;) {
-      const { rows } = await client.query<Row>(`fetch ${fetchRows} from ${name}`)
-      yield* rows
-      if (rows.length < fetchRows) break
-    }
-  } finally {
-    await client.query(`close ${name}`)
-  }
+  for await (const rows of eachPortion<Row>(client, 'operation_cursor', query, fetchRows)) yield* rows
 }

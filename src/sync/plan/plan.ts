@@ -113,5 +113,5 @@ function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<Planned
     usersPerOperation,
     withEffectiveAt,
   }
-  return first?.plain === true ? firstMembers(context, terms, first.shared) : memberOperations(context, terms)
+  return first?.plain === true ? firstMembers(context, terms, first) : memberOperations(context, terms)
 }

@@ -3,7 +3,7 @@
  * `opted_out`, which the diff uses too.
  */
 import type pg from 'pg'
-import { impliedKeysAmong, withoutNestedLoops } from '../../db/impliedKeys.ts'
+import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { stagedKind } from './stageTable.ts'
 
 /**
@@ -30,20 +30,24 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
 
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then only a full read can remove it. */
 export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  const { rowCount } = await withoutNestedLoops(client, false, () =>
-    client.query(
-      `with held as (
+  const implied: Buffer[] = []
+  // A transaction for the cursor of the search.
+  await client.query('begin')
+  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from opted_out'))
+    implied.push(...found.map(({ identifier }) => identifier))
+  await client.query('commit')
+  const { rowCount } = await client.query(
+    `with held as (
        select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0
        union all
-       select i.identifier, 1 from (${impliedKeysAmong('$1::int', 'select identifier from opted_out')}) i),
+       select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
      left_behind as (
        select h.identifier, count(*) as n
        from left_key l join record r on r.destination_id = $1 and r.key = l.key
          cross join lateral unnest(r.identifiers) as i (identifier) join held h using (identifier)
        group by h.identifier)
      select from held h left join left_behind b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
-      [destinationId],
-    ),
+    [destinationId, implied],
   )
   return rowCount === 1
 }

@@ -2,10 +2,12 @@
  * Implied keys (docs/decisions/implied-keys.md): a first load stores no key. Its keys are confirmed by their batches, and get rows before
  * anything else happens to them.
  */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
-import { impliedKeysAmong } from '../../../src/db/impliedKeys.ts'
+import { eraseImpliedKeys, findImpliedKeys, ImpliedKeyIndex } from '../../../src/db/impliedKeySearch.ts'
+import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { storeOpenKeys } from '../../../src/db/remote/implied.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
@@ -286,11 +288,89 @@ test('a full refresh sends people whose keys are implied', async () => {
 test('people of a first load are found by their digests in a fraction of the entries', async () => {
   await using engine = await open(range(0, 3_000))
   await engine.run('people')
-  const [plan] = await engine.db.query<{ 'QUERY PLAN': unknown }>(
-    `explain (analyze, format json) ${impliedKeysAmong('1', `select decode('01${email('p7@example.com')[1]}', 'hex') as identifier`)}`,
+  let read = 0
+  const counting = {
+    execute: engine.db.execute,
+    query: async <One extends object>(text: string, values?: readonly unknown[]) => {
+      const rows = await engine.db.query<One>(text, values)
+      for (const row of rows) if ('digests' in row && row.digests instanceof Buffer) read += row.digests.length / 4
+      return rows
+    },
+  }
+  const identifiers = [email('p7@example.com')[1], email('nobody@example.com')[1]].map((digest) => Buffer.from(`01${digest}`, 'hex'))
+  const found = await findImpliedKeys(counting, 1, identifiers)
+  expect(found.map(({ identifier }) => identifier)).toEqual(identifiers.slice(0, 1))
+  const records = await engine.db.query<{ key: Buffer }>('select key from record where $1 = any(identifiers)', [identifiers[0]])
+  expect(records.map(({ key }) => key)).toEqual(found.map(({ recordKey }) => recordKey))
+  expect(read).toBeGreaterThan(0)
+  expect(read).toBeLessThan(100)
+})
+
+test('records are found by any number of identifiers, each once, also behind equal first bytes', async () => {
+  await using engine = await open(range(0, 3_000))
+  await engine.run('people')
+  const all = await engine.db.query<{ identifier: Buffer; key: Buffer }>('select unnest(identifiers) as identifier, key from record')
+  // Other identifiers with the same first bytes.
+  const alike = all.map(({ identifier }) => Buffer.concat([identifier.subarray(0, 20), Buffer.alloc(13)]))
+  const found = await findImpliedKeys(engine.db, 1, [...alike, ...all.map(({ identifier }) => identifier)])
+  const pairs = (rows: readonly { identifier: Buffer; key: Buffer }[]) =>
+    rows.map(({ identifier, key }) => `${identifier.toString('hex')} ${key.toString('hex')}`).toSorted()
+  expect(pairs(found.map(({ identifier, recordKey }) => ({ identifier, key: recordKey })))).toEqual(pairs(all))
+})
+
+/** Every identifier of the records, with its record. */
+async function storedIdentifiers(
+  engine: EngineUnderTest,
+): Promise<{ readonly pairs: readonly string[]; readonly identifiers: readonly Buffer[] }> {
+  const all = await engine.db.query<{ identifier: Buffer; key: Buffer }>('select unnest(identifiers) as identifier, key from record')
+  return {
+    pairs: all.map(({ identifier, key }) => `${identifier.toString('hex')} ${key.toString('hex')}`).toSorted(),
+    identifiers: all.map(({ identifier }) => identifier),
+  }
+}
+
+async function foundPairs(engine: EngineUnderTest, identifiers: readonly Buffer[]): Promise<readonly string[]> {
+  const found = await findImpliedKeys(engine.db, 1, identifiers)
+  return found.map(({ identifier, recordKey }) => `${identifier.toString('hex')} ${recordKey.toString('hex')}`).toSorted()
+}
+
+test('a load that is indexed in several parts is found whole, and one person is erased from their part', async () => {
+  await using engine = await open(range(0, 500))
+  await engine.run('people')
+  const { pairs, identifiers } = await storedIdentifiers(engine)
+  await engine.db.transaction(async (tx) => {
+    await tx.execute('delete from implied_key')
+    const index = new ImpliedKeyIndex(tx.client, 1, 64)
+    const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record order by key')
+    for (const record of records) await index.add(record.key, record.identifiers.map((one) => one.toString('hex')).join(','))
+    await index.end()
+  })
+  expect(await engine.db.query('select distinct part from implied_key')).toHaveLength(16)
+  expect(await foundPairs(engine, identifiers)).toEqual(pairs)
+
+  const [person] = await engine.db.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record offset 77 limit 1')
+  await engine.db.execute('update record set load_id = null where key = $1', [person?.key])
+  await engine.db.transaction((tx) => eraseImpliedKeys(tx, 1, person?.identifiers ?? []))
+  await engine.db.execute('update record set load_id = (select max(load_id) from record) where key = $1', [person?.key])
+  const gone = person?.identifiers.map((one) => `${one.toString('hex')} ${person.key.toString('hex')}`) ?? []
+  expect(await foundPairs(engine, identifiers)).toEqual(pairs.filter((pair) => !gone.includes(pair)))
+})
+
+test('the search of an earlier version is converted', async () => {
+  await using engine = await open(range(0, 500))
+  await engine.run('people')
+  const { pairs, identifiers } = await storedIdentifiers(engine)
+  await engine.db.execute('drop table implied_key')
+  await engine.db.execute(
+    'create table implied_key (destination_id integer not null, chunk integer not null, entries bytea[] not null, constraint implied_key_pkey primary key (destination_id, chunk))',
   )
-  const read = [...JSON.stringify(plan).matchAll(/"Function Name":"unnest".*?"Actual Rows":([\d.]+),"Actual Loops":(\d+)/g)]
-  expect(read.reduce((sum, [, rows, loops]) => sum + Number(rows) * Number(loops), 0)).toBeLessThan(100)
+  await engine.db.execute(
+    `insert into implied_key select destination_id, get_byte(i, 1) * 16 + (get_byte(i, 2) >> 4), array_agg(substring(i from 2 for 8) || substring(key for 8))
+     from record cross join lateral unnest(identifiers) as i group by 1, 2`,
+  )
+  const statements = readFileSync(join(migrationsFolder, '0017_implied_key_parts.sql'), 'utf8').split('--> statement-breakpoint')
+  for (const statement of statements) await engine.db.execute(statement)
+  expect(await foundPairs(engine, identifiers)).toEqual(pairs)
 })
 
 test('memberships are renewed before they end although their keys are implied', async () => {
@@ -308,7 +388,7 @@ test('memberships are renewed before they end although their keys are implied', 
 async function entriesAfterMonth(engine: EngineUnderTest): Promise<number | undefined> {
   await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days'`)
   await applyRetention(engine.db)
-  const [row] = await engine.db.query<{ n: number }>('select sum(cardinality(entries))::int as n from implied_key')
+  const [row] = await engine.db.query<{ n: number }>('select (sum(length(digests)) / 4)::int as n from implied_key')
   return row?.n
 }
 

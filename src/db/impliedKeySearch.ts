@@ -1,0 +1,250 @@
+/**
+ * Search from an identifier to the record that implies it (docs/decisions/implied-keys.md), in `implied_key`: of each identifier the first
+ * bytes of its digest and of its record's key. Entries may be outdated, or equal by chance, so the record decides.
+ */
+import type pg from 'pg'
+import { CopyWriter } from './copyBinary.ts'
+import { eachPortion } from './cursor.ts'
+import { queryable, type Queryable } from './database.ts'
+import { behindAll, implyingBatch } from './impliedKeys.ts'
+import type { Row } from './row.ts'
+
+/** Bytes of a digest, and of a record key, in an entry. */
+const digestBytes = 4
+const keyBytes = 6
+/** A chunk has the digests with the same first 12 bits; the other bits of an entry. */
+const chunks = 4_096
+const otherBits = digestBytes * 8 - 12
+/** Entries collected in memory before they are stored as one part of each chunk: 5 MB. */
+const partEntries = 2 ** 19
+/** Chunks that are read, and identifiers that are searched, at a time. */
+const chunksAtOnce = 256
+const identifiersAtOnce = 20_000
+
+export interface ImpliedKey {
+  readonly identifier: Buffer
+  readonly recordKey: Buffer
+}
+
+/** Returns true if a destination may have implied keys. */
+export async function hasImpliedKeys(db: Queryable, destinationId: number): Promise<boolean> {
+  return (await db.query('select from implied_key where destination_id = $1 limit 1', [destinationId])).length > 0
+}
+
+/** Removes all entries of a destination. */
+export async function dropImpliedKeys(tx: Queryable, destinationId: number): Promise<void> {
+  await tx.execute('delete from implied_key where destination_id = $1', [destinationId])
+}
+
+/** Writes the entries of a load. In Node, where its records come by anyway: grouping two million identifiers took Postgres 4 s. */
+export class ImpliedKeyIndex {
+  readonly #client: pg.PoolClient
+  readonly #destinationId: number
+  readonly #digests: Uint32Array
+  readonly #keys: Buffer
+  #entries = 0
+  #parts = 0
+
+  constructor(client: pg.PoolClient, destinationId: number, entriesOfPart = partEntries) {
+    this.#client = client
+    this.#destinationId = destinationId
+    this.#digests = new Uint32Array(entriesOfPart)
+    this.#keys = Buffer.allocUnsafe(entriesOfPart * keyBytes)
+  }
+
+  /** Adds identifiers of a record: hex of each, joined by commas. The connection must be free. */
+  async add(recordKey: Buffer, identifiers: string): Promise<void> {
+    for (let at = 0; at < identifiers.length; at = identifiers.indexOf(',', at) + 1 || identifiers.length) {
+      if (this.#entries === this.#digests.length) await this.#store()
+      // Two digits for the type come first.
+      this.#digests[this.#entries] = Number.parseInt(identifiers.slice(at + 2, at + 2 + digestBytes * 2), 16)
+      recordKey.copy(this.#keys, this.#entries * keyBytes, 0, keyBytes)
+      this.#entries++
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#entries > 0) await this.#store()
+  }
+
+  async #store(): Promise<void> {
+    const ends = new Uint32Array(chunks)
+    for (let i = 0; i < this.#entries; i++) {
+      const chunk = (this.#digests[i] ?? 0) >>> otherBits
+      ends[chunk] = (ends[chunk] ?? 0) + 1
+    }
+    const places = new Uint32Array(chunks)
+    for (let chunk = 1; chunk < chunks; chunk++) {
+      places[chunk] = ends[chunk - 1] ?? 0
+      ends[chunk] = (ends[chunk] ?? 0) + (ends[chunk - 1] ?? 0)
+    }
+    const digests = Buffer.allocUnsafe(this.#entries * digestBytes)
+    const keys = Buffer.allocUnsafe(this.#entries * keyBytes)
+    for (let i = 0; i < this.#entries; i++) {
+      const digest = this.#digests[i] ?? 0
+      const place = places[digest >>> otherBits] ?? 0
+      places[digest >>> otherBits] = place + 1
+      digests.writeUInt32BE(digest, place * digestBytes)
+      this.#keys.copy(keys, place * keyBytes, i * keyBytes, (i + 1) * keyBytes)
+    }
+    const copy = new CopyWriter(this.#client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
+    let start = 0
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const end = ends[chunk] ?? 0
+      if (end === start) continue
+      copy.row(5)
+      copy.int4(this.#destinationId)
+      copy.int4(chunk)
+      copy.int4(this.#parts)
+      copy.bytes(digests.subarray(start * digestBytes, end * digestBytes))
+      copy.bytes(keys.subarray(start * keyBytes, end * keyBytes))
+      if (copy.full) await copy.flush()
+      start = end
+    }
+    await copy.end()
+    this.#parts++
+    this.#entries = 0
+  }
+}
+
+/** Returns those of the identifiers that are implied, with the record of each. Reads only the chunks that may have one. */
+export async function findImpliedKeys(db: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
+  const wanted = byChunk(identifiers)
+  const found: ImpliedKey[] = []
+  const each = [...wanted.keys()]
+  for (let from = 0; from < each.length; from += chunksAtOnce) {
+    const rows = await db.query<Row<'implied_key', 'chunk' | 'part' | 'digests'>>(
+      'select chunk, part, digests from implied_key where destination_id = $1 and chunk = any($2::int[])',
+      [destinationId, each.slice(from, from + chunksAtOnce)],
+    )
+    found.push(
+      ...(await recordsAt(
+        db,
+        destinationId,
+        rows.flatMap((row) => placesOf(row, wanted.get(row.chunk))),
+      )),
+    )
+  }
+  return found
+}
+
+/** Like `findImpliedKeys`, for any number of identifiers: `query` is SQL of them. Yields the found ones in portions. In a transaction. */
+export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
+  // In the order of the chunks, so that each is read about once.
+  const sorted = `select identifier from (${query}) s order by substring(identifier from 2 for 2)`
+  for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', sorted, identifiersAtOnce))
+    yield await findImpliedKeys(
+      queryable(client),
+      destinationId,
+      rows.map(({ identifier }) => identifier),
+    )
+}
+
+/** Removes these identifiers from the search. Keeps those that a later load implies again. */
+export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
+  const wanted = byChunk(identifiers)
+  if (wanted.size === 0) return
+  const rows = await tx.query<Row<'implied_key', 'chunk' | 'part' | 'digests' | 'record_keys'>>(
+    'select chunk, part, digests, record_keys from implied_key where destination_id = $1 and chunk = any($2::int[]) for update',
+    [destinationId, [...wanted.keys()]],
+  )
+  for (const row of rows) {
+    const places = placesOf(row, wanted.get(row.chunk)).map(({ place }) => place)
+    if (places.length === 0) continue
+    const keys = places.map((place) => row.record_keys.subarray(place * keyBytes, (place + 1) * keyBytes))
+    const implied = await tx.query<{ key: Buffer }>(
+      `select k.key from unnest($2::bytea[]) as k (key) where exists (
+         select from record r where r.destination_id = $1 and r.load_id is not null and r.key >= k.key and r.key < k.key || ${behindAll})`,
+      [destinationId, keys],
+    )
+    const gone = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))
+    await tx.execute('update implied_key set digests = $4, record_keys = $5 where destination_id = $1 and chunk = $2 and part = $3', [
+      destinationId,
+      row.chunk,
+      row.part,
+      without(row.digests, digestBytes, gone),
+      without(row.record_keys, keyBytes, gone),
+    ])
+  }
+}
+
+/** Removes the entries of records that are gone, or have other identifiers. */
+export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
+  await dropImpliedKeys(tx, destinationId)
+  const index = new ImpliedKeyIndex(client, destinationId)
+  const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as identifiers from record
+    where destination_id = ${destinationId} and load_id is not null`
+  for await (const rows of eachPortion<{ key: Buffer; identifiers: string }>(client, 'record_cursor', records, 5_000))
+    for (const { key, identifiers } of rows) await index.add(key, identifiers)
+  await index.end()
+}
+
+/** The identifiers that are digests, by chunk and by the other bits of an entry. */
+type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
+
+function byChunk(identifiers: readonly Buffer[]): Wanted {
+  const wanted = new Map<number, Map<number, Buffer[]>>()
+  for (const identifier of identifiers) {
+    if (identifier.length <= digestBytes) continue
+    const digest = identifier.readUInt32BE(1)
+    const chunk = wanted.get(digest >>> otherBits) ?? new Map<number, Buffer[]>()
+    wanted.set(digest >>> otherBits, chunk)
+    const bits = digest & (2 ** otherBits - 1)
+    chunk.set(bits, [...(chunk.get(bits) ?? []), identifier])
+  }
+  return wanted
+}
+
+/** Entry whose digest begins like that of an identifier. */
+interface Place {
+  readonly chunk: number
+  readonly part: number
+  readonly place: number
+  readonly identifier: Buffer
+}
+
+function placesOf(
+  { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
+  wanted: ReadonlyMap<number, readonly Buffer[]> | undefined,
+): Place[] {
+  const places: Place[] = []
+  if (wanted === undefined) return places
+  const mask = 2 ** otherBits - 1
+  for (let at = 0; at < digests.length; at += digestBytes) {
+    const identifiers = wanted.get(digests.readUInt32BE(at) & mask)
+    if (identifiers !== undefined) for (const identifier of identifiers) places.push({ chunk, part, place: at / digestBytes, identifier })
+  }
+  return places
+}
+
+async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
+  if (places.length === 0) return []
+  const rows = await db.query<{ identifier: Buffer; record_key: Buffer }>(
+    // The inner "offset 0": without it, Postgres may read the records first.
+    `select w.identifier, r.key as record_key
+     from (
+       select c.identifier, substring(ik.record_keys from c.place * ${keyBytes} + 1 for ${keyBytes}) as first
+       from unnest($2::int[], $3::int[], $4::int[], $5::bytea[]) as c (chunk, part, place, identifier)
+         join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
+       cross join lateral (
+         select lr.destination_id, lr.key, lr.identifiers, lr.load_id from record lr
+         where lr.destination_id = $1 and lr.load_id is not null and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
+       cross join ${implyingBatch('r')} b
+     where w.identifier = any(r.identifiers)`,
+    [
+      destinationId,
+      places.map(({ chunk }) => chunk),
+      places.map(({ part }) => part),
+      places.map(({ place }) => place),
+      places.map(({ identifier }) => identifier),
+    ],
+  )
+  return rows.map(({ identifier, record_key }) => ({ identifier, recordKey: record_key }))
+}
+
+/** Copies fixed-length elements except those at the places `gone`. */
+function without(elements: Buffer, bytes: number, gone: ReadonlySet<number>): Buffer {
+  const kept: Buffer[] = []
+  for (let i = 0; i * bytes < elements.length; i++) if (!gone.has(i)) kept.push(elements.subarray(i * bytes, (i + 1) * bytes))
+  return Buffer.concat(kept)
+}
