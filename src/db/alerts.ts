@@ -1,4 +1,4 @@
-/** The `alert` and `alert_delivery` tables: each condition fires once and recovers once, for any number of processes. */
+/** Writes the `alert` and `alert_delivery` tables. Each condition fires once and recovers once, with any number of processes. */
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
@@ -46,12 +46,12 @@ export interface FoundCondition {
 }
 
 /**
- * Updates the alerts of these pipelines from the conditions found: a new condition fires once, one that ended recovers once,
- * each with a message to every receiver. Returns how many changed.
+ * Updates the alerts of these pipelines: a new condition fires, and one that is no longer found recovers. Adds a message for each
+ * receiver. Returns the number of changed alerts.
  */
 export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
-    // Every `serve` checks; one at a time decides.
+    // Every `serve` process checks conditions; the lock lets one at a time write.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('alert conditions', 0))`)
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
       'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
@@ -104,12 +104,12 @@ export interface DueDelivery {
   readonly attempts: number
 }
 
-/** Time after which another process takes the message of a process that died while it was sending. */
+/** Time in seconds after which another process takes over a message, because its sender may have died. */
 const sendingForS = 60
 
 /**
- * Returns a text that changes whenever runs or actions of an operator may have changed a condition, and whether to look in any case: a
- * run is open, or a message is due.
+ * Returns a `mark` that changes whenever runs or actions of operators may have changed a condition. `busy` is true if a check is
+ * needed in any case: a run is open, or a message is due.
  */
 export async function alertActivity(db: Queryable): Promise<{ readonly mark: string; readonly busy: boolean }> {
   const rows = await db.query<{ mark: string; busy: boolean }>(
@@ -121,7 +121,7 @@ export async function alertActivity(db: Queryable): Promise<{ readonly mark: str
   return rows[0] ?? { mark: '', busy: true }
 }
 
-/** Takes messages that are due for these receivers; a recovery waits until its alert was delivered or given up. */
+/** Takes due messages for these receivers. The message of a recovery waits until that of its alert was delivered or given up. */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
@@ -147,7 +147,9 @@ export async function takeDeliveries(db: Queryable, receivers: readonly string[]
   }))
 }
 
-/** Stores how sending ended: delivered, or to be tried again after `retryMs`; given up a day after it was due first. */
+/**
+ * Stores the result of sending: delivered, or to be tried again after `retryMs`. Gives up a day after the message was first due.
+ */
 export async function finishDelivery(
   db: Queryable,
   id: number,

@@ -1,4 +1,4 @@
-/** Attempts of a batch: stored before the first byte leaves, finished when the answer is classified. */
+/** Writes the attempts of a batch: stored before the first byte is sent, finished when the answer is classified. */
 import { z } from 'zod'
 import { LeaseLost, type ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
@@ -6,10 +6,10 @@ import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'
 
 /**
- * Commits a new attempt and a fresh lease before the bytes leave. Returns undefined, and writes nothing, while the
- * service asks every process to wait (`budget`). That can happen after the grant.
+ * Stores a new attempt and renews the lease. Must be committed before the bytes are sent. Returns undefined, and writes nothing, if
+ * the service requested a wait of all processes after the grant (`budget`).
  *
- * @throws {LeaseLost} another process holds the batch: send nothing
+ * @throws {LeaseLost} another process has claimed the batch: send nothing
  */
 export async function beginAttempt(
   db: Queryable,
@@ -37,14 +37,14 @@ export async function deleteAttempts(tx: Queryable, batches: readonly string[]):
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
 }
 
-/** Counts and codes of the answer; null while there is none. */
+/** Decodes counts and codes of the answer; null if there is no answer yet. */
 export const decodeAnswer = jsonColumn('attempt', 'answer', z.record(z.string(), z.unknown()).nullable())
 
 export interface AttemptResult {
   readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'
   readonly httpStatus: number | null
   readonly reason: string | null
-  /** Counts and codes; no echo, no identifiers. */
+  /** Counts and codes of the answer, without echoed records and identifiers. */
   readonly answer: Readonly<Record<string, unknown>>
   readonly answerSha256: Buffer | null
   readonly durationMs: number
@@ -54,7 +54,7 @@ export async function finishAttempt(tx: Queryable, attemptId: number, result: At
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
 }
 
-/** SQL that finishes an attempt; `first`: number of the parameter of the first of `finishedValues`. */
+/** SQL assignments that finish an attempt. `first`: parameter number of the first value of `finishedValues`. */
 export const finishedColumns = (first: number): string =>
   ['outcome', 'http_status', 'reason', 'answer', 'answer_sha256', 'duration_ms'].reduce(
     (columns, column, i) => `${columns}, ${column} = $${first + i}`,

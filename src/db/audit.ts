@@ -1,4 +1,4 @@
-/** Lines of the audit log (docs/guarantees.md#nothing-silent): who did what, in the run that did it. */
+/** Writes and reads lines of the audit log (docs/guarantees.md#nothing-silent): actor, action, run. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -15,7 +15,7 @@ export interface BatchLine {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Written in the transaction of the step itself, so that steps and lines always match. */
+/** Adds a line about a batch. Called in the transaction that changes the batch, so that both always match. */
 export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
   await tx.execute(`insert into audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
     line.actor,
@@ -27,7 +27,7 @@ export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
   ])
 }
 
-/** Action of a run that belongs neither to a plan nor to a batch. */
+/** Adds a line about an action of a run that belongs neither to a plan nor to a batch. */
 export async function noteRun(
   tx: Queryable,
   line: Pick<BatchLine, 'actor' | 'what' | 'runId'> & { readonly detail: object },
@@ -40,7 +40,7 @@ export async function noteRun(
   ])
 }
 
-/** Line that belongs to no run: an erasure, retention, webhooks, a takeover. */
+/** Adds a line that belongs to no run: an erasure, retention, webhooks, a takeover. */
 export async function noteEvent(
   db: Queryable,
   line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },
@@ -48,7 +48,10 @@ export async function noteEvent(
   await db.execute('insert into audit (actor, what, detail) values ($1, $2, $3)', [line.actor, line.what, JSON.stringify(line.detail)])
 }
 
-/** SQL: inserts the rows of a query with these columns, in this order: lines of many batches, in the statement that changes them. */
+/**
+ * SQL that inserts the rows of a query with these columns, in this order. For lines about many batches, in the statement that
+ * changes them.
+ */
 export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
 
 /** Deletes lines after two years. Returns how many. */
@@ -90,7 +93,7 @@ export interface StoredAction {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Returns what operators did to a pipeline, or to one run of it, newest first. */
+/** Returns the actions of operators on a pipeline, or on one run of it, newest first. */
 export async function listActions(
   db: Queryable,
   of: { readonly pipeline: string; readonly runId?: number; readonly limit: number },

@@ -1,13 +1,13 @@
 /**
- * Templates of request bodies: a body without the digests of its keys, compressed. The digests are stored in `batch_entries.keys`, so a
- * body is rebuilt byte for byte, for a hundredth of its size (docs/decisions/packed-state.md).
+ * Builds templates of request bodies: the body without the digests of its keys, compressed. A template has a hundredth of the size.
+ * The digests are stored in `batch_entries.keys`, so the body can be rebuilt with the same bytes (docs/decisions/packed-state.md).
  */
 import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
-/** Bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
+/** Number of bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
 export const keyBytes = 33
-/** Stands for a digest. JSON has no such byte. */
+/** Placeholder of a digest. JSON never contains this byte. */
 const mark = '\0'
 const keyDigits = keyBytes * 2
 
@@ -27,7 +27,7 @@ export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | unde
   return deflateRawSync(Buffer.from(template + text.slice(at), 'latin1'), { level: 1 })
 }
 
-/** Rebuilds a body; `keys`: all of them in hex, one after the other. @throws {Error} the bytes are not those of `sha256` */
+/** Rebuilds a body. `keys`: all keys in hex, concatenated. @throws {Error} if the digest of the result is not `sha256` */
 export function fillTemplate(template: Buffer, keys: string, sha256: Buffer): Buffer {
   const parts = inflateRawSync(template).toString('latin1').split(mark)
   let text = parts[0] ?? ''

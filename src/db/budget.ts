@@ -1,6 +1,6 @@
 /**
- * The budget of requests that all processes share: for each class of limit a ring of exact grant times, so that no
- * window of any position ever holds more grants than the limit (docs/guarantees.md#limits-hold). Times are the database's.
+ * Grants requests from the budget that all processes share. Each class of limit has a ring of exact grant times. So no time window,
+ * wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). Times are those of the database.
  */
 import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
@@ -9,14 +9,14 @@ import type { Row } from './row.ts'
 export interface BudgetClass {
   readonly name: string
   readonly limit: number
-  /** The service's window and a little more, because the moment of a grant is not the moment on the wire. */
+  /** Window of the service plus a margin, because a request is sent some time after its grant. */
   readonly windowMs: number
 }
 
-/** Larger than any limit, so that a slot is never overwritten while it still counts. */
+/** Number of slots of a ring. Larger than any limit, so that a slot is never overwritten while it is needed. */
 const ringSize = 16_384
 
-/** Enters the class if it is new. Limits that answers stated before are kept. */
+/** Inserts the class if it is new. Keeps a limit that answers have changed. */
 export async function openBudget(db: Queryable, budget: BudgetClass): Promise<void> {
   await db.execute(`insert into budget (class, request_limit, window_ms) values ($1, $2, $3) on conflict (class) do nothing`, [
     budget.name,
@@ -28,20 +28,20 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<vo
 export interface Granted {
   /** Requests that may be sent now. */
   readonly granted: number
-  /** Milliseconds after which to request the rest; 0 when all were granted. */
+  /** Milliseconds after which to request the rest; 0 if all were granted. */
   readonly waitMs: number
 }
 
 /**
- * Takes up to `count` grants at one moment. Writes nothing when none is granted.
+ * Takes up to `count` grants. Writes nothing if none is granted.
  *
- * Two statements in one message, hence one implicit transaction: the first waits for the row, the second sees what the
- * holder before us wrote. (One statement alone would read the ring as it was before it waited.)
+ * Sends two statements in one message, which are one implicit transaction. The first waits for the lock of the row. The second sees
+ * what the previous holder wrote; a single statement would see the ring as it was before the wait.
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
   const key = pg.escapeLiteral(name)
-  // `pg` returns one result for each statement of a message; its types say one.
+  // `pg` returns one result per statement of a message; its types declare only one.
   const results = (await db.pool.query(`
     select 1 from budget where class = ${key} for update;
     with head as materialized (
@@ -54,7 +54,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
           select extract(epoch from s.granted_at + window_ms * interval '1 millisecond' - t) * 1000
           from budget_slot s
           where s.class = ${key} and granted + i >= request_limit and s.slot = (granted + i - request_limit) % ${ringSize}), 0)) as wait_ms
-      -- More than the limit in one statement would be compared with slots that are not written yet.
+      -- At most the limit, because more would be compared with slots that are not written yet.
       from head cross join generate_series(0, least(${count}, request_limit) - 1) as i),
     given as materialized (select i from wanted where i < coalesce((select min(i) from wanted where wait_ms > 0), ${count})),
     slot as (
@@ -69,7 +69,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
   return granted
 }
 
-/** Stops all grants of the class for so long, as a 429 or an exhausted window requires. Never shortens a wait. */
+/** Stops all grants of the class for `ms`, after a 429 or an exhausted window. Never shortens a wait. */
 export async function blockBudget(db: Queryable, name: string, ms: number): Promise<void> {
   await db.execute(
     `update budget set blocked_until = greatest(blocked_until, statement_timestamp() + $2 * interval '1 millisecond') where class = $1`,
@@ -77,7 +77,7 @@ export async function blockBudget(db: Queryable, name: string, ms: number): Prom
   )
 }
 
-/** Stores the limit that answers state. */
+/** Stores the limit from the headers of an answer. */
 export async function setBudgetLimit(db: Queryable, name: string, limit: number): Promise<void> {
   await db.execute(`update budget set request_limit = $2 where class = $1 and request_limit <> $2`, [
     name,
@@ -89,7 +89,7 @@ export interface BudgetRow {
   readonly class: string
   readonly limit: number
   readonly windowMs: number
-  /** Grants of the last window. */
+  /** Number of grants in the last window. */
   readonly used: number
   readonly blockedUntil: Date | null
 }

@@ -1,20 +1,23 @@
 /**
- * Lets a plan find the keys that are out of sync without an index that every write of a key would have to update. Code that changes
- * the desired content of a key, or makes it out of sync, adds it to `changed_key`. If most of a destination changed, one flag says so
- * (docs/decisions/changed-keys.md).
+ * Stores which keys may be out of sync, so that a plan finds them without an index that every write of a key would have to update.
+ * Code that changes the desired content of a key, or makes it out of sync, adds it to `changed_key`. If most keys of a destination
+ * changed, one flag replaces them (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
 import { markAllChanged } from './destinations.ts'
 
-/** SQL condition: key `m` is out of sync, so its desired and its confirmed content differ. */
+/** SQL condition: key `m` is out of sync, so its desired and synced content differ. */
 export const outOfSync = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
 
-/** From this number on the plan reads all keys of the destination: a pass takes 0.3 s a million, adding as many takes longer. */
+/**
+ * Number of changes from which the flag is set and the plan reads all keys. Reading takes 0.3 s per million, and adding as many
+ * keys takes longer.
+ */
 const mostChangedFrom = 100_000
-/** With more than this share out of sync the next plan reads all keys again. */
+/** If more than this share is out of sync, the flag stays, and the next plan reads all keys again. */
 const openShare = 0.1
 
-/** SQL: adds the keys that `keys` returns. A key may be there more than once. */
+/** SQL that adds the keys that `keys` returns. The table may have a key more than once. */
 export const addChanged = (keys: string, destination = '$1'): string =>
   `insert into changed_key (destination_id, key) select ${destination}::int, c.key from (${keys}) as c (key)`
 
@@ -31,7 +34,7 @@ export class ChangedKeys {
     this.#all = all
   }
 
-  /** Adds keys, SQL with the destination as `$1` and `values` behind it. */
+  /** Adds keys. `keys`: SQL with the destination as `$1`, followed by `values`. */
   async add(keys: string, values: readonly unknown[] = []): Promise<void> {
     if (!this.#all) await this.#db.execute(addChanged(keys), [this.#destinationId, ...values])
   }
@@ -43,7 +46,7 @@ export class ChangedKeys {
     this.#all = true
   }
 
-  /** Announces that `records` will change: with very many of them all keys count as changed. */
+  /** Must be called before `records` records change. With very many, marks all keys as changed. */
   async expect(records: number): Promise<void> {
     if (records >= mostChangedFrom) await this.addAll()
   }
@@ -57,8 +60,8 @@ export class ChangedKeys {
 /**
  * Deletes changed keys that are in sync. Safe to repeat at any time: it does not change what is sent.
  *
- * The destination's row keeps plans out meanwhile. An answer that makes a key out of sync, because something newer is desired of it,
- * adds a row of its own: a statement that does not see the answer does not see that row either.
+ * The lock of the destination's row stops plans meanwhile. Answers continue. An answer that leaves a key out of sync, because newer
+ * content is desired, adds a new row in its own transaction, which a statement here sees either with the answer or not at all.
  */
 export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
@@ -71,7 +74,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       )
       return
     }
-    // Before the keys are counted: what an answer adds from here on stays.
+    // Before the keys are counted, so that rows which answers add from now on are kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [found] = await tx.query<{ keys: number; open: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,

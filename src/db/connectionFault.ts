@@ -1,9 +1,9 @@
-/** Classifies errors of connecting to Postgres: host, port, login, database, TLS and a full server each have their own hint. */
+/** Classifies errors of connecting to Postgres. Host, port, login, database, TLS and a full server each have their own hint. */
 import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** The address without its password, for messages. */
+/** Returns the address without its password, for messages. */
 export function safeUrl(url: string): string {
   try {
     const parsed = new URL(url)
@@ -16,8 +16,8 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Names the cause of a failed connection. Never suggests the embedded Postgres: a database that was configured once holds
- * the synced state, and an empty one would create everything again.
+ * Returns the error for a failed connection, with its cause. Never suggests the embedded Postgres: the configured database has the
+ * synced state, and with an empty one everything would be created again.
  */
 export function connectionFault(error: unknown, url: string): RunError {
   const place = placeOf(url)
@@ -74,7 +74,7 @@ export function connectionFault(error: unknown, url: string): RunError {
   )
 }
 
-/** True for errors that connecting may throw, and a statement on an open connection may not. */
+/** Returns true for errors that only connecting may throw, and not a statement on an open connection. */
 export function isConnectionFault(error: unknown): boolean {
   const { code, message } = factsOf(error)
   return (
@@ -82,7 +82,7 @@ export function isConnectionFault(error: unknown): boolean {
   )
 }
 
-/** Postgres ran out of disk space (53100) in the middle of its work; undefined for any other fault. */
+/** Returns the error for a full disk of the database (53100); undefined for any other error. */
 export function diskFault(error: unknown): RunError | undefined {
   if (factsOf(error).code !== '53100') return undefined
   return new RunError('DISK_FULL', 'the disk of the database is full; what was confirmed is kept', {
@@ -118,16 +118,16 @@ function placeOf(url: string): Place {
 }
 
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
-  // Several addresses were tried. All failed in the same way, so the first error is reported.
+  // If several addresses were tried, the first error is reported.
   const one: unknown = error instanceof AggregateError ? error.errors[0] : error
   const { code, message } = recordOf(one)
   const text = typeof message === 'string' ? message : String(one)
-  // The driver gives this one no code.
+  // The driver sets no code for this error.
   if (text.includes('does not support SSL')) return { code: 'NO_TLS', message: 'the server does not offer TLS' }
   return { code: typeof code === 'string' ? code : '', message: text }
 }
 
-/** Codes of Node's TLS for a certificate that is not trusted, not valid, or of another host. */
+/** Returns true for errors of TLS: not offered, or a certificate that is not trusted, not valid, or of another host. */
 function isTlsFault(code: string, message: string): boolean {
   return (
     code === 'NO_TLS' ||

@@ -12,17 +12,17 @@ export interface Transaction extends Queryable {
 
 export interface Database extends Queryable {
   readonly url: string
-  /** Schema that holds everything. */
+  /** Schema with all tables. */
   readonly schema: string
   readonly pool: pg.Pool
   /** Settings for further pools on the same database. */
   readonly connection: pg.PoolConfig
   /**
-   * Runs `work` in a transaction: commits when it returns, rolls back when it throws. A serialization failure or a
-   * deadlock (40001, 40P01) starts it again, five times at the most, so `work` must have no effect beside the database.
+   * Runs `work` in a transaction: commits if it returns, rolls back if it throws. After a serialization failure or a deadlock
+   * (40001, 40P01) `work` is called again, at most five times, so it must have no effects outside of the database.
    */
   readonly transaction: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>
-  /** A connection of its own, for staging into temporary tables. Released by the caller. */
+  /** Opens a separate connection, for temporary tables. The caller must release it. */
   readonly connect: () => Promise<pg.PoolClient>
   readonly close: () => Promise<void>
 }
@@ -30,8 +30,8 @@ export interface Database extends Queryable {
 const retryable = new Set(['40001', '40P01'])
 
 /**
- * Settings that the statements of Sluice and the driver's decoders rely on. They override those of the role, the database and the server:
- * the driver reads times in the ISO style only, and claims are written for read committed.
+ * Settings that the statements of Sluice and the decoders of the driver need. They override those of the role, the database and the
+ * server. The driver reads times only in the ISO style, and claims need read committed.
  */
 const settings = [
   `set datestyle = 'ISO, MDY'`,
@@ -44,25 +44,25 @@ const settings = [
 /** Returns the options of every pool: settings of the session, and the schema, because statements name tables without one. */
 export function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
   const session = [...settings, `set search_path = ${quoteName(schema)}`].join('; ')
-  // The pool waits for the promise, which its type leaves out.
+  // The cast holds because the pool waits for the promise, although its type does not declare that.
   return { onConnect: ((client: pg.ClientBase) => client.query(session)) as (client: pg.ClientBase) => void }
 }
 
-/** A serialization failure or a deadlock: the same transaction, started again, is likely to succeed. */
+/** Returns true for a serialization failure or a deadlock, after which the same transaction may succeed. */
 export function isRetryable(error: unknown): boolean {
   return retryable.has(String(errorCode(error)))
 }
 
 export interface DatabaseOptions {
-  /** Schema that holds everything. */
+  /** Schema with all tables. */
   readonly schema?: string
   readonly applicationName?: string
   readonly maxConnections?: number
-  /** Address of each new connection, where it may change while the process is up. */
+  /** Returns the address for each new connection, if it may change while the process runs. */
   readonly address?: () => string
 }
 
-/** A client that looks the address up when it is made. */
+/** Returns a client class that gets the address when a client is created. */
 function clientAt(address: () => string): new () => pg.Client {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
@@ -71,7 +71,7 @@ function clientAt(address: () => string): new () => pg.Client {
   }
 }
 
-/** Opens a pool. Does not connect yet: the first query does, and throws pg's error when the server does not answer. */
+/** Opens a pool. Does not connect: the first query does, and throws pg's error if the server does not answer. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const schema = options.schema ?? defaultSchema
   const connection: pg.PoolConfig = { connectionString: url, ...(options.address ? { Client: clientAt(options.address) } : {}) }

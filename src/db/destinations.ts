@@ -1,4 +1,7 @@
-/** The `destination` table: one row for each catalog, audience or list of one service, and whose work it is. */
+/**
+ * Writes the `destination` table: one row for each catalog, audience or list of one service, with the credentials that it belongs
+ * to.
+ */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -44,7 +47,9 @@ function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
   )
 }
 
-/** Earlier versions stored an address without its path. Such a row goes to the first address on its host that asks for it. */
+/**
+ * Adopts the row of an earlier version, which stored the address without its path. The first address on the same host gets the row.
+ */
 async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> {
   const { origin } = new URL(key.service)
   if (origin === key.service) return
@@ -55,8 +60,8 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
 }
 
 /**
- * Moves a destination to other credentials, with all that is open there: it is the same catalog, audience or list.
- * False while a run is under way: nothing was moved.
+ * Moves a destination to other credentials, with its open work, because it is the same catalog, audience or list. Returns false,
+ * and changes nothing, while a run is in progress.
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -75,7 +80,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
   })
 }
 
-/** Gives a destination that has no credentials yet to the environment that runs it first. */
+/** Assigns a destination without credentials to this environment. */
 export async function adoptDestination(tx: Queryable, destinationId: number, fence: Fence): Promise<void> {
   await tx.execute('update destination set credentials = $3 where id = $1 and service = $2 and credentials is null', [
     destinationId,
@@ -84,7 +89,10 @@ export async function adoptDestination(tx: Queryable, destinationId: number, fen
   ])
 }
 
-/** Raises the version of the synced state: plans made before are stale. All who write synced state wait for this row. */
+/**
+ * Raises the version of the synced state, so that earlier plans are stale. All transactions that write synced state wait for this
+ * row.
+ */
 export async function raiseStateVersion(tx: Queryable, destinationId: number): Promise<void> {
   const raised = await tx.execute('update destination set state_version = state_version + 1 where id = $1', [destinationId])
   if (raised !== 1) throw new Error(`destination ${destinationId} is not stored`)
@@ -100,7 +108,7 @@ export async function raiseDesiredVersion(tx: Queryable, destinationId: number, 
   return Number(row.desired_version)
 }
 
-/** Stores whether any key may be out of sync, not only those in `changed_key`. */
+/** Stores the flag that any key may be out of sync, and not only those in `changed_key`. */
 export async function markAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
   await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
 }
@@ -110,7 +118,7 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
 }
 
-/** Pauses a destination; one that is paused already keeps its time. */
+/** Pauses a destination. If it is already paused, keeps the earlier time. */
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
   await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
     destinationId,
@@ -118,7 +126,7 @@ export async function pauseDestination(tx: Queryable, destinationId: number, rea
   ])
 }
 
-/** Ends a pause when the user starts the next run or apply: it tries again, and pauses again if nothing changed. */
+/** Ends a pause at the start of a run. If the cause still exists, the run pauses the destination again. */
 export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(`update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
 }

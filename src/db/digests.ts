@@ -1,19 +1,19 @@
-/** Digests of raw records, kept with the snapshot that they stand for (docs/benchmarks.md). */
+/** Stores the digests of the raw records of the last complete snapshot (docs/benchmarks.md). */
 import type pg from 'pg'
 import { copyOut } from './copyOut.ts'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
 const chunkRecords = 4_096
-/** With a larger share of digests gone, the next full reading rewrites the chunks. */
+/** If a larger share of digests is no longer current, `loadDigests` returns none, so that a full read rewrites the chunks. */
 const goneShare = 0.3
 
 export interface StoredDigests {
-  /** Digests that still count. */
+  /** Number of current digests. */
   readonly count: number
-  /** Stored digests, including those that no longer count. */
+  /** Number of stored digests, with those that are no longer current. */
   readonly stored: number
-  /** Chunks in order: their digests, and the positions of digests that no longer count. */
+  /** Chunks in order: their digests, and the positions of digests that are no longer current. */
   readonly chunks: () => AsyncIterable<StoredChunk>
   /** Row statistics that the numbers beside the digests refer to (mapping/qualityStatistics.ts). */
   readonly quality: unknown
@@ -22,7 +22,7 @@ export interface StoredDigests {
 export interface StoredChunk {
   readonly chunk: number
   readonly digests: Uint8Array
-  /** Two bytes a digest: the number of the record's row statistics. */
+  /** Two bytes per digest: the number of the record's feature set. */
   readonly traits: Uint8Array
   readonly gone: readonly number[]
 }
@@ -34,7 +34,7 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
   return row.digest_key
 }
 
-/** Undefined when there are none, or so many are gone that a full reading is due. */
+/** Loads the digests. Returns undefined if there are none, or if so many are no longer current that a full read is due. */
 export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
   const { rows: chunks } = await client.query<{ chunk: number; count: number; gone: number[] }>(
     `select chunk, octet_length(digests) / 16 as count, gone from record_digest where destination_id = $1 order by chunk`,
@@ -62,7 +62,7 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
   }
 }
 
-/** Returns the row statistics that the digests' numbers refer to, as given to `keepQuality`; undefined when there are no digests. */
+/** Returns the row statistics that the numbers beside the digests refer to; undefined if there are no digests. */
 export async function loadQuality(client: pg.PoolClient, destinationId: number): Promise<unknown> {
   const { rows } = await client.query<{ quality: unknown }>('select quality from record_quality where destination_id = $1', [destinationId])
   return rows[0]?.quality
@@ -76,13 +76,13 @@ async function keepQuality(client: pg.PoolClient, destinationId: number, quality
   )
 }
 
-/** Deletes all digests, so that the next reading is a full one. */
+/** Deletes all digests, so that the next read is a full one. */
 export async function forgetDigests(client: pg.PoolClient, destinationId: number): Promise<void> {
   await client.query('delete from record_quality where destination_id = $1', [destinationId])
   await client.query('delete from record_digest where destination_id = $1', [destinationId])
 }
 
-/** Stores the digests of a full reading, replacing all others. Keeps none unless every valid row has one. */
+/** Stores the digests of a full read, in place of all others. Stores none if a valid row has no digest. */
 export async function replaceDigests(client: pg.PoolClient, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await forgetDigests(client, destinationId)
   const { rows } = await client.query<{ whole: boolean }>(`select count(*) = count(digest) as whole from stage where kind = ${validKind}`)
@@ -91,7 +91,7 @@ export async function replaceDigests(client: pg.PoolClient, destinationId: numbe
   await keepQuality(client, destinationId, quality)
 }
 
-/** Stores the digests of a gated reading: appends new records and marks those not seen again. */
+/** Stores the digests of a gated read: appends those of new records, and marks those that were not seen again. */
 export async function updateDigests(
   client: pg.PoolClient,
   destinationId: number,
@@ -118,8 +118,8 @@ export interface UnseenDigests {
 export async function collectLeftKeys(client: pg.PoolClient, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
   await client.query('create temp table left_key (key bytea not null)')
   await client.query(
-    // Each chunk is taken out of its storage once (by the concatenations) rather than once a position, which took 0.1 s
-    // for 10,000 of 1,000,000.
+    // The concatenations make Postgres read each chunk from its storage once, and not once per position, which took 0.1 s for
+    // 10,000 of 1,000,000.
     `insert into left_key
      select substring(d.keys from coalesce(d.key_ends[p::int], 0) + 1 for d.key_ends[p::int + 1] - coalesce(d.key_ends[p::int], 0))
      from jsonb_to_recordset($2::jsonb) as x (chunk int, positions jsonb)

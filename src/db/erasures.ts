@@ -1,6 +1,6 @@
 /**
- * The tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any credentials:
- * an audience that moves to another user stays without the person.
+ * Writes the tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any
+ * credentials, so that it stays valid if an audience moves to another user.
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
@@ -20,7 +20,7 @@ import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
-/** Lock that orders erasures against attempts: exclusive for erasures, shared for attempts. */
+/** Lock between erasures and attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = `hashtextextended('erasures', 0)`
 
 /** Returns SQL of the erased identifiers of the service whose address is this parameter. */
@@ -30,7 +30,7 @@ export const erasedIdentifiers = (service: string) => `select x.key from erased_
 export const erasedRecords = (service: string, destinationId: string) =>
   `select x.key from erased_key x where x.service = ${service} and x.destination_id = ${destinationId}`
 
-/** Returns the newest erasure of a service; 0 where there is none. */
+/** Returns the newest erasure of a service; 0 if there is none. */
 export async function latestErasure(db: Queryable, service: string): Promise<number> {
   const [row] = await db.query<{ id: string | null }>('select max(id) as id from erasure where service = $1', [service])
   return Number(row?.id ?? 0)
@@ -54,7 +54,7 @@ export interface ErasureRequest extends ErasedKeys {
   readonly reason?: string
 }
 
-/** Suppresses the keys, in a transaction of a few milliseconds. No attempt that begins after it carries them as an update. */
+/** Suppresses the keys, in a transaction of a few milliseconds. No later attempt sends them as an update. */
 export async function suppressErased(db: Database, request: ErasureRequest): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
@@ -71,7 +71,7 @@ export async function suppressErased(db: Database, request: ErasureRequest): Pro
   })
 }
 
-/** Adds keys to an erasure. What was erased before stays with the erasure that did it first. */
+/** Adds keys to an erasure. Keys that are already erased stay with the first erasure. */
 export async function addErased(tx: Queryable, service: string, erasureId: number, keys: ErasedKeys): Promise<void> {
   const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
   await tx.execute(
@@ -99,7 +99,7 @@ export async function addErasureDelete(tx: Queryable, erasureId: number, batchId
   await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batchId])
 }
 
-/** Identifiers and record keys that an erasure names. */
+/** Loads the identifiers and record keys of an erasure. */
 export async function loadErased(db: Queryable, erasureId: number): Promise<ErasedKeys> {
   const rows = await db.query<{ destination_id: number; key: Buffer }>(
     'select destination_id, key from erased_key where erasure_id = $1 order by destination_id, key',
@@ -111,7 +111,7 @@ export async function loadErased(db: Queryable, erasureId: number): Promise<Eras
   }
 }
 
-/** An erasure as it is copied out of the database: record keys with the audience that they are of. */
+/** Erasure for an export: its record keys have their audience. */
 export interface StoredErasure {
   readonly id: number
   readonly erasedAt: Date
@@ -140,7 +140,7 @@ export async function listErasures(db: Queryable, service: string): Promise<read
   }))
 }
 
-/** True: all of these keys are suppressed already. */
+/** Returns true if all these keys are already suppressed. */
 export async function hasErased(db: Queryable, service: string, keys: ErasedKeys): Promise<boolean> {
   const all = [...keys.identifiers.map((key) => ({ destinationId: 0, key })), ...keys.records]
   const missing = await db.query(
@@ -168,10 +168,10 @@ export interface Receipt {
   readonly reason: string | null
   /** Digests that are suppressed. */
   readonly identifiers: number
-  /** Audiences that had the person; null until their deletes are planned. */
+  /** Number of audiences that had the person; null until their deletes are planned. */
   readonly audiences: number | null
   readonly deletes: { readonly planned: number; readonly confirmed: number }
-  /** When nothing was stored any more but the suppressed digests; null: not yet. */
+  /** Time at which everything except the suppressed digests was deleted; null if that is not done yet. */
   readonly purgedAt: string | null
 }
 
@@ -215,8 +215,8 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
 const isConfirmed = `(b.status = 'settled' and not exists (select from entry f where f.batch_id = b.id and f.outcome <> 'confirmed'))`
 
 /**
- * Deletes what is still stored of erased people, as far as nothing of it has to be sent any more. Safe to repeat; cheap where there
- * is nothing to do. An audience with a run under way is left to the end of that run.
+ * Deletes the stored data of erased people, unless it is still needed for a request. Safe to repeat, and cheap if there is nothing
+ * to do. Skips an audience with a run in progress; the end of that run calls this again.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
   const erasures = await db.query<Row<'erasure', 'id'>>(
@@ -249,7 +249,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
   }
 }
 
-/** True: nothing of the keys is stored for this audience any more. */
+/** Returns true if this audience has no data of the keys any more. */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
   const running = await tx.query(
@@ -286,7 +286,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   return left?.n === 0
 }
 
-/** Plans and runs show the first digits of digests in the examples of their guards. */
+/** Removes the first digits of the digests from the examples of guards in plans and runs. */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
     const shown = digest.toString('hex', 0, 6)
@@ -295,7 +295,7 @@ async function forgetMentions(tx: Queryable, destinationId: number, digests: rea
   }
 }
 
-/** Text that stands for a packed identifier in a request body. Partner ids are sent as they are, the others in hex. */
+/** Returns the text of a packed identifier in a request body. Partner ids are sent as plain text, the others in hex. */
 function sentText(key: Buffer): string {
   return key[0] === 6 ? key.toString('utf8', 1) : key.toString('hex', 1)
 }

@@ -1,4 +1,4 @@
-/** The SQL that a database administrator runs for a role that may only read and write rows. */
+/** Builds the SQL that a database administrator runs, for a role that may only read and write rows. */
 import { quoteName } from '../schemaName.ts'
 
 export interface Handover {
@@ -13,7 +13,7 @@ export interface Handover {
   readonly queue: string | undefined
 }
 
-/** Returns a script for psql: whole or not at all, and safe to run again. */
+/** Returns a script for psql. Its parts are transactions, and it is safe to run again. */
 export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
   const [s, to] = [quoteName(schema), quoteName(role)]
   const rights = 'select, insert, update, delete'

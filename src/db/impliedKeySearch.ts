@@ -1,6 +1,6 @@
 /**
- * Search from an identifier to the record that implies it (docs/decisions/implied-keys.md), in `implied_key`: of each identifier the first
- * bytes of its digest and of its record's key. Entries may be outdated, or equal by chance, so the record decides.
+ * Finds the record that implies an identifier (docs/decisions/implied-keys.md). For each identifier, `implied_key` has the first bytes of
+ * its digest and of its record's key. Entries may be outdated, or equal by chance, so the record is checked.
  */
 import type pg from 'pg'
 import { CopyWriter } from './copyBinary.ts'
@@ -9,15 +9,15 @@ import { queryable, type Queryable } from './database.ts'
 import { behindAll, implyingBatch } from './impliedKeys.ts'
 import type { Row } from './row.ts'
 
-/** Bytes of a digest, and of a record key, in an entry. */
+/** Number of bytes of the digest, and of the record key, in an entry. */
 const digestBytes = 4
 const keyBytes = 6
-/** A chunk has the digests with the same first 12 bits; the other bits of an entry. */
+/** Digests with the same first 12 bits are in one chunk. `otherBits`: number of bits of an entry after these. */
 const chunks = 4_096
 const otherBits = digestBytes * 8 - 12
-/** Entries collected in memory before they are stored as one part of each chunk: 5 MB. */
+/** Maximum number of entries in memory (5 MB). Then they are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
-/** Chunks that are read, and identifiers that are searched, at a time. */
+/** Maximum number of chunks per query, and of identifiers per search. */
 const chunksAtOnce = 256
 const identifiersAtOnce = 20_000
 
@@ -36,7 +36,7 @@ export async function dropImpliedKeys(tx: Queryable, destinationId: number): Pro
   await tx.execute('delete from implied_key where destination_id = $1', [destinationId])
 }
 
-/** Writes the entries of a load. In Node, where its records come by anyway: grouping two million identifiers took Postgres 4 s. */
+/** Writes the entries of a load. Groups them in Node, which reads the records anyway: grouping two million identifiers took Postgres 4 s. */
 export class ImpliedKeyIndex {
   readonly #client: pg.PoolClient
   readonly #destinationId: number
@@ -52,11 +52,11 @@ export class ImpliedKeyIndex {
     this.#keys = Buffer.allocUnsafe(entriesOfPart * keyBytes)
   }
 
-  /** Adds identifiers of a record: hex of each, joined by commas. The connection must be free. */
+  /** Adds the identifiers of a record: hex of each, joined by commas. No other query may run on the connection. */
   async add(recordKey: Buffer, identifiers: string): Promise<void> {
     for (let at = 0; at < identifiers.length; at = identifiers.indexOf(',', at) + 1 || identifiers.length) {
       if (this.#entries === this.#digests.length) await this.#store()
-      // Two digits for the type come first.
+      // Skips the type of the identifier, which is two hex digits.
       this.#digests[this.#entries] = Number.parseInt(identifiers.slice(at + 2, at + 2 + digestBytes * 2), 16)
       recordKey.copy(this.#keys, this.#entries * keyBytes, 0, keyBytes)
       this.#entries++
@@ -128,7 +128,7 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
   return found
 }
 
-/** Like `findImpliedKeys`, for any number of identifiers: `query` is SQL of them. Yields the found ones in portions. In a transaction. */
+/** Same as `findImpliedKeys`, for any number of identifiers. `query`: SQL of them. Yields the found ones in portions. Call it in a transaction. */
 export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
   // In the order of the chunks, so that each is read about once.
   const sorted = `select identifier from (${query}) s order by substring(identifier from 2 for 2)`
@@ -168,7 +168,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
   }
 }
 
-/** Removes the entries of records that are gone, or have other identifiers. */
+/** Removes the entries of deleted records, and of those with other identifiers now: writes all entries of the destination again. */
 export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(client, destinationId)
@@ -179,7 +179,7 @@ export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, des
   await index.end()
 }
 
-/** The identifiers that are digests, by chunk and by the other bits of an entry. */
+/** Identifiers to find, by chunk and by the other bits of their entry. Without those that are shorter than a digest. */
 type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 function byChunk(identifiers: readonly Buffer[]): Wanted {
@@ -242,7 +242,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
   return rows.map(({ identifier, record_key }) => ({ identifier, recordKey: record_key }))
 }
 
-/** Copies fixed-length elements except those at the places `gone`. */
+/** Copies fixed-length elements except those with an index in `gone`. */
 function without(elements: Buffer, bytes: number, gone: ReadonlySet<number>): Buffer {
   const kept: Buffer[] = []
   for (let i = 0; i * bytes < elements.length; i++) if (!gone.has(i)) kept.push(elements.subarray(i * bytes, (i + 1) * bytes))

@@ -1,14 +1,14 @@
 /**
- * Implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`: each belongs to one record
- * (`record.load_id`), which wants it, and is confirmed by the batch of that load which has the record, unless that batch says
- * `keys_stored`. Before anything else happens to a key, all keys of its record are stored as rows (`remote/implied.ts`).
+ * SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each is the desired key of one
+ * record (`record.load_id`), and is synced if the batch with that record is settled. Before anything else happens to a key, all keys
+ * of its record are stored as rows (`remote/implied.ts`); a batch without implied keys has `keys_stored`.
  */
 import type { Queryable } from './database.ts'
 
-/** Desired content of an identifier without times, as SQL; the same for all. */
+/** SQL of the desired content of an identifier without times, which is the same for all. */
 export const plainTimes = `'\\x01'::bytea`
 
-/** SQL of bytes that stand behind every record key. */
+/** SQL of a value that is greater than every record key. */
 export const behindAll = `decode(repeat('ff', 64), 'hex')`
 
 /** SQL of the batch that implies the keys of record `r`, to be joined laterally; no row if they are stored. */
@@ -29,21 +29,24 @@ export const recordsOf = (b: string) =>
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
 
-/** SQL of the first record key behind batch `b` of a load. */
+/** SQL of the first record key after batch `b` of a load. */
 export const nextKeyOf = (b: string) =>
   `coalesce((select min(ln.first_key) from batch ln
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
 
 /**
- * SQL condition: batch `b` has a record whose keys are implied. Not `exists`: Postgres expects the first match soon, and may read the table
- * from its begin instead of the index.
+ * SQL condition: batch `b` has a record whose keys are implied. Without `exists`, because Postgres would expect an early match and
+ * might read the table from its beginning instead of the index.
  */
 export const hasImplied = (b: string): string =>
   `(${mayImply(b)} and (select lr.key from record lr
      where lr.destination_id = ${b}.destination_id and lr.load_id = ${b}.load_id and lr.key >= ${b}.first_key and lr.key < ${nextKeyOf(b)}
      order by lr.key limit 1) is not null)`
 
-/** Returns the number of confirmed records whose keys are implied, at most `enough`. No batch of the destination with implied keys is open. */
+/**
+ * Returns the number of records whose keys are implied, at most `enough`. They are confirmed, because the caller has stored the
+ * implied keys of open batches.
+ */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
   const [row] = await tx.query<{ n: number }>(
     `select count(*)::int as n from (

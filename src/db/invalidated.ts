@@ -1,8 +1,9 @@
 /**
- * Invalidated content: confirmed content that an audit found changed or missing (docs/guarantees.md#confirmed-only). Also content before
- * an update that was refused after an attempt whose answer was lost (`unsure`: that attempt may have been applied).
+ * Marks synced content as invalidated: content that an audit found changed or missing (docs/guarantees.md#confirmed-only), or
+ * unknown content (`unsure`: an update was refused, but an earlier attempt, whose answer was lost, may have been applied).
  * `synced_hash` then has nine bytes instead of a content hash: the reason and the number of the run. So the key is out of sync and
- * is sent again. Some of our content may still be at the service, so the key is deleted once it is no longer desired (docs/guarantees.md#nothing-lost).
+ * is sent again. The service may still have some content, so the key is deleted when it is no longer desired
+ * (docs/guarantees.md#nothing-lost).
  */
 
 export const invalidatedKinds = ['changed', 'gone', 'hidden', 'unsure'] as const
@@ -17,7 +18,7 @@ export const invalidatedBy = (kind: string, runId: number): string =>
 /** SQL condition: `hash` marks invalidated content. Products have 16 bytes of hash, members one byte or the hash of their times. */
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
-/** SQL condition: nothing of the key is known to be at the service, so its next put creates it. */
+/** SQL condition: the service has no content of the key, as far as known, so the next put creates it. */
 export const createsAgain = (hash: string): string =>
   `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('gone')}))`
 

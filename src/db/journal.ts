@@ -1,6 +1,6 @@
 /**
- * The migration journal: which migrations a schema has. It is a table of that schema. Earlier versions shared drizzle's default
- * journal with every other application in the database; the rows of Sluice are moved from it, by hash.
+ * Reads and writes the migration journal, a table in the schema with its applied migrations. Earlier versions used drizzle's
+ * default journal, which all applications of a database share. The rows of Sluice are moved from it, by hash.
  */
 import type pg from 'pg'
 import type { Migration } from './migrations.ts'
@@ -15,14 +15,14 @@ export interface Journal {
   readonly isShared: boolean
 }
 
-/** Reads how far a schema is, changing nothing. */
+/** Returns the applied migrations of a schema. Read-only. */
 export async function readJournal(client: pg.ClientBase, schema: string, migrations: readonly Migration[]): Promise<Journal> {
   const table = `${quoteName(schema)}.migration`
   if (await exists(client, table)) {
     const { rows } = await client.query<{ hash: string }>(`select hash from ${table} order by position`)
     return { hashes: rows.map(({ hash }) => hash), isShared: false }
   }
-  // Only the default schema was ever used with the shared journal, and only where its tables are.
+  // Earlier versions had only the default schema.
   if (schema !== defaultSchema || !(await exists(client, `${quoteName(schema)}.destination`)) || !(await exists(client, shared)))
     return { hashes: [], isShared: false }
   const { rows } = await client.query<{ hash: string }>(`select hash from ${shared} where hash = any($1) order by id`, [
@@ -31,7 +31,7 @@ export async function readJournal(client: pg.ClientBase, schema: string, migrati
   return { hashes: rows.map(({ hash }) => hash), isShared: true }
 }
 
-/** Returns the statements that make the journal of a schema, and move the rows of Sluice out of the shared one. */
+/** Returns the statements that create the journal of a schema, and move the rows of Sluice from the shared one. */
 export function journalStatements(schema: string, journal: Journal): readonly string[] {
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,

@@ -1,4 +1,4 @@
-/** Decoding of JSON columns: another version, or another program, may have written them. */
+/** Decodes JSON columns, which another version or another program may have written. */
 import type { z } from 'zod'
 import { RunError } from '../errors.ts'
 import type { ColumnName, TableName } from './row.ts'

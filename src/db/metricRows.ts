@@ -1,4 +1,4 @@
-/** Rows behind the metrics: ended runs and requests in order, and the current state. */
+/** Loads the data for metrics: ended runs and requests in order, and the current state. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -11,15 +11,18 @@ export interface EndedRun {
   readonly id: number
   readonly pipeline: string
   readonly status: string
-  /** A plan or an audit: the run that applies it has the counts. */
+  /** True for a plan or an audit. The run that applies it has the counts. */
   readonly sendsNothing: boolean
   readonly counts: Readonly<Record<string, number>>
-  /** Operations that are not confirmed, by kind and result. Null: the run is of an earlier version, which did not store them. */
+  /** Operations that are not confirmed, by kind and result. Null for a run of an earlier version, which did not store them. */
   readonly unconfirmed: Readonly<Record<string, Readonly<Record<string, number>>>> | null
   readonly seconds: number | null
 }
 
-/** Returns ended runs after a number, in order, up to the first that is still open: none is ever left out. */
+/**
+ * Returns the ended runs after a number, in order. Stops at the first open run, so that a caller who continues from the last number
+ * misses none.
+ */
 export async function endedRunsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRun[]> {
   const rows = await db.query<EndedRow>(
     `select ${columns} from run where id > $1
@@ -67,7 +70,7 @@ export async function lastRequestId(db: Queryable): Promise<number> {
   return Number(row?.id ?? 0)
 }
 
-/** Returns requests after a number, in order, up to the first that may still get its answer. */
+/** Returns the requests after a number, in order. Stops at the first one that may still get its answer. */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
@@ -91,7 +94,7 @@ export interface GaugeValues {
 
 export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
   const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
-    // Names by skipping through the index: a hundred thousand runs are of a few pipelines.
+    // Skips through the index from name to name, because a hundred thousand runs may belong to a few pipelines.
     db.query<Row<'run', 'pipeline'> & { succeeded_at: Value<'run', 'finished_at'>; withheld: number | null }>(
       `with recursive names (pipeline) as (
          (select pipeline from run order by pipeline limit 1)

@@ -15,11 +15,10 @@ export interface MigrationStatus {
 }
 
 /**
- * Migrates a schema. Safe to start in many processes: one migrates, the others wait and find nothing to do. All migrations run in one
- * transaction.
+ * Migrates a schema, in one transaction. Safe to call in many processes: one migrates, and the others wait and have nothing to do.
  *
- * @throws {RunError} `MIGRATION_MISMATCH` when an applied migration differs from its file: edited, skipped, or newer;
- *   `DATABASE_UNUSABLE` when the role may not make the tables
+ * @throws {RunError} `MIGRATION_MISMATCH` if an applied migration differs from its file: edited, skipped, or newer;
+ * `DATABASE_UNUSABLE` if the role may not create the tables
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   const client = await connect(url)
@@ -44,7 +43,7 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   }
 }
 
-/** Returns how far a schema is, changing nothing. */
+/** Returns the number of applied migrations of a schema. Read-only. */
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   return (await examineSchema(url, schema)).found
 }
@@ -58,7 +57,7 @@ export interface SchemaState {
   readonly statements: readonly string[]
 }
 
-/** Returns what a schema lacks, changing nothing. Without an address it lacks everything. */
+/** Returns the missing parts of a schema; all parts if there is no address. Read-only. */
 export async function examineSchema(url: string | undefined, schema: string): Promise<SchemaState> {
   if (url === undefined) {
     const migrations = readMigrations(schema)
@@ -87,7 +86,7 @@ interface Found {
   readonly journal: Journal
 }
 
-/** Reads what is applied: it must be the first n files, byte for byte. */
+/** Reads the applied migrations. They must equal the first files, byte for byte. */
 async function examine(client: pg.Client, schema: string): Promise<Found> {
   const migrations = readMigrations(schema)
   if (migrations.length === 0) throw mismatch('no migrations were found')

@@ -1,4 +1,7 @@
-/** The migrations as they are applied: the files of drizzle-kit, written for the schema `sluice`, in the schema of this environment. */
+/**
+ * Reads the migration files of drizzle-kit, which are written for the schema `sluice`, and adapts them to the schema of this
+ * environment.
+ */
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { quoteName } from '../schemaName.ts'
@@ -11,7 +14,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** Reads all migrations in their order. The first one's `create schema` is left out: the schema may be there already. */
+/** Reads all migrations in order. Removes `create schema` from the first one, because the schema may exist. */
 export function readMigrations(schema: string): readonly Migration[] {
   return readMigrationFiles({ migrationsFolder }).map(({ hash, sql }) => ({
     hash,

@@ -8,14 +8,14 @@ import { connectionFault, safeUrl } from './connectionFault.ts'
 export interface Store {
   readonly db: Database
   readonly url: string
-  /** True: the embedded server below the data directory. */
+  /** True for the embedded server below the data directory. */
   readonly embedded: boolean
   /** Closes the pool; stops the embedded server unless another command uses or keeps it. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens the database: `databaseUrl`, or else the embedded Postgres below `dataDir`; migrated.
+ * Opens and migrates the database: `databaseUrl`, else the embedded Postgres below `dataDir`.
  *
  * @throws {RunError} the codes of `connectionFault`, `DATABASE_POOLER`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`,
  *   `POSTGRES_UNAVAILABLE`, `MIGRATION_MISMATCH`
@@ -23,13 +23,13 @@ export interface Store {
 export async function openStore(options: {
   readonly databaseUrl?: string | undefined
   readonly dataDir: string
-  /** Schema that holds everything. */
+  /** Schema with all tables. */
   readonly schema?: string
   /** Keeps the embedded server running after this command. */
   readonly keep?: boolean
   readonly maxConnections?: number
   readonly applicationName?: string
-  /** Starts the embedded server again when it stops, and reports it here: for processes that stay up. */
+  /** If given, the embedded server is restarted whenever it stops, and this is called. For processes that keep running. */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
   const embedded = options.databaseUrl === undefined ? await startEmbedded(options.dataDir, { keep: options.keep ?? false }) : undefined
@@ -60,7 +60,7 @@ export async function openStore(options: {
   return { db, url, embedded: embedded !== undefined, close }
 }
 
-/** Encodings that take a merchant's texts. SQL_ASCII stores bytes unchanged, and Sluice writes UTF-8. */
+/** Encodings that can store all texts of a merchant. SQL_ASCII stores the bytes of UTF-8 unchanged. */
 const encodings = new Set(['UTF8', 'SQL_ASCII'])
 
 async function checkServer(db: Database): Promise<void> {
@@ -82,9 +82,9 @@ async function checkServer(db: Database): Promise<void> {
     })
   }
   if (!encodings.has(encoding)) {
-    throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which has no place for every text of a feed`, {
+    throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which cannot store every text of a feed`, {
       where: safeUrl(db.url),
-      hint: `make one in UTF-8: create database sluice template template0 encoding 'UTF8'`,
+      hint: `create one in UTF-8: create database sluice template template0 encoding 'UTF8'`,
     })
   }
 }

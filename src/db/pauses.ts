@@ -1,4 +1,4 @@
-/** The `pipeline_pause` table: pipelines that start no run until an operator resumes them. */
+/** Writes the `pipeline_pause` table: pipelines for which no run starts until an operator resumes them. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -23,7 +23,7 @@ export function isPaused(run: string): string {
   return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id and p.pipeline = ${run}.pipeline)`
 }
 
-/** Pauses a pipeline. False: it was paused already, and stays as it was. */
+/** Pauses a pipeline. Returns false, and changes nothing, if it was already paused. */
 export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const added = await tx.execute(
@@ -35,7 +35,7 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
   })
 }
 
-/** Resumes a pipeline. False: it was not paused. */
+/** Resumes a pipeline. Returns false if it was not paused. */
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const removed = await tx.execute('delete from pipeline_pause where destination_id = $1 and pipeline = $2', [destinationId, pipeline])
@@ -44,7 +44,7 @@ export async function resumePipeline(db: Database, { destinationId, pipeline, ac
   })
 }
 
-/** Returns the pauses of all pipelines, of those of one name, or of one pipeline. */
+/** Returns the pauses of all pipelines, of the pipelines with one name, or of one pipeline. */
 export async function listPauses(
   db: Queryable,
   of: { readonly destinationId?: number; readonly pipeline?: string } = {},

@@ -1,15 +1,15 @@
-/** Errors of Postgres that need more rights or a higher limit: each names it, and the statement that grants it. */
+/** Describes errors of Postgres about missing rights or limits, with the statement that grants them. */
 import { RunError } from '../errors.ts'
 import { quoteName } from '../schemaName.ts'
 import { errorCode } from '../unknownValue.ts'
 
 export interface Place {
   readonly schema: string
-  /** Address of the database: only role and database name are taken from it. */
+  /** Address of the database, for the names of role and database. */
   readonly url: string
 }
 
-/** Names the missing right or the limit behind an error; undefined for any other error. Values never appear: names only. */
+/** Returns the error for a missing right or a limit; undefined for any other error. Messages contain names, never values. */
 export function permissionFault(error: unknown, place: Place): RunError | undefined {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message : ''
@@ -50,7 +50,7 @@ export function permissionFault(error: unknown, place: Place): RunError | undefi
       `alter role ${role} connection limit 30; or raise max_connections of the server`,
     )
   if (code === '25006')
-    return fault(`the database takes no writes: ${message}`, 'point DATABASE_URL at the primary, and at a role that may write')
+    return fault(`the database is read-only: ${message}`, 'point DATABASE_URL at the primary, and at a role that may write')
   return undefined
 }
 

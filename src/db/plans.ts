@@ -1,4 +1,6 @@
-/** The `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition requires its state. */
+/**
+ * Writes the `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition checks the present state.
+ */
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
 import type { ProductSetChange } from '../model/report.ts'
@@ -13,7 +15,7 @@ export interface NewPlan {
   readonly pipeline: string
   readonly destinationId: number
   readonly snapshotId: number
-  /** Version of the synced state that it was made at. */
+  /** Version of the synced state for which it was made. */
   readonly stateVersion: string
   readonly guards: readonly object[]
 }
@@ -21,7 +23,7 @@ export interface NewPlan {
 export const decodePlanCounts = jsonColumn('plan', 'counts', runCounts)
 export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
 
-/** Part of `review` that a reviewer sees; SQL reads the other keys. */
+/** Part of `review` that is shown; SQL reads the other keys. */
 const review = z.object({ updateFields: z.array(z.object({ field: z.string(), count: z.number() })).default([]) })
 export const decodeReview = jsonColumn('plan', 'review', review)
 
@@ -43,7 +45,7 @@ const rule: z.ZodType<ProductSetRule> = z.object({
 const plannedSets: z.ZodType<PlannedSets> = z.object({ rules: z.array(rule), changes: productSetChanges })
 export const decodePlannedSets = jsonColumn('plan', 'product_sets', plannedSets.nullable())
 
-/** Inserts a plan before its batches, which refer to it; `storeFigures` completes it. */
+/** Inserts a plan before its batches, which refer to it. `storeFigures` completes it. */
 export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
   await tx.execute(
     `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
@@ -52,7 +54,7 @@ export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
   )
 }
 
-/** Stores the digest of the frozen operations, the counts, and what a reviewer sees. */
+/** Stores the digest of the frozen operations, the counts, and the data for a review. */
 export async function storeFigures(
   tx: Queryable,
   planId: string,
@@ -93,17 +95,20 @@ export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   if (started !== 1) throw new Error(`plan ${planId} is not ready`)
 }
 
-/** Ends a plan whose requests have all ended. Leaves a plan that another process ended or replaced. */
+/** Marks a plan as applied after all its requests have ended. Does nothing if another process ended or replaced it. */
 export async function finishPlan(db: Queryable, planId: string): Promise<void> {
   await db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
 }
 
-/** Ends the plans of a destination that were being applied: a newer plan takes over. */
+/** Supersedes the plans of a destination that were being applied, because a newer plan replaces them. */
 export async function supersedeStarted(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(`update plan set status = 'superseded' where destination_id = $1 and status = 'applying'`, [destinationId])
 }
 
-/** Ends plans that wait for an `apply` that may not come any more: the synced or desired content changed, or a week is over. A day's grace. */
+/**
+ * Supersedes plans that wait for an `apply` that is no longer possible or likely: the synced or desired content changed, or a week
+ * has passed. Plans of the last day are left.
+ */
 export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id'>>(
     `update plan p set status = 'superseded' from destination d, run r
@@ -115,7 +120,7 @@ export async function supersedeStale(tx: Queryable): Promise<readonly string[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Replaces a text in the examples of guards: the first digits of an erased digest. */
+/** Replaces the first digits of an erased digest in the examples of guards. */
 export async function eraseInPlans(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb

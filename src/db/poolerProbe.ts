@@ -1,19 +1,22 @@
-/** Detects what is between this process and Postgres: nothing, a pooler that keeps sessions apart, or one that mixes them. */
+/** Detects the pooler between this process and Postgres: none, one in session mode, or one that shares sessions. */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
-/** `session`: any proxy that gives each connection a server process of its own. */
+/**
+ * Result of the probe. `session`: a proxy or pooler that gives each connection its own server process. `transaction`: one in
+ * transaction or statement mode.
+ */
 export type Pooler = 'none' | 'session' | 'transaction'
 
 const rounds = 3
-/** A pooler with a single server connection lets the second client wait. */
+/** Timeout in milliseconds. With a single server connection, the second client waits. */
 const answerMs = 5_000
 
 /**
- * Probes the address with one connection where the server sees the very socket of this process, else with two. Two
- * connections that share a server process, or one that changes it, are proof of transaction or statement mode.
+ * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise a second one is opened: if
+ * the two share a server process, or the process of one changes, the pooler is in transaction or statement mode.
  */
 export async function probePooler(url: string): Promise<Pooler> {
   const first = await connect(url)
@@ -41,15 +44,18 @@ export async function refuseTransactionPooler(url: string): Promise<void> {
   )
 }
 
-/** The server's side of the connection is this process's own port: no proxy in between. */
+/** Returns true if the server sees the port of this process, so that there is no proxy. */
 async function isSeenByServer(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ port: number | null }>('select inet_client_port() as port')
-  // The types of `pg` leave the connection out.
+  // The types of `pg` do not declare the connection.
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
   return stream.localPort !== undefined && rows[0]?.port === stream.localPort
 }
 
-/** A transaction on the second connection holds its server process, so the first one cannot be given the same. */
+/**
+ * Returns true if the connections share a server process, or the first one changes its own. The open transaction on the second
+ * connection keeps its process occupied.
+ */
 async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boolean> {
   const before = await processOf(first)
   let held: number | undefined
@@ -57,7 +63,7 @@ async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boole
     await second.query('begin')
     held = await processOf(second)
   } catch (error) {
-    // Statement mode forbids transactions; a session pooler with one server connection only never answers.
+    // Statement mode rejects transactions. A session pooler with a single server connection never answers.
     return !(error instanceof Error && /timeout/i.test(error.message))
   }
   try {

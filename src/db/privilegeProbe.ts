@@ -1,20 +1,20 @@
-/** Tests the privileges that a run and `serve` need: each probe uses the privilege and leaves nothing behind. */
+/** Tests the privileges that a run and `serve` need. Each probe uses the privilege and undoes its effect. */
 import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import type { Database } from './database.ts'
 
-/** Connections of one run, and of `serve` with its scheduler, worker and listeners. */
+/** Number of connections of a run; `connectionsOfServe`: of `serve` with scheduler, worker and listeners. */
 export const connectionsOfRun = 10
 export const connectionsOfServe = 22
 
-/** Creates a temporary table. @throws as Postgres does without the right to */
+/** Creates a temporary table. @throws the error of Postgres without the right */
 export async function probeTemporary(db: Database): Promise<void> {
   const client = await db.connect()
   try {
     await client.query('begin')
     await client.query('create temp table sluice_probe (n int) on commit drop')
   } finally {
-    // Closed, which ends the transaction.
+    // Closes the connection, which ends the transaction.
     client.release(true)
   }
 }
@@ -31,7 +31,7 @@ export async function probeTables(db: Database): Promise<readonly string[]> {
   return rows.map(({ name, missing }) => `${name} (${missing})`)
 }
 
-/** Creates a table where the queue's tables are not there yet. @throws as Postgres does without the right to */
+/** Creates a table if the queue's tables do not exist yet. @throws the error of Postgres without the right */
 export async function probeQueue(db: Database): Promise<'there' | 'can be made'> {
   const [row] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(db.schema)}.version`])
   if (row?.found) return 'there'
@@ -46,7 +46,7 @@ export async function probeQueue(db: Database): Promise<'there' | 'can be made'>
   }
 }
 
-/** Sends itself a notification. False: `serve` falls back to polling. */
+/** Sends a notification to itself. Returns false if it does not arrive; then `serve` polls. */
 export async function probeNotifications(db: Database): Promise<boolean> {
   const client = await db.connect()
   try {
@@ -62,7 +62,7 @@ export async function probeNotifications(db: Database): Promise<boolean> {
   }
 }
 
-/** Opens so many connections in parallel and closes them. @throws as Postgres does at a limit */
+/** Opens `count` connections in parallel and closes them. @throws the error of Postgres at a limit */
 export async function probeConnections(db: Database, count: number): Promise<void> {
   const clients = Array.from({ length: count }, () => new pg.Client({ ...db.connection, application_name: 'sluice probe' }))
   try {

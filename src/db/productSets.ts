@@ -1,4 +1,4 @@
-/** The `product_set` table: the product sets that pipelines created at the service, and so may change and delete. */
+/** Writes the `product_set` table: product sets that pipelines created at the service, and may change and delete. */
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
 import { noteRun } from './audit.ts'
@@ -7,7 +7,7 @@ import { jsonColumn } from './jsonColumn.ts'
 import { setFilters } from './plans.ts'
 import type { Present, Row } from './row.ts'
 
-/** Content with the products of a listed set by their merchant ids, in the order of the keys. */
+/** Content of a set. `productIds`: merchant ids of its products, in the order of `productKeys`. */
 export interface StoredContent extends SetContent {
   readonly productIds: readonly string[]
 }
@@ -30,9 +30,9 @@ export interface StoredSet {
   readonly setId: string | null
   readonly content: StoredContent
   readonly knownIds: readonly string[] | null
-  /** Bytes of an unresolved create may still arrive. */
+  /** True if the bytes of an unresolved create may still arrive. */
   readonly late: boolean
-  /** Time since the service confirmed it: a listing may be older. */
+  /** Milliseconds since the service confirmed it. A listing may be older. */
   readonly confirmedForMs: number
 }
 
@@ -55,7 +55,7 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
   }))
 }
 
-/** Stored before the create is sent: a process that dies in between leaves a set that the next run looks for. */
+/** Inserts a set before its create is sent, so that the next run finds it if this process dies. */
 export async function startProductSet(
   db: Queryable,
   set: {
@@ -73,17 +73,17 @@ export async function startProductSet(
   return Number(row?.id)
 }
 
-/** Stores for how long bytes of a create without an answer may still arrive. */
+/** Stores how long the bytes of a create without an answer may still arrive. */
 export async function setLate(db: Queryable, id: number, lateMs: number): Promise<void> {
   await db.execute(`update product_set set late_until = statement_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
 }
 
-/** Deletes the rows of all sets of a destination, whose service no longer is the one that they were created at. */
+/** Deletes the rows of all sets of a destination, because the service is another instance than the one where they were created. */
 export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
   await db.execute('delete from product_set where destination_id = $1', [destinationId])
 }
 
-/** Stores what the service confirmed. `setId`: of a set that was being created. */
+/** Stores the confirmed content. `setId`: id from the answer to the create. */
 export async function confirmProductSet(
   db: Database,
   run: { readonly id: number; readonly actor: string },
@@ -120,7 +120,7 @@ async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor
   await noteRun(tx, { actor: run.actor, what, runId: run.id, detail })
 }
 
-/** Live products of a brand, at most `limit`, by id. */
+/** Returns the live products of a brand, at most `limit`, by id. */
 export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(
     `select key from record where destination_id = $1 and status = 'live' and ${hasBrand} order by key limit $3`,
@@ -129,7 +129,7 @@ export async function productsOfBrand(db: Queryable, destinationId: number, bran
   return rows.map(({ key }) => key.toString())
 }
 
-/** Products of a brand that the service is known to have, at most `limit`, by id. */
+/** Returns the confirmed products of a brand, at most `limit`, by id. */
 export async function confirmedOfBrand(
   db: Queryable,
   destinationId: number,
@@ -144,7 +144,10 @@ export async function confirmedOfBrand(
   return rows.map(({ key, remote_key }) => ({ id: key.toString(), productKey: remote_key }))
 }
 
-/** A body is JSON without spaces, in which a quote inside a text is escaped: the pair can stand nowhere else. */
+/**
+ * Finds the text `"brand":"…"`. A body is JSON without spaces, and quotes within texts are escaped, so this text can only be that
+ * field.
+ */
 const hasBrand = 'position(lower($2) in lower(body)) > 0'
 
 function brandText(brand: string): string {

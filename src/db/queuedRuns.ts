@@ -1,10 +1,10 @@
-/** Work that waits: queued runs, and plans that several processes may push. Each only within its own environment. */
+/** Finds waiting work of an environment: queued runs, and plans that several processes may push. */
 import type { Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
-/** Returns the runs of a destination that wait or are under way, the oldest first. */
+/** Returns the queued and running runs of a destination, the oldest first. */
 export async function openRuns(
   db: Queryable,
   destinationId: number,
@@ -23,9 +23,9 @@ export interface QueuedRun {
 }
 
 /**
- * Returns queued runs that a worker can take, without those of paused pipelines: runs of schedules and requests, and others that no
- * process took within half a minute (a manual run is queued and taken by the same command). Never returns a plan or its apply: only
- * the process that requested one executes it.
+ * Returns queued runs that a worker can claim: scheduled and requested runs, and others that were not claimed within half a minute
+ * (a command usually claims its own run). Leaves out runs of paused pipelines, and plans and applies, which only the requesting
+ * process executes.
  */
 export async function findQueuedRuns(
   db: Queryable,
@@ -44,7 +44,7 @@ export async function findQueuedRuns(
   return rows.map((row) => ({ id: Number(row.id), destinationId: row.destination_id, pipeline: row.pipeline }))
 }
 
-/** Returns true if any run waits or works, or any request is under way, in whatever environment: all that a worker can help with. */
+/** Returns true if any run is queued or running, or any request is in flight, in any environment. */
 export async function hasOpenWork(db: Queryable): Promise<boolean> {
   const rows = await db.query<{ open: boolean }>(
     `select exists (select from run where status in ('queued', 'running')) or exists (select from batch where status = 'in_flight') as open`,
@@ -52,7 +52,7 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
   return rows[0]?.open === true
 }
 
-/** Returns the plans that are being pushed and have batches without a lease: work to share. */
+/** Returns the plans that are being pushed and have unclaimed batches, so that other workers can help. */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(
     `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
@@ -64,7 +64,7 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
   return rows.map((row) => row.id)
 }
 
-/** Returns true where a plan is being pushed in this environment. */
+/** Returns true if the plan is being pushed in this environment. */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
     `select from plan p where p.id = $1 and p.status = 'applying' and ${withinFence('p.destination_id', '$2', '$3')}`,
@@ -80,7 +80,7 @@ export interface QueueState {
   readonly oldestS: number
 }
 
-/** Returns how many runs wait and work; runs of paused pipelines do not count as waiting. */
+/** Returns the number of queued and running runs. Runs of paused pipelines do not count as queued. */
 export async function queueState(db: Queryable): Promise<QueueState> {
   const [row] = await db.query<{ queued: number; running: number; oldest_s: number }>(
     `select count(*) filter (where q.status = 'queued')::int as queued, count(*) filter (where q.status = 'running')::int as running,

@@ -1,4 +1,4 @@
-/** The `reject` table: rows that could not be used, with their reasons. Cells are masked before they are stored. */
+/** Writes the `reject` table: rows that could not be used, with their reasons. Cells are masked before they are stored. */
 import { z } from 'zod'
 import type { Fault } from '../model/record.ts'
 import type { Queryable } from './database.ts'
@@ -10,7 +10,7 @@ const text = z.string()
 const faults: z.ZodType<readonly Fault[]> = z.array(z.object({ code: text, field: text, message: text, hint: text }))
 export const decodeFaults = jsonColumn('reject', 'more', faults)
 
-/** A reject as its table has it, without the run. */
+/** Columns of a reject, without the run. */
 export interface NewReject {
   readonly line: number
   readonly source: number
@@ -18,7 +18,7 @@ export interface NewReject {
   readonly field: string
   readonly message: string
   readonly hint: string
-  /** In hex, behind `\x`. */
+  /** In hex, with the prefix `\x`. */
   readonly record_key: string | null
   readonly cells: readonly string[]
   readonly more: readonly object[]
@@ -35,7 +35,10 @@ export async function insertRejects(db: Queryable, runId: number, rejects: reado
   )
 }
 
-/** SQL: inserts the rows of a query with these columns, in this order. Contradicting rows are found in the stage of a session. */
+/**
+ * SQL that inserts the rows of a query with these columns, in this order. Used for contradicting rows, which are in a temporary
+ * table.
+ */
 export const addRejects = (rows: string): string =>
   `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
 
@@ -67,7 +70,7 @@ export async function deleteRejects(db: Queryable, runs: readonly number[]): Pro
   await db.execute('delete from reject where run_id = any($1::bigint[])', [runs])
 }
 
-/** Removes what rejects of an audience say of erased records. */
+/** Removes the data of erased records from rejects of an audience. */
 export async function eraseRejects(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   await tx.execute(
     `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'
@@ -76,7 +79,7 @@ export async function eraseRejects(tx: Queryable, destinationId: number, records
   )
 }
 
-/** Removes the merchant's own cells a week after their run. Returns how many rejects had some. */
+/** Removes the merchant's own cells a week after their run. Returns the number of changed rejects. */
 export async function dropOldCells(db: Queryable): Promise<number> {
   return db.execute(
     `update reject x set cells = '[]' from run r
@@ -84,7 +87,7 @@ export async function dropOldCells(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes rejects a month after their run, except those of the last complete read, which is still valid. */
+/** Deletes rejects a month after their run, except those of the last complete read. */
 export async function dropOldRejects(db: Queryable): Promise<number> {
   return db.execute(
     `delete from reject x using run r

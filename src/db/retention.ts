@@ -23,7 +23,7 @@ export async function applyRetention(
     // Frozen bodies contain digests. They are not sent again after their batch is settled.
     bodies: (await dropOldBodies(db)) + (await dropOldTemplates(db)),
     operations: await dropOldEntries(db),
-    // The merchant's own cells are deleted first, the reasons and lines later.
+    // The merchant's own cells are deleted before the rejects.
     cells: await dropOldCells(db),
     rejects: await dropOldRejects(db),
     keys: await dropUnusedKeys(db),

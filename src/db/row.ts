@@ -1,4 +1,7 @@
-/** Types of the rows that queries return, from the schema: a renamed or retyped column fails the type check of its queries. */
+/**
+ * Types of the rows that queries return, derived from the schema, so that a renamed or retyped column fails the type check of its
+ * queries.
+ */
 import type * as auditLog from './schema/auditLog.ts'
 import type * as erasures from './schema/erasures.ts'
 import type * as operators from './schema/operators.ts'
@@ -42,7 +45,7 @@ export type Row<Name extends TableName, Names extends ColumnName<Name>> = {
 /** Value of one column, for a query that gives it another name. */
 export type Value<Name extends TableName, Key extends ColumnName<Name>> = Row<Name, Key>[Key & keyof Row<Name, Key>]
 
-/** Columns that the condition of a query excludes null for. */
+/** Columns that are not null because of the condition of a query. */
 export type Present<Columns> = { readonly [Key in keyof Columns]: NonNullable<Columns[Key]> }
 
 /** Columns of an outer join. */

@@ -1,4 +1,4 @@
-/** JSON columns of the `run` table: their types and decoders. Fields that an earlier version did not store have defaults. */
+/** Types and decoders of the JSON columns of the `run` table. Fields that an earlier version did not store have defaults. */
 import { z } from 'zod'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import type { Drift, GuardResult, ProductSetChange, Progress, RunCounts, RunReport, Settled, WarningSummary } from '../model/report.ts'
@@ -7,22 +7,25 @@ import { jsonColumn } from './jsonColumn.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
 export interface RunOptions {
-  /** Send everything again, not only what changed. */
+  /** Sends everything again, and not only changes. */
   readonly full?: boolean
-  /** Ceiling of deletes that a person approved. */
+  /** Maximum number of deletes that the user approved. */
   readonly approveDeletes?: number
   /** Source of a backfill instead of the pipeline's own. */
   readonly source?: string
-  /** `rerun --failed`: only what that run left failed. */
+  /** `rerun --failed`: plans only the unconfirmed operations of that run. */
   readonly failedOnly?: boolean
-  /** An audit: it reads the catalog back, and with `repair` plans what it found. Stored as a `plan`: an older worker leaves it alone. */
+  /**
+   * Set for an audit, which reads the catalog back, and with `repair` plans corrections. The trigger of such a run is `plan`, which
+   * workers of earlier versions ignore.
+   */
   readonly audit?: 'report' | 'repair'
   readonly planId?: string
-  /** Requested over HTTP or from the dashboard: the first worker that is free takes it. */
+  /** Set for a run requested over HTTP or from the dashboard, which any worker may claim. */
   readonly anyWorker?: true
 }
 
-/** Decodes stored options. Leaves out what this version does not know, or what has another type. */
+/** Decodes stored options. Leaves out unknown ones, and values of another type. */
 export function readOptions(stored: unknown): RunOptions {
   const { full, approveDeletes, source, failedOnly, audit, planId, anyWorker } = recordOf(stored)
   return {
@@ -38,10 +41,10 @@ export function readOptions(stored: unknown): RunOptions {
 
 const text = z.string()
 const number = z.number()
-/** A count that a version of its time did not know is 0. */
+/** Count with the default 0, for runs of versions that did not have it. */
 const count = number.default(0)
 
-/** Counts of a run as stored. Reports show `settled` and `drift` beside the counts. */
+/** Counts of a run as stored, with `settled` and `drift`, which reports show separately. */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
 export const runCounts: z.ZodType<StoredCounts> = z.object({
@@ -119,7 +122,7 @@ const progress: z.ZodType<StoredProgress> = z.object({
   at: text,
 })
 
-/** Codes are stable, so a stored one is of this version, or of a newer one: shown as it is. */
+/** Accepts any code, because a newer version may have stored one that this version does not have. */
 const errorCode = z.custom<ErrorCode>((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code))
 
 const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({

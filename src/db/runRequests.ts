@@ -1,4 +1,4 @@
-/** Requests for runs over HTTP: which queued run they join, and which run an `Idempotency-Key` got. */
+/** Stores requests for runs over HTTP: finds the queued run that a request joins, and the run of an `Idempotency-Key`. */
 import { createHash } from 'node:crypto'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -22,7 +22,7 @@ export async function findRequest(db: Queryable, pipeline: string, key: string):
   return row === undefined ? undefined : Number(row.run_id)
 }
 
-/** Remembers which run a request with a key got, for a day. */
+/** Stores the run of a request with a key, for a day. */
 export async function rememberRequest(
   db: Queryable,
   request: { readonly key: string; readonly pipeline: string; readonly runId: number },
@@ -35,7 +35,7 @@ export async function rememberRequest(
   ])
 }
 
-/** Keys of callers are their own; two pipelines may get the same one. */
+/** Returns the stored key. Includes the pipeline, because a caller may use one key for two pipelines. */
 function requestKey(pipeline: string, key: string): string {
   return createHash('sha256').update(`${pipeline}\n${key}`).digest('hex')
 }

@@ -1,6 +1,6 @@
 /**
- * Deletes expired runs with their plans, requests, attempts and snapshots. Rows that current state refers to are kept: the request and
- * attempt that confirmed a key at the service (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
+ * Deletes expired runs with their plans, requests, attempts and snapshots. Keeps rows that the current state refers to: the request
+ * and attempt that confirmed a key (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
  * work, and the last run of each pipeline.
  */
 import { deleteAttempts } from './attempts.ts'
@@ -20,7 +20,7 @@ export const defaultKeepRunsDays = 400
 /** SQL: the time `$1` days ago. */
 const over = `statement_timestamp() - $1 * interval '1 day'`
 
-/** SQL: snapshots that the next read is compared with (`sync/read/snapshot.ts`), and later ones. */
+/** SQL of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later ones. */
 const standards = `
   select s.id from snapshot s join (
     select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
@@ -30,7 +30,10 @@ const standards = `
     on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
   union select max(id) from snapshot where status = 'closed' group by destination_id`
 
-/** Last started plan of each destination: its deletes count as decided, and its outstanding work stays outstanding. */
+/**
+ * SQL of the last started plan of each destination. It is kept, because the next plan reads its cleared deletes and outstanding
+ * keys.
+ */
 const lastPlans = `
   select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
   where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
@@ -46,7 +49,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
          and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openStatuses} or b.settled_at >= ${over}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
          and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
-         -- What it held back is known by it alone: it goes with its reading, never before.
+         -- A plan whose guards withheld deletes is kept as long as its snapshot, because only the plan stores that.
          and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from plan group by snapshot_id having count(*) > 1))`,
       [days, kept],
     )

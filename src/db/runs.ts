@@ -1,4 +1,7 @@
-/** The `run` table: queued → running under a lease → ended (docs/states.md). One running run for a destination, by a unique index. */
+/**
+ * Writes the `run` table: queued → running under a lease → ended (docs/states.md). A unique index allows one running run per
+ * destination.
+ */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
@@ -24,7 +27,7 @@ export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): b
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
-/** Puts a run into the queue. Returns undefined if this tick has a run already (docs/guarantees.md#one-run-per-tick). */
+/** Queues a run. Returns undefined if this tick already has a run (docs/guarantees.md#one-run-per-tick). */
 export async function requestRun(
   db: Queryable,
   request: {
@@ -32,7 +35,7 @@ export async function requestRun(
     readonly destinationId: number
     readonly trigger: RunTrigger
     readonly scheduledFor?: Date
-    /** Version of the pipeline; without it any worker that has one of this name may take the run. */
+    /** Version of the pipeline. Without it, any worker with a pipeline of this name may claim the run. */
     readonly definition?: string
     readonly rerunOf?: number
     readonly options?: RunOptions
@@ -54,7 +57,10 @@ export async function requestRun(
   return rows[0] ? Number(rows[0].id) : undefined
 }
 
-/** Adds the options of a request that joins a queued run: a full refresh stays one, and the higher limit of deletes counts. */
+/**
+ * Adds the options of a request that joins a queued run: a full refresh stays one, and the higher limit of approved deletes is
+ * used.
+ */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(
     `update run set options = options || $2::jsonb || case when options ? 'approveDeletes' and $3::bigint is not null
@@ -85,8 +91,8 @@ export async function updateQueuedDefinitions(
 }
 
 /**
- * Ends queued runs that no worker took for so long although their destination was free: no worker has their pipeline in the version
- * that was requested. Returns their numbers.
+ * Ends queued runs that no worker claimed for `waitedMs` although their destination was free, because no worker has the requested
+ * version of their pipeline. Returns their numbers.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -107,7 +113,7 @@ export interface RunClaim {
   readonly workerId: string
   readonly leaseMs: number
   readonly fence: Fence
-  /** Pipeline version that the worker has; without it the caller requested the run itself. */
+  /** Pipeline version that the worker has. Undefined if the caller requested the run itself. */
   readonly pipeline?: DestinationKey & { readonly version: string }
 }
 
@@ -136,7 +142,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
   const [row] = await tx.query<
     Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
   >(
-    // Locked against a takeover only: the plan of a run that is under way updates the same row.
+    // `for key share` blocks only a takeover, and not the updates of this row by the plan of a running run.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
        lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -172,16 +178,16 @@ export async function heartbeatRun(db: Queryable, run: RunRow, leaseMs: number):
 }
 
 export type Cancellation =
-  /** It had not begun, and will not. */
+  /** The run had not started, and will not start. */
   | 'cancelled'
-  /** The run sees this within seconds, in any process. */
+  /** The run stops within seconds, in any process. */
   | 'stopping'
-  /** It had ended before. */
+  /** The run had already ended. */
   | 'ended'
 
 /**
- * Cancels a run, in any process. Its destination pauses, so that no worker that shares the push begins another
- * request; the next run continues from there. Undefined: there is no such run.
+ * Cancels a run, in any process. Pauses its destination, so that no worker that shares the push starts another request. The next
+ * run continues. Undefined if there is no such run.
  */
 export async function cancelRun(
   db: Database,
@@ -221,8 +227,8 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Runs of this environment that say `running` and whose holder's lease is over or whose holder is dead, and plans and applies whose
- * process died before it took them: ended as failed, to be run again. The environment that ran them reports it.
+ * Ends, as failed, running runs of this environment whose lease has expired or whose worker is dead. Also ends queued plans and
+ * applies whose process died before it claimed them. Returns their numbers.
  */
 export async function recoverRuns(db: Queryable, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -230,7 +236,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
      where ((status = 'running' and (lease_until < statement_timestamp() or worker_id = any($1)))
-       -- No other process executes these (findQueuedRuns), and queued they would block every tick.
+       -- No other process executes these (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
     [deadWorkers, fence.origin, fence.credentials],
@@ -238,7 +244,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
   return rows.map(({ id }) => Number(id))
 }
 
-/** A run under its lease. Every write of its process names the epoch, so a process that lost the run writes nothing. */
+/** Run under a lease. Every write checks the epoch, so a process that lost the run cannot write. */
 export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
 
 /** Stores the given fields of a run. */
@@ -273,7 +279,7 @@ export async function updateRun(
   )
 }
 
-/** Adds warnings before or behind those that the run has. */
+/** Adds warnings before or after those of the run. */
 export async function addWarnings(db: Queryable, run: LeasedRun, warnings: readonly object[], place: 'first' | 'last'): Promise<void> {
   await db.execute(
     `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2`,
@@ -300,8 +306,8 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 }
 
 /**
- * Names the plan that the run made or applies, with its snapshot, counts and guards: in the transaction that stores or starts the plan, so
- * that the counts of a run whose process dies right behind it add up.
+ * Stores the plan of the run with its snapshot, counts and guards. Called in the transaction that stores or starts the plan, so
+ * that the counts add up even if the process dies right after it.
  */
 export async function attachPlan(
   tx: Queryable,
@@ -316,12 +322,12 @@ export async function attachPlan(
   )
 }
 
-/** Adds to the counts of a run that ended: a later run settled its batches. */
+/** Updates the counts of an ended run, because a later run settled its batches. */
 export async function updateCounts(db: Queryable, runId: number, counts: object): Promise<void> {
   await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
 }
 
-/** Replaces a text in the examples of guards: the first digits of an erased digest. */
+/** Replaces the first digits of an erased digest in the examples of guards. */
 export async function eraseInRuns(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
@@ -343,7 +349,7 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends a run, adds to its counts and unlocks its destination; fenced by its epoch. */
+/** Ends a run, updates its counts and unlocks its destination. Fenced by its epoch. */
 export async function finishRun(
   db: Queryable,
   run: RunRow,
@@ -356,7 +362,7 @@ export async function finishRun(
   )
 }
 
-/** Ends a run that never began, because its destination was locked or its pipeline paused. Its report stays. */
+/** Ends a run that never started, because its destination was locked or its pipeline paused. */
 export async function skipRun(db: Queryable, runId: number, error: unknown): Promise<void> {
   await db.execute(
     `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(), error = $2 where id = $1 and status = 'queued'`,

@@ -1,8 +1,10 @@
-/** The `pipeline_schedule` and `tick` tables: what is due, and a line for every tick (docs/guarantees.md#one-run-per-tick). */
+/**
+ * Writes the `pipeline_schedule` and `tick` tables: due schedules, and a row for every tick (docs/guarantees.md#one-run-per-tick).
+ */
 import type { Database, Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
 
-/** A schedule as a pipeline file has it, for one destination. */
+/** Schedule from a pipeline file, for one destination. */
 export interface DeclaredSchedule {
   readonly destinationId: number
   readonly pipeline: string
@@ -22,16 +24,16 @@ export interface Declaration {
   /** The folder's real path. */
   readonly folder: string
   readonly schedules: readonly DeclaredSchedule[]
-  /** Pipelines whose file cannot be used at present: their schedules stay. */
+  /** Pipelines whose file is invalid at present. Their schedules are kept. */
   readonly broken: readonly string[]
 }
 
-/** A schedule that no scheduler declared for so long is abandoned: schedulers read their files more often than this. */
+/** Seconds after which a schedule that no scheduler declared counts as abandoned. Schedulers read their files more often. */
 export const declaredForS = 45
 
 /**
- * Enters the schedules of a folder. A new or changed one begins now: what it would have missed before is not made up for.
- * Schedules that the folder no longer has are retired, unless another scheduler still declares them.
+ * Stores the schedules of a folder. A new or changed schedule begins now, without missed ticks. Schedules that the folder no longer
+ * has are retired, unless another scheduler still declares them.
  */
 export async function declareSchedules(db: Database, declaration: Declaration): Promise<void> {
   const { credentials, folder, schedules, broken } = declaration
@@ -43,7 +45,7 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
     schedules.map((s) => s.overlap),
   ]
   await db.transaction(async (tx) => {
-    // Entered by a version that knew no credentials.
+    // Adopts schedules of an earlier version, which did not store credentials.
     await tx.execute(
       `update pipeline_schedule s set credentials = $1
        from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
@@ -73,7 +75,10 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
 
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
-/** Returns the database's time, the schedules that this scheduler declares, and those of its broken files that no other one declares. */
+/**
+ * Returns the time of the database, the schedules of this scheduler, and those of its broken files that no other scheduler
+ * declares.
+ */
 export async function loadSchedules(
   db: Queryable,
   declaration: Declaration,
@@ -106,10 +111,10 @@ export async function loadSchedules(
   }
 }
 
-/** Locks a schedule for deciding its ticks. Undefined while another scheduler decides them. */
+/** Locks a schedule to decide its ticks. Returns undefined while another scheduler has the lock. */
 export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
   const [row] = await tx.query<ScheduleColumns>(`select ${columns} from pipeline_schedule s where id = $1 for update skip locked`, [id])
-  // The time after the lock: nothing decided by another scheduler can be newer than this.
+  // Read after the lock, so that no tick that another scheduler decided is later.
   return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
 }
 
@@ -142,7 +147,7 @@ export interface Tick {
   readonly runId: number | null
 }
 
-/** Enters decided ticks of one schedule. A tick that has its line keeps it, unless only this one started a run. */
+/** Stores decided ticks of one schedule. An existing row of a tick is kept, unless only the new one has a run. */
 export async function recordTicks(
   db: Queryable,
   schedule: Pick<ScheduleRow, 'destinationId' | 'pipeline'>,
@@ -168,7 +173,7 @@ export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: 
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }
 
-/** Returns the credentials that a destination belongs to, where they are not these. */
+/** Returns the credentials of a destination if they differ from these. */
 export async function otherCredentials(db: Queryable, destinationId: number, credentials: string): Promise<string | undefined> {
   const [row] = await db.query<Present<Row<'destination', 'credentials'>>>(
     'select credentials from destination where id = $1 and credentials <> $2',
@@ -177,7 +182,7 @@ export async function otherCredentials(db: Queryable, destinationId: number, cre
   return row?.credentials
 }
 
-/** True for one run a day (UTC, by the database's clock), however many ask: the day is a tick of no pipeline. */
+/** Returns true for one run per day (UTC, by the database's clock). Inserts a tick for the day, without a pipeline. */
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)

@@ -1,4 +1,4 @@
-/** The `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
+/** Writes the `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { RowCounts } from '../model/report.ts'
@@ -29,7 +29,7 @@ const facts: z.ZodType<SourceFacts> = z.object({
 })
 export const decodeSources = jsonColumn('snapshot', 'sources', z.array(facts))
 
-/** Counts of a snapshot that ended with a plan; others may have none. */
+/** Counts of a snapshot with a plan; others may have none. */
 const rowCounts: z.ZodType<RowCounts> = z.object({
   read: number,
   rejected: number,
@@ -47,7 +47,7 @@ export interface NewSnapshot {
   readonly suppressionVersion: number
 }
 
-/** Opens a snapshot. Discards one that a killed run left open: it was never planned, so it is never used. */
+/** Opens a snapshot. Discards an open one of a killed run, which has no plan. */
 export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
@@ -61,7 +61,7 @@ export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promis
   return Number(row.id)
 }
 
-/** Stores what is known of each source: size, digest, proof of its end. */
+/** Stores facts about each source: size, digest, proof of its end. */
 export async function storeSources(db: Queryable, snapshotId: number, sources: readonly object[]): Promise<void> {
   await db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(sources)])
 }
@@ -79,7 +79,7 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot that will not be planned. Leaves one that ended before. */
+/** Ends a snapshot that will have no plan. Does nothing if it has already ended. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,

@@ -1,6 +1,6 @@
 /**
- * Members of a do-not-reach list (docs/guarantees.md#suppression-wins): those that the list names, and those that the service may still
- * have on it, because no answer has confirmed yet that they were removed or never added.
+ * Finds the suppressed members of a do-not-reach list (docs/guarantees.md#suppression-wins): the desired members, and those that
+ * the service may still have, because no answer has confirmed their removal.
  */
 import type { ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
@@ -8,8 +8,8 @@ import { raiseDesiredVersion } from './destinations.ts'
 import { keysOf } from './entries/read.ts'
 
 /**
- * SQL condition: key `r` of `remote` is on its do-not-reach list. `lists`: SQL of the array of these destinations. Unresolved entries
- * are looked up once a statement, and only for keys that are neither desired nor confirmed, so that few keys are collected.
+ * SQL condition: key `r` of `remote` is suppressed by its do-not-reach list. `lists`: SQL of the array of these destinations.
+ * Unresolved entries are read once per statement, and only for keys that are neither desired nor synced, so that there are few.
  */
 export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is not null or r.key in (
   select u.key from batch b cross join ${keysOf('b.id')} e
@@ -18,9 +18,9 @@ export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is 
     and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))))`
 
 /**
- * Raises the desired revision when an answer concerns members that the list no longer names: they may be off the list now.
- * The account's audiences then read their files again. Otherwise these members would not be sent as long as a file's bytes stay
- * the same (docs/guarantees.md#nothing-lost).
+ * Raises `desired_version` if an answer is about members that are no longer desired on the list, because they may be removed now.
+ * Then the audiences of the account read their files again. Otherwise these members would not be sent while the files are unchanged
+ * (docs/guarantees.md#nothing-lost).
  */
 export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const named = await tx.query(

@@ -1,4 +1,4 @@
-/** Requests without a clear answer, and memberships that end soon, by pipeline. */
+/** Counts requests without a clear answer, and memberships that end soon, by pipeline. */
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
 import { kindsWhere } from '../destinations/index.ts'
@@ -10,7 +10,7 @@ export interface Unresolved {
   readonly runId: string
 }
 
-/** Returns what has had no clear answer for more than `minutes`, by pipeline; users or products. */
+/** Returns the number of users or products without a clear answer for more than `minutes`, by pipeline. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { users: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
@@ -35,7 +35,7 @@ export async function endingMembers(db: Queryable, days: readonly number[]): Pro
     `select x.pipeline, array_agg(x.users order by x.days) as users
      from (select p.pipeline, d.days,
          coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users
-       -- By destination, as the index of the ends is.
+       -- By destination, because the index of ends begins with it.
        from destination t cross join lateral (
            select e.plan_id, e.user_count, e.expires_at from batch e
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null

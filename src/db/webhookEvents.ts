@@ -1,10 +1,10 @@
-/** Figures of the `webhook_event` table. */
+/** Reads figures of the `webhook_event` table, and deletes old events. */
 import type { Queryable } from './database.ts'
 import type { Value } from './row.ts'
 
 export interface WebhookState {
   readonly last: Date | null
-  /** Events of the last 24 hours. */
+  /** Number of events of the last 24 hours. */
   readonly day: number
 }
 

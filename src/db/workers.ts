@@ -1,4 +1,4 @@
-/** The `worker` table: processes that may hold leases, and the check whether one of them is still alive. */
+/** Writes the `worker` table: processes that may have leases. Checks if one of them is alive. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
@@ -8,14 +8,14 @@ import { errorCode } from '../unknownValue.ts'
 
 export interface ProcessIdentity {
   readonly host: string
-  /** Boot id and pid namespace: a pid means something only where both are the same. */
+  /** Boot id and pid namespace: a pid is comparable only if both are equal. */
   readonly hostScope: string
   readonly pid: number
-  /** Start of the process in clock ticks since boot; empty where the system does not say. */
+  /** Start of the process in clock ticks since boot; empty if it is not known. */
   readonly pidStarted: string
 }
 
-/** Registers this process and returns its id. Inserts one row a call: a process that runs two workers registers twice. */
+/** Registers this process and returns its id. Each call inserts a row, so a process with two workers registers twice. */
 export async function registerWorker(db: Database, options: { readonly role: string; readonly concurrency?: number }): Promise<string> {
   const self = identifyProcess(process.pid)
   const id = `${self.host}-${self.pid}-${randomUUID().slice(0, 8)}`
@@ -31,7 +31,7 @@ export async function registerWorker(db: Database, options: { readonly role: str
   return id
 }
 
-/** Stores that the worker is alive, for people to see. Only leases decide who may write. */
+/** Stores that the worker is alive, for display. Only leases decide which process may write. */
 export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
@@ -54,13 +54,13 @@ export interface WorkerRow {
   readonly idleS: number
 }
 
-/** Returns one worker as the table has it. */
+/** Returns one worker. */
 export async function findWorker(db: Queryable, workerId: string): Promise<WorkerRow | undefined> {
   const [row] = await listWorkers(db, { id: workerId })
   return row
 }
 
-/** Returns workers and servers with a heartbeat within the last day, newest first; commands leave none. */
+/** Returns workers and servers with a heartbeat within the last day, newest first. Leaves out commands. */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from worker
@@ -72,8 +72,8 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 }
 
 /**
- * Returns ids of workers that died while they held a batch or a run: same machine, boot and namespace, and their process is gone, or
- * the pid is of another process. Their work need not wait for the end of its lease.
+ * Returns ids of dead workers that have claimed a batch or run, so that their work need not wait for the end of the lease. Checks
+ * workers of the same machine, boot and namespace: dead if the process does not exist, or if the pid belongs to another process.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
   const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
@@ -100,16 +100,16 @@ function hostScope(): string {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
   } catch {
-    // Not Linux: no namespaces to distinguish.
+    // Systems other than Linux have no pid namespaces.
     return `host ${hostname()}`
   }
 }
 
-/** Start time of a live process, empty where it cannot be read, undefined when there is no such process. */
+/** Returns the start time of a live process; empty if it cannot be read, undefined if there is no such process. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Field 22, counted behind the command's name, which may hold spaces and brackets. State Z: a zombie.
+    // Field 22, counted after the name of the command, which may contain spaces and brackets. State Z is a zombie.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
   } catch {

@@ -35,7 +35,7 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Bytes of journal entries from which the state replaces them. Default: 64 MiB. */
+  /** Size of the journal, in bytes, from which its entries are replaced by the present state. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   readonly clock?: Clock
   /** Seed of tokens and random numbers. Default: 1. */
@@ -107,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const ticker = setInterval(() => {
     for (const area of world.areas)
       Promise.resolve(area.onClock?.(world, world.stateOf(area.ref))).catch((error: unknown) =>
-        world.log.error({ area: area.ref.name, error: String(error) }, 'work of an area that was due failed'),
+        world.log.error({ area: area.ref.name, error: String(error) }, 'due work of an area failed'),
       )
   }, 1000)
   ticker.unref()

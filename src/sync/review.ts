@@ -106,7 +106,7 @@ async function loadSamples(db: Database, planId: string, keys: Destination['keys
   )
 }
 
-/** Fields of an update that differ; all fields if the earlier content is no longer stored. */
+/** Returns the fields of an update that differ, or all fields if the earlier content is no longer stored. */
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
   after: Readonly<Record<string, unknown>> | undefined,

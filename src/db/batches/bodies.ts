@@ -1,13 +1,13 @@
-/** Frozen bodies: stored once more where a batch is expanded, and removed when no request needs them (docs/retention.md, docs/erasure.md). */
+/** Stores the frozen body of an expanded batch, and removes bodies that no request needs (docs/retention.md, docs/erasure.md). */
 import type { Queryable } from '../queryable.ts'
 import { openStatuses } from './states.ts'
 
-/** Stores the whole body of a batch that had a template of it. */
+/** Stores the whole body of a batch, in place of its template. */
 export async function storeBody(tx: Queryable, batchId: string, body: Buffer): Promise<void> {
   await tx.execute('update batch set body = $2 where id = $1', [batchId, body])
 }
 
-/** SQL condition: batch `b` ended a week ago. Its body is not sent again. */
+/** SQL condition: batch `b` ended more than a week ago. Its body is not sent again. */
 export const bodyIsOver = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
 
 /** Removes the bodies of batches that ended a week ago. Returns their number. */
@@ -22,7 +22,7 @@ export async function eraseBodies(
   { batches, texts }: { readonly batches: readonly string[]; readonly texts: readonly string[] },
 ): Promise<void> {
   await tx.execute('update batch set body = null where id = any($1::bigint[]) and body is not null', [batches])
-  // What was split or superseded keeps its bytes, though its entries moved.
+  // Split and superseded batches still have their bytes, although their entries were moved.
   await tx.execute(
     `update batch b set body = null where b.destination_id = $1 and b.body is not null and b.status not in ${openStatuses}
        and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,

@@ -1,6 +1,6 @@
 /**
- * Claims of batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's clock.
- * Every write of an owner names its epoch and must hit one row; otherwise it throws `LeaseLost`.
+ * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's
+ * clock. Every later write checks the epoch and must change one row; otherwise it throws `LeaseLost`.
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
@@ -9,7 +9,7 @@ import type { Row } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
-/** Batches that a pusher works on: those of one plan, those that earlier plans left unresolved, or those of an erasure. */
+/** Batches that a push works on: those of one plan, those that earlier plans left unresolved, or those of an erasure. */
 export type BatchScope = (
   | { readonly planId: string }
   | { readonly leftoversOf: number }
@@ -30,24 +30,27 @@ export interface ClaimedBatch {
   readonly entryCount: number
   readonly userCount: number
   readonly parentId: number | null
-  /** True: the service may have applied it already, so it stays ambiguous until an answer resolves it. */
+  /** True if the service may have applied it already. Then it is ambiguous until an answer resolves it. */
   readonly maybeApplied: boolean
   readonly attempts: number
   readonly wrongAlike: number
   readonly reason: string | null
   readonly expired: boolean
-  /** True: it is part of a first load, and keys of its records may be implied (`db/impliedKeys.ts`). */
+  /** True for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
   readonly ofLoad: boolean
 }
 
-/** Another process holds the lease of the batch now; the result of this one is dropped. */
+/** Thrown if another process has claimed the batch meanwhile. The result of this process must be dropped. */
 export class LeaseLost extends Error {}
 
-/** Settled: no earlier attempt can arrive at the service any more. So `settled_at` may be in the future (docs/guarantees.md). */
+/**
+ * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future: until then an attempt may still arrive at
+ * the service (docs/guarantees.md).
+ */
 const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
-// Never null: `null and exists (…)` would look at all batches of the plan for each of them.
+// `coalesce`, because with null Postgres would still evaluate `exists` for each batch of the plan.
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
     and case when b.reason = '${afterIsolation}' then s.parent_id is not null and s.reason is distinct from '${afterIsolation}' else s.parent_id = b.parent_id and s.seq < b.seq end)`
@@ -56,12 +59,15 @@ const inScope = (scope: BatchScope) => {
   if ('planId' in scope) return `b.plan_id = $1 and b.phase <> ${erasurePhase}`
   if ('erasure' in scope)
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
-  // Batches that were sent at least once; never a stored plan that still waits for its `apply`.
+  // Batches that were sent at least once. Leaves out stored plans that wait for `apply`.
   return `b.destination_id = $1::int and (b.status = 'ambiguous' or b.attempts > 0)
     and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateUnderWay})))`
 }
 
-/** SQL condition: an update of the same person is under way. It ends first, because its late bytes would restore the person. */
+/**
+ * SQL condition: an update of the same person is in flight. The delete waits for its end, because the update could restore the
+ * person.
+ */
 const updateUnderWay = `b.phase = ${erasurePhase} and exists (
   select from batch u cross join ${keysOf('u.id')} f
   where u.destination_id = b.destination_id and u.status = 'in_flight' and u.lease_until > statement_timestamp() and u.operation = 'upsert'
@@ -108,7 +114,7 @@ export async function claimBatches(
   return rows.map(toBatch).sort((a, b) => a.seq - b.seq)
 }
 
-/** Claims one batch regardless of its waits. Returns undefined if a process sends it now, or if it is settled. */
+/** Claims one batch even if it waits. Returns undefined if a process is sending it, or if it is settled. */
 export async function claimNamed(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
   const rows = await tx.query<BatchRow>(
     `with idle as (select b.id, b.status <> 'pending' as maybe_applied from batch b where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') for update)
@@ -120,15 +126,15 @@ export async function claimNamed(tx: Queryable, id: number, workerId: string, le
   return rows[0] && toBatch(rows[0])
 }
 
-/** Open batches of the scope, and how long to wait for the next. */
+/** Numbers of open batches of a scope, and the wait until the next one may be sent. */
 export interface OpenWork {
-  /** A worker is sending them now. */
+  /** Number of batches that a worker is sending now. */
   readonly inFlight: number
-  /** May be sent now or later in this run: some wait for a backoff, a horizon, a delete or a sibling. */
+  /** Number of batches that may be sent now or later in this run. They may wait for a backoff, a horizon, a delete or a sibling. */
   readonly waiting: number
-  /** Time until the earliest of them may be sent; 0 when one may be sent now. */
+  /** Time until the first of them may be sent, in milliseconds; 0 if one may be sent now. */
   readonly waitMs: number
-  /** Phase 2 behind a parked delete: this run cannot unblock them. */
+  /** Number of batches of phase 2 that wait for a parked delete: they cannot be sent in this run. */
   readonly blocked: number
   readonly paused: boolean
 }
@@ -158,7 +164,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
   }
 }
 
-/** Renews the leases of all batches of this worker. Returns the batches that it still holds. */
+/** Renews the leases of all batches of this worker. Returns the number of renewed leases. */
 export async function renewLeases(db: Queryable, workerId: string, leaseMs: number): Promise<number> {
   return db.execute(
     `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond' where worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,

@@ -1,4 +1,4 @@
-/** New batches: those of a plan by COPY, and those that follow from another batch, at the end of its plan. */
+/** Inserts batches: those of a plan by COPY, and those that follow from another batch, at the end of its plan. */
 import type pg from 'pg'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'
@@ -13,14 +13,14 @@ export interface FrozenBatch {
   readonly seq: number
   readonly phase: 1 | 2
   readonly operation: Operation
-  /** Undefined: a template of it is stored with the entries. */
+  /** Undefined if its template is stored with the entries. */
   readonly body: Buffer | undefined
   readonly sha256: Buffer
   readonly entryCount: number
   readonly userCount: number
   /** Earliest end of its memberships. */
   readonly expiresAtMs: number | undefined
-  /** The first load that it is part of, and its lowest record key. */
+  /** For a batch of a first load: number of the run, and the lowest record key of the batch. */
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 
@@ -65,7 +65,7 @@ export async function copyBatches(client: pg.PoolClient, batches: readonly Froze
   await copy.end()
 }
 
-/** Batch that follows from another one: a part of it, a union of its parts, or the delete of what it may have added. */
+/** Batch that follows from another one: a part of it, several parts joined, or a delete of identifiers that it may have added. */
 export interface FollowingBatch {
   readonly planId: string
   readonly destinationId: number
@@ -81,11 +81,11 @@ export interface FollowingBatch {
   readonly attempts: number
   readonly wrongAlike: number
   readonly reason: string | null
-  /** 0: it may be sent immediately. */
+  /** Milliseconds until it may be sent; 0 for immediately. */
   readonly waitMs: number
 }
 
-/** Locks a plan, before batches are inserted at its end: two transactions would take the same numbers. */
+/** Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. */
 export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void> {
   await tx.query('select from plan where id = $1 for update', [planId])
 }

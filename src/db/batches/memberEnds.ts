@@ -1,16 +1,25 @@
-/** Ends of memberships by the batch that confirmed them: the ends of keys are in no index, because every answer writes them. */
+/**
+ * Finds memberships that end soon, by the batch that confirmed them. The ends of keys have no index, because every answer writes
+ * them.
+ */
 import { mayImply } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** SQL condition. The ends of implied keys are those of their batch: they were stored before, unless they end a moment later. */
+/**
+ * SQL condition: settled batch `b` may have memberships that end before `before`. Batches with implied keys are left out, because
+ * keys that end were stored as rows before (`storeEndingKeys`).
+ */
 const mayEnd = (before: string) => `b.destination_id = $1 and b.status = 'settled' and not ${mayImply('b')} and b.expires_at <= ${before}`
 
-/** Returns true if a membership of the destination may end before `before`, SQL of a time: no one ends before the end of its batch. */
+/**
+ * Returns true if a membership of the destination may end before `before`, SQL of a time. No membership ends before the end of its
+ * batch.
+ */
 export async function mayMembersEnd(tx: Queryable, destinationId: number, before: string): Promise<boolean> {
   return (await tx.query(`select from batch b where ${mayEnd(before)} limit 1`, [destinationId])).length > 0
 }
 
-/** Moves the ends of batches to the first end of the keys that they confirmed and that are still there with it. */
+/** Sets the end of each such batch to the earliest end of the keys that it was the last one to confirm; null if there are none. */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, before: string): Promise<void> {
   await tx.execute(
     `with ends as (select m.batch_id, min(m.expires_at) as first from remote m

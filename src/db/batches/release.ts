@@ -1,4 +1,6 @@
-/** The next state of a batch at the end of a claim, when its worker died, or when a later run or plan decides (docs/states.md). */
+/**
+ * Changes the state of batches: at the end of a claim, after the death of a worker, and by a later run or plan (docs/states.md).
+ */
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
@@ -10,7 +12,7 @@ import { LeaseLost, type ClaimedBatch } from './claim.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
 
 export type Release =
-  /** Send the same bytes later. */
+  /** The same bytes are sent again later. */
   | {
       readonly to: 'open'
       readonly reason: string | null
@@ -18,7 +20,7 @@ export type Release =
       readonly wrongAlike?: number
       readonly maybeApplied: boolean
     }
-  /** No more attempts in this run; one more in each later run. */
+  /** It has no more attempts in this run, and one in each later run. */
   | { readonly to: 'parked'; readonly reason: string }
   /** Every entry has its final outcome. */
   | { readonly to: 'settled' }
@@ -27,13 +29,13 @@ export type Release =
   /** Its entries will not be sent. */
   | { readonly to: 'superseded'; readonly reason: string }
 
-/** SQL of the time from which no attempt of batch `b` can arrive late; `horizonMs`: SQL of the horizon. */
+/** SQL of the time after which no attempt of batch `b` can arrive late. `horizonMs`: SQL of the horizon. */
 export const settledAt = (horizonMs: string): string =>
   `greatest(statement_timestamp(), (
      select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
 
 /**
- * Gives a claimed batch its next state and ends the lease. `settled_at` waits for the horizon of its late attempts.
+ * Sets the next state of a claimed batch and ends its lease. `settled_at` is in the future if an attempt may still arrive late.
  *
  * @throws {LeaseLost}
  */
@@ -58,9 +60,9 @@ export async function releaseBatch(
 }
 
 /**
- * Recovers batches of expired workers: the lease is over, or the process is known to be dead. With an attempt begun the bytes may
- * be at the service (ambiguous, and they may arrive until the horizon); without one nothing left this machine.
- * Never touches a live lease or a batch of another service, whose horizon is not known here.
+ * Recovers batches whose lease has expired or whose process is dead. If an attempt was started, the batch is ambiguous, because its
+ * bytes may have been sent and may arrive until the horizon. Otherwise nothing was sent. Leaves live leases, and batches of another
+ * service, because its horizon is not known here.
  */
 export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
@@ -100,8 +102,8 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
 }
 
 /**
- * Resets the attempts of older open batches at the start of a run. A planned second delete of a suppressed identifier keeps its
- * waiting time until it was sent once: before the horizon late bytes could still restore what it deletes.
+ * Resets the attempts of older open batches at the start of a run. The second delete of a suppressed identifier keeps its wait
+ * until it was sent once, because before the horizon an earlier update could still restore the identifier.
  */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
@@ -113,7 +115,8 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 }
 
 /**
- * Supersedes the unsent batches of a destination's started plans: a newer plan decides again. Plans that wait for `apply` keep theirs.
+ * Supersedes the unsent batches of a destination's started plans, because a newer plan has their changes. Plans that wait for
+ * `apply` keep theirs.
  */
 export async function supersedeUnsent(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(
@@ -124,7 +127,7 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
   )
 }
 
-/** Supersedes the unsent batches of stale plans. Their implied keys are stored first: nothing will confirm these keys. */
+/** Supersedes the unsent batches of stale plans. Stores their implied keys first, because these will not be confirmed. */
 export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${unsent} and ${mayImply('b')}`, [plans])

@@ -1,4 +1,7 @@
-/** Splits and merges frozen batches: whole entries move to new batches, byte for byte; no entry is ever edited (docs/guarantees.md#idempotent-resend). */
+/**
+ * Splits and merges frozen batches. Whole entries move to new batches with the same bytes; an entry is never edited
+ * (docs/guarantees.md#idempotent-resend).
+ */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { expandEntries } from '../entries/expand.ts'
@@ -11,7 +14,7 @@ import { insertFollowing, lockEndOfPlan } from './insert.ts'
 import { endMerged } from './release.ts'
 
 export interface Part {
-  /** Places in the parent's body, rising. */
+  /** Places in the body of the parent, ascending. */
   readonly ords: readonly number[]
   readonly status: 'pending' | 'ambiguous' | 'parked'
   readonly attempts: number
@@ -28,8 +31,8 @@ interface Slice {
 }
 
 /**
- * Moves entries of a batch that the caller holds into new batches of the same plan, at its end. Entries that no part names stay
- * with the parent; the caller writes the parent's next state. Returns the new ids, in the order of the parts.
+ * Moves entries of a batch that the caller has claimed into new batches at the end of the same plan. Entries that are in no part
+ * stay with the parent. The caller writes the next state of the parent. Returns the new ids, in the order of the parts.
  */
 export async function splitBatch(tx: Queryable, destination: Destination, batch: ClaimedBatch, parts: readonly Part[]): Promise<number[]> {
   await expandEntries(tx, [batch.id])
@@ -69,8 +72,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
 }
 
 /**
- * Moves all entries of unclaimed batches into one new batch, the batches in the order given. The caller has locked them and knows
- * that none is under way; they end as split.
+ * Moves all entries of unclaimed batches into one new batch, in the given order of batches, and ends them as split. The caller has
+ * locked them, and none is in flight.
  */
 export async function mergeBatches(
   tx: Queryable,

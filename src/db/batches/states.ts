@@ -1,16 +1,16 @@
-/** States of a batch (docs/states.md), and the reasons of those that wait for another batch. */
+/** Names the states of a batch (docs/states.md), and the reasons of batches that wait for another one. */
 
-/** SQL of the statuses in which something of a batch is unresolved. */
+/** SQL of the statuses of batches with unresolved entries. */
 export const openStatuses = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** Phase of the deletes of erasures, outside of their plan: no run waits until they are due, and no update waits for them. */
+/** Phase of the deletes of erasures. They are not a part of their plan: neither runs nor updates wait for them. */
 export const erasurePhase = 0
 
-/** Reason of a right half that waits for its left sibling: if that one is clean, the failing record is in this half. */
+/** Reason of a right half that waits for its left half. If the left one succeeds, the failing record is in this half. */
 export const afterSibling = 'after_sibling'
-/** Reason of the entries that an answer did not point at: they wait until the pointer is confirmed or refuted. */
+/** Reason of entries that an answer did not point at. They wait until the record that it pointed at was sent alone. */
 export const afterPointed = 'after_pointed'
-/** Reason of entries that wait while a failing record is isolated elsewhere: they are sent as one request afterwards. */
+/** Reason of entries that wait until a failing record is isolated. Then they are sent as one request. */
 export const afterIsolation = 'after_isolation'
 /** SQL of these reasons. */
 export const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation}')`

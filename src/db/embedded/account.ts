@@ -4,15 +4,15 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { unavailable } from './unavailable.ts'
 
-/** A user that Postgres may run as: it refuses root. */
+/** User that Postgres runs as. */
 export interface Account {
   readonly uid: number
   readonly gid: number
 }
 
 /**
- * Undefined for an ordinary user, who runs Postgres as themselves. As root: the first of `postgres`, `nobody` that
- * exists, else a system user `sluice` made for it.
+ * Returns the account for the server. Undefined for an ordinary user, because Postgres then runs as the same user. For root:
+ * `postgres` or `nobody` if it exists, else a new system user `sluice`.
  */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined

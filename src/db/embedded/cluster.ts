@@ -1,4 +1,4 @@
-/** The server itself: its files made by initdb, its process started, found and stopped. */
+/** Creates the files of the server by initdb, and starts, finds and stops its process. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -14,14 +14,18 @@ import { gaveUp, unavailable } from './unavailable.ts'
 const database = 'sluice'
 const user = 'sluice'
 
-/** Makes the files, with a password of their own. @throws {RunError} POSTGRES_UNAVAILABLE, DISK_FULL, and leaves nothing behind */
+/**
+ * Creates the files of the server, with a new password.
+ *
+ * @throws {RunError} POSTGRES_UNAVAILABLE, DISK_FULL; then removes the files
+ */
 export function initialize(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
   rmSync(places.data, { recursive: true, force: true })
   mkdirSync(places.data, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
   writeFileSync(places.password, password, { mode: 0o600 })
-  // initdb reads the password from a file of its own user, which is gone again right after.
+  // initdb reads the password from a file that its user can read. The file is removed right after.
   const handover = `${places.data}.password`
   writeFileSync(handover, password, { mode: 0o600 })
   if (places.account) {
@@ -52,7 +56,11 @@ export function initialize(places: Places): void {
   }
 }
 
-/** Starts the server and makes our database in it. @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL */
+/**
+ * Starts the server and creates the database of Sluice.
+ *
+ * @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL
+ */
 export async function start(places: Places): Promise<string> {
   const { postgres } = findBinaries(places.account, places.binaries)
   const port = await keptPort(places.port)
@@ -75,7 +83,7 @@ export async function start(places: Places): Promise<string> {
       'max_connections=200',
       '-c',
       'shared_buffers=256MB',
-      // Bulk loads into fresh tables skip the log, and no checkpoint falls inside an apply of a million rows.
+      // Bulk loads into new tables are not logged, and no checkpoint happens during an apply of a million rows.
       '-c',
       'wal_level=minimal',
       '-c',
@@ -91,7 +99,7 @@ export async function start(places: Places): Promise<string> {
       '-c',
       'log_error_verbosity=terse',
     ],
-    // Detached: neither our Ctrl-C nor our end reaches it.
+    // `detached`: Ctrl-C and the end of this process do not stop it.
     { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },
   )
   closeSync(log)
@@ -106,7 +114,7 @@ export async function start(places: Places): Promise<string> {
   throw gaveUp('the embedded Postgres did not start', readFileSync(places.log).subarray(before).toString(), places.home)
 }
 
-/** Returns our database's address at the running server, from the file that Postgres keeps; undefined when no server answers. */
+/** Returns the address of the database on the running server, from the files of Postgres. Undefined if no server answers. */
 export async function running(places: Places): Promise<string | undefined> {
   const server = readAddress(places)
   if (server === undefined) return undefined
@@ -116,19 +124,19 @@ export async function running(places: Places): Promise<string | undefined> {
     await client.query('select 1')
     return addressOf(server, database)
   } catch {
-    return undefined // a stale file: another process has the pid
+    return undefined // an outdated file: another process has the pid
   } finally {
     await client.end().catch(() => undefined)
   }
 }
 
-/** Our database's address as the server's files have it now; undefined where no server runs. Does not connect. */
+/** Returns the address of the database from the files of the server; undefined if no server runs. Does not connect. */
 export function currentAddress(places: Places): string | undefined {
   const server = readAddress(places)
   return server === undefined ? undefined : addressOf(server, database)
 }
 
-/** Programs with open connections, other than the one that asks. */
+/** Program with open connections, other than the present one. */
 export interface ConnectedProgram {
   readonly name: string
   readonly connections: number
@@ -144,7 +152,7 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
   })
 }
 
-/** Ends the server. False when none runs. @throws {RunError} POSTGRES_UNAVAILABLE when it does not end */
+/** Stops the server. Returns false if none runs. @throws {RunError} POSTGRES_UNAVAILABLE if it does not stop */
 export async function stop(places: Places): Promise<boolean> {
   let pid: number
   try {
@@ -170,7 +178,7 @@ async function createDatabase(places: Places): Promise<string> {
   })
 }
 
-/** In the database `postgres`, which exists before the one of Sluice. */
+/** Runs `work` in the database `postgres`, which exists before that of Sluice. */
 async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
   const server = readAddress(places)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
@@ -188,7 +196,7 @@ interface Server {
   readonly password: string
 }
 
-/** Undefined: not set up, not running, or not ready yet. */
+/** Reads the address of the server from its files. Undefined if it is not set up, not running, or not ready yet. */
 function readAddress(places: Places): Server | undefined {
   let lines: string[]
   let password: string

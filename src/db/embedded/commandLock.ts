@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** One command at a time starts or stops the server. A lock of a dead process, or older than a minute, is taken over. Unlocks with what it hands back. */
+/**
+ * Locks the server, so that one command at a time starts or stops it. Takes over a lock of a dead process, or one older than a
+ * minute. Returns a function that unlocks.
+ */
 export async function lock(path: string): Promise<() => void> {
   for (;;) {
     try {
@@ -18,7 +21,7 @@ export async function lock(path: string): Promise<() => void> {
       const age = Date.now() - statSync(path).mtimeMs
       if ((holder && !isAlive(holder)) || age > 60_000) rmSync(path, { force: true })
     } catch {
-      // released between the two looks
+      // the lock was released meanwhile
     }
     await sleep(20)
   }

@@ -1,9 +1,9 @@
-/** Checks the owner of the data directory: files of one user break once another user writes into it. */
+/** Checks the owner of the data directory. If another user wrote to it, its owner could no longer use it. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 
-/** @throws {UsageError} `WRONG_USER` where another user made the folder, or the server in it; nothing is written */
+/** @throws {UsageError} `WRONG_USER` if another user created the folder, or the server in it; nothing is written */
 export function checkOwner(home: string, me: number | undefined = process.getuid?.()): void {
   if (me === undefined) return
   const password = join(home, 'postgres.password')

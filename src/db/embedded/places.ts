@@ -1,4 +1,4 @@
-/** Paths of the embedded server's files, for an ordinary user and for root. */
+/** Computes the paths of the embedded server's files, for an ordinary user and for root. */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,26 +8,26 @@ import { checkOwner } from './owner.ts'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Bumped with the major version: another major cannot open the files. */
+/** Major version of Postgres. Another one cannot open the files. */
 const version = 18
 const systemFolder = '/var/lib/sluice'
 
 export interface Places {
   /** Path shown to the user: `.sluice`. */
   readonly home: string
-  /** Folder of Postgres' files; a different one when the server's user cannot access root's folder. */
+  /** Folder of Postgres' files. Not below `home` if the user of the server cannot access it. */
   readonly data: string
   readonly binaries: string
   readonly password: string
   readonly log: string
-  /** Port of the last start, so that the next one takes it again. */
+  /** File with the port of the last start, which the next start uses again. */
   readonly port: string
   readonly keep: string
   readonly lock: string
   readonly account: Account | undefined
 }
 
-/** Makes the folders that are not there yet. */
+/** Returns the paths. Creates missing folders. */
 export function placesOf(dataDir: string): Places {
   makeFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
@@ -61,7 +61,7 @@ function makeFolder(path: string): void {
   } catch (error) {
     const code = errorCode(error)
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
-    throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is no folder: ${path}`, {
+    throw new RunError('POSTGRES_UNAVAILABLE', `the data directory is not a folder: ${path}`, {
       where: path,
       hint: 'set SLUICE_DATA_DIR to a folder, or unset it',
       cause: error,
@@ -69,7 +69,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Removes clusters below the system's folder whose data directory was deleted, and whose server does not run. */
+/** Removes server files below the system folder if their data directory was deleted and their server does not run. */
 function sweepOrphans(): void {
   for (const name of readdirSync(systemFolder)) {
     const base = join(systemFolder, name)
@@ -79,7 +79,7 @@ function sweepOrphans(): void {
       if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
       rmSync(base, { recursive: true, force: true })
     } catch {
-      // Not one of our clusters (the binaries are stored here too), or another process removed it just now.
+      // Not the files of a server (the binaries are stored here too), or another process has just removed them.
     }
   }
 }

@@ -1,13 +1,13 @@
-/** Port of the embedded server: the same at every start, so that what is connected finds it again. */
+/** Chooses the port of the embedded server: the same at every start, so that connected programs find it again. */
 import { randomInt } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems hand out for outgoing connections (Linux: from 32768). */
+/** Below the ports that systems use for outgoing connections (Linux: from 32768). */
 const from = 20_000
 const to = 32_768
 
-/** The port kept in `file`; where another program took it meanwhile, a free one, which is kept from then on. */
+/** Returns the port that is stored in `file`. If another program uses it, returns a free one and stores it. */
 export async function keptPort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept

@@ -1,8 +1,8 @@
 /**
- * A real Postgres 18 of our own, for machines without one, as an ordinary user and as root, on loopback with a password of its own.
- * Started in 0.3 s, the first time in 8 s with its files, attached to in 0.03 s (docs/benchmarks.md#readers). Any number of commands
- * share it: the first starts it, the last one out stops it, unless a command was asked to keep it (`serve`, `demo --keep`, `db`). A
- * killed command leaves it running; the next one attaches to it.
+ * Runs the embedded Postgres 18, for machines without a Postgres. It starts in 0.3 s, the first time in 8 s with its files, and a running
+ * one is used after 0.03 s (docs/benchmarks.md#readers). It runs as an ordinary user or as root, on loopback with its own password. Any
+ * number of commands share it: the first starts it, and the last stops it, unless a command keeps it (`serve`, `demo --keep`, `db`). If
+ * a command is killed, it keeps running, and the next command uses it.
  */
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,11 +12,11 @@ import { placesOf } from './places.ts'
 
 export interface EmbeddedServer {
   readonly url: string
-  /** Stops the server if no other command uses it and none was asked to keep it. Safe to call twice. */
+  /** Stops the server if no other command uses or keeps it. Safe to call twice. */
   readonly release: () => Promise<void>
 }
 
-/** Starts the server below `dataDir`, or attaches to the one that runs there. `keep`: it outlives this command. */
+/** Starts the server below `dataDir`, or uses the one that runs there. `keep`: it keeps running after this command. */
 export async function startEmbedded(dataDir: string, options: { readonly keep?: boolean } = {}): Promise<EmbeddedServer> {
   const places = placesOf(dataDir)
   const unlock = await lock(places.lock)
@@ -33,24 +33,24 @@ export async function startEmbedded(dataDir: string, options: { readonly keep?: 
   }
 }
 
-/** Address of the running server; undefined when none runs. Starts nothing. */
+/** Returns the address of the running server; undefined if none runs. Never starts one. */
 export async function embeddedUrl(dataDir: string): Promise<string | undefined> {
   return existsSync(resolve(dataDir)) ? running(placesOf(dataDir)) : undefined
 }
 
-/** Returns the server's address at each call; the last known one while it is down. Does not connect. */
+/** Returns a function for the present address of the server, or the last known one while it is down. Does not connect. */
 export function embeddedAddress(dataDir: string, known: string): () => string {
   const places = placesOf(dataDir)
   return () => (known = currentAddress(places) ?? known)
 }
 
-/** Programs that are connected to the running server; none where it does not run. */
+/** Returns the programs that are connected to the running server; none if it does not run. */
 export async function embeddedClients(dataDir: string): Promise<readonly ConnectedProgram[]> {
   if ((await embeddedUrl(dataDir)) === undefined) return []
   return connectedPrograms(placesOf(dataDir))
 }
 
-/** Bytes that are free where the embedded server keeps its files. */
+/** Returns the free bytes on the disk of the embedded server's files. */
 export function embeddedFreeBytes(dataDir: string): number {
   const { bavail, bsize } = statfsSync(placesOf(dataDir).data)
   return bavail * bsize
@@ -59,8 +59,8 @@ export function embeddedFreeBytes(dataDir: string): number {
 const superviseEveryMs = 2_000
 
 /**
- * Starts the server again whenever it is found stopped, for processes that stay up. `onRestart` gets the error of an attempt
- * that failed; the next one follows. Returns a function that ends the supervision.
+ * Restarts the server whenever it has stopped, for processes that keep running. `onRestart` is called after each attempt, with the
+ * error of a failed one. Returns a function that ends the supervision.
  */
 export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) => void): () => void {
   const places = placesOf(dataDir)
@@ -76,7 +76,7 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
   return () => clearInterval(timer)
 }
 
-/** Ends the server, even if a command uses it. Returns false when none runs. */
+/** Stops the server, even if a command uses it. Returns false if none runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const places = placesOf(dataDir)
   rmSync(places.keep, { force: true })

@@ -1,6 +1,6 @@
 import { RunError } from '../../errors.ts'
 
-/** The embedded server cannot be had here. Its hint is a server of one's own. */
+/** Returns the error that the embedded server cannot run here. The hint is to use another server. */
 export function unavailable(why: string): RunError {
   return new RunError('POSTGRES_UNAVAILABLE', why, {
     where: 'embedded Postgres',
@@ -8,7 +8,7 @@ export function unavailable(why: string): RunError {
   })
 }
 
-/** Turns the output of a failed Postgres or initdb into an error of one line: names a full disk, else the cause in the output. */
+/** Returns an error of one line for the output of a failed Postgres or initdb: a full disk, else the cause from the output. */
 export function gaveUp(what: string, written: string, folder: string): RunError {
   const lines = written.trim().split('\n')
   if (lines.some((line) => line.includes('No space left on device')))
@@ -16,7 +16,7 @@ export function gaveUp(what: string, written: string, folder: string): RunError 
       where: folder,
       hint: 'free some space, or set SLUICE_DATA_DIR to a folder on another disk; nothing that was confirmed is lost',
     })
-  // What follows the cause only says that the end came.
+  // Lines after the cause only report that the process ended.
   const cause = lines.findLast((line) => /\b(?:FATAL|PANIC|error):/.test(line)) ?? lines.at(-1) ?? ''
   return unavailable(`${what}: ${cause}`)
 }

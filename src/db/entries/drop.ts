@@ -1,4 +1,4 @@
-/** Deletes entries, or what they contain of people (docs/retention.md, docs/erasure.md). */
+/** Deletes entries, or their personal data (docs/retention.md, docs/erasure.md). */
 import { bodyIsOver } from '../batches/bodies.ts'
 import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
@@ -46,7 +46,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
        from gone g group by g.destination_id`,
       values,
     )
-    // The search for implied keys has digests of people too: those that were deleted, and those of a load that was never sent whole.
+    // The search for implied keys contains digests of people too, so it is cleaned: of deleted identifiers, and of a load that was
+    // not sent completely.
     for (const { destination_id, deleted } of each) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)
@@ -54,7 +55,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
   })
 }
 
-/** Empties the entries of these batches that name an erased person, and all entries of the erasure's deletes. */
+/** Removes the keys from entries of an erased person in these batches, and from all entries of the erasure's deletes. */
 export async function eraseEntries(
   tx: Queryable,
   erasureId: number,

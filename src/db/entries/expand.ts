@@ -6,7 +6,7 @@ import type { Row } from '../row.ts'
 import { bodyColumns, bodyOf, columns, expanded, type BodyRow } from './read.ts'
 
 /**
- * Turns all entries of a batch into rows, so that something can be written of each, and stores its implied keys. Safe to repeat.
+ * Converts all entries of batches into rows, so that each can be updated, and stores their implied keys. Safe to repeat.
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)

@@ -1,4 +1,7 @@
-/** Writes the entries of frozen batches: updates of people together, a row of `batch_entries` a batch, all others a row each. */
+/**
+ * Writes the entries of frozen batches: for updates of people one row of `batch_entries` per batch, for all others one row of
+ * `entry` each.
+ */
 import type pg from 'pg'
 import type { Destination, Operation } from '../../destinations/destination.ts'
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
@@ -20,7 +23,7 @@ export interface FrozenEntries {
   readonly items: readonly FrozenEntry[]
   readonly offsets: Int32Array
   readonly lengths: Int32Array
-  /** Body without its digests, where it is stored so. */
+  /** Template of the body; undefined if the body is stored whole. */
   readonly template?: Buffer | undefined
 }
 
@@ -41,8 +44,8 @@ export async function writeEntries(
 }
 
 /**
- * Returns true if the entries of a batch are stored in one row: updates of people with one expiry and keys of one length. The answer to
- * a product has a result for each, and `explain` shows the outcome of each delete.
+ * Returns true if the entries of a batch are stored in one row: updates of people with the same expiry and with keys of one length.
+ * Products have an outcome each, and `explain` shows that of each delete, so they have a row each.
  */
 export function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.keys !== 'identifiers' || op !== 'upsert') return false
@@ -97,7 +100,7 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
   await copy.end()
 }
 
-/** One element where all are alike. */
+/** Returns one element if all are equal. */
 function once<T>(values: readonly T[]): readonly T[] {
   return values.every((value) => value === values[0]) ? values.slice(0, 1) : values
 }

@@ -1,7 +1,7 @@
 /**
- * Entries of batches in their two forms (docs/decisions/packed-state.md): one row of `batch_entries` for all updates of people in a batch,
- * or a row of `entry` for each. SQL that reads entries takes them from here, so that it sees both. Code that writes an entry expands
- * the batch first (`expand.ts`).
+ * Builds the SQL to read entries of batches, which have two forms (docs/decisions/packed-state.md): one row of `batch_entries` for
+ * all updates of people in a batch, or one row of `entry` each. All code that reads entries uses this SQL, so that it sees both.
+ * Code that writes an entry expands the batch first (`expand.ts`).
  */
 import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
 import type { Row } from '../row.ts'
@@ -9,7 +9,7 @@ import type { Row } from '../row.ts'
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
 
-/** SQL of the rows of `entry` that a row of `batch_entries` stands for; `where`: condition on that row `ea`. */
+/** SQL that expands rows of `batch_entries` to rows like those of `entry`. `where`: condition on the row `ea`. */
 export const expanded = (
   where: string,
 ) => `select ea.batch_id, (er.place - 1)::int as ord, ea.destination_id, er.record_key, ${keysIn('er.keys')} as keys,
@@ -27,8 +27,8 @@ export const columns =
   'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length, outcome, code, message'
 
 /**
- * SQL of the outcome of entry `e` of batch `b`. If all users of an update were confirmed, or none of them will be sent, only the batch's
- * state is written, and not each entry.
+ * SQL of the outcome of entry `e` of batch `b`. If all entries are confirmed, or all are superseded, only the state of the batch is
+ * written and not each entry.
  */
 export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
   when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
@@ -37,7 +37,9 @@ export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
 export const entriesOf = (id: string): string =>
   `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
 
-/** SQL of what a confirmed batch confirms, by record, to be joined laterally: a third of the time of its entries. */
+/**
+ * SQL of keys, hash and expiry of a batch's entries by record, to be joined laterally. Takes a third of the time of `entriesOf`.
+ */
 export const confirmationsOf = (id: string): string =>
   `lateral (
      select eo.record_key, eo.keys, eo.hash, eo.expires_at from entry eo where eo.batch_id = ${id}
@@ -46,7 +48,7 @@ export const confirmationsOf = (id: string): string =>
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 
-/** SQL of the number of keys of a batch, a key as often as it is in an entry. */
+/** SQL of the number of keys of a batch. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
     + coalesce((select sum(length(er.keys)) / ${keyBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
@@ -60,7 +62,7 @@ export const keysOf = (id: string): string =>
      select substring(er.keys from eg.at for ${keyBytes}), 'pending' from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
        cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at) where ea.batch_id = ${id})`
 
-/** SQL of the users of a batch `b` by outcome, to be joined laterally: one row where nothing is said of each. */
+/** SQL of the users of a batch `b` by outcome, to be joined laterally. One row for the whole batch if it is not expanded. */
 export const usersOf = (b: string): string =>
   `lateral (
      select eo.users, eo.outcome, eo.code, eo.message, eo.keys[1] as key from entry eo where eo.batch_id = ${b}.id
@@ -83,12 +85,14 @@ export const batchesOfKeys = (destination: string, keys: string): string =>
    union all
    select ea.batch_id from batch_entries ea where ea.destination_id = ${destination} and ${hasKey('ea.keys', keys)}`
 
-/** SQL condition: one of the entries has one of `keys`. An entry has several keys, so each place of an entry is compared. */
+/**
+ * SQL condition: one of the entries has one of `keys`. Each place of an entry is compared, because an entry may have several keys.
+ */
 const hasKey = (joined: string, keys: string) =>
   `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)
      where substring(er.keys from eg.at for ${keyBytes}) = any(${keys}))`
 
-/** SQL of all keys of a row `ea` of `batch_entries`, in hex, one after the other. */
+/** SQL of all keys of a row `ea` of `batch_entries`, in hex, concatenated. */
 const joinedKeys = `(select encode(string_agg(ek.keys, ''::bytea), 'hex') from unnest(ea.keys) as ek (keys))`
 
 /** SQL of the columns from which `bodyOf` rebuilds the body of batch `b`. */
@@ -98,12 +102,12 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
 
 export type BodyRow = Row<'batch', 'body_sha256'> &
   Row<'batch_entries', 'template'> & {
-    /** As text, because bytea comes as hex: half a megabyte twice as long, and decoded once more. */
+    /** As text, because bytea is transferred as hex, which is twice as long and must be decoded. */
     readonly body: string | null
     readonly keys: string | null
   }
 
-/** @throws {Error} the body is not stored any more, or not the one that was frozen */
+/** Returns the body. @throws {Error} if it is no longer stored, or not the one that was frozen */
 export function bodyOf(row: BodyRow): Buffer {
   if (row.body !== null) return Buffer.from(row.body)
   if (row.template === null || row.keys === null) throw new Error('the request body is not stored any more')
@@ -111,8 +115,8 @@ export function bodyOf(row: BodyRow): Buffer {
 }
 
 /**
- * SQL of the last confirmed update, by another plan and before it, of each record that `o` changes (`seq` and `ord` of the entry in `o`,
- * and where that update is). `o`: table with entries of one destination; `planId`: SQL of the plan they belong to.
+ * SQL of the last confirmed update of each record that `o` changes, by an earlier plan: `seq` and `ord` of the entry in `o`, and
+ * the place of that update. `o`: table with entries of one destination. `planId`: SQL of their plan.
  */
 export const formerEntries = (o: string, planId: string): string => {
   const asked = `select record_key from ${o} where change <> 'create'`

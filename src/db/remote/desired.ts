@@ -1,11 +1,11 @@
 /**
- * Desired content of keys: reference counts, groups and contents in `remote`. The stages say which keys, as SQL with named columns; the
- * destination is `$1` in it, `values` are behind.
+ * Writes the desired content of keys to `remote`: the number of rows with the key, its group and its content. Callers pass the keys as
+ * SQL with the named columns. The destination is `$1` in it; `values` follow.
  */
 import { addChanged } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Products become desired. `products`: SQL of `key` and `hash`. */
+/** Inserts desired products, or replaces their desired content. `products`: SQL of `key` and `hash`. */
 export async function desireProducts(tx: Queryable, destinationId: number, products: string): Promise<void> {
   await tx.execute(
     `insert into remote (destination_id, key, held, desired_hash)
@@ -24,7 +24,7 @@ export async function insertFirstProducts(tx: Queryable, destinationId: number, 
   )
 }
 
-/** Products get other content, beside what their source says. */
+/** Replaces the desired content of products, independently of their source. */
 export async function changeProducts(
   tx: Queryable,
   destinationId: number,
@@ -39,7 +39,7 @@ export async function changeProducts(
 }
 
 /**
- * Products are no longer desired. An earlier refusal was about their content; from here on only a refused delete counts
+ * Marks products as no longer desired. Clears an earlier refusal, which was about the content. From now on only a refused delete matters
  * (`sync/plan/pendingChanges.ts`, `lookup`). `keys`: SQL of `key`.
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
@@ -50,7 +50,7 @@ export async function undesireProducts(tx: Queryable, destinationId: number, key
   )
 }
 
-/** Inserts the identifiers of a destination that has no keys but implied ones. `identifiers`: SQL of `key`, `held`, `group_key` and `desired_hash`. */
+/** Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `held`, `group_key` and `desired_hash`. */
 export async function insertFirstIdentifiers(tx: Queryable, destinationId: number, identifiers: string): Promise<void> {
   await tx.execute(
     // In sending order, so that the rows of one answer are on few pages.
@@ -60,7 +60,10 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
   )
 }
 
-/** Rows lost identifiers, or were removed. `removed`: SQL of `identifier`, `n`, the number of rows, and `suppressed`: no guard withholds its delete. */
+/**
+ * Subtracts removed rows from the row counts of identifiers. `removed`: SQL of `identifier`, `n`, the number of rows, and `suppressed`,
+ * which is true if no guard may withhold the delete.
+ */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
     `update remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.suppressed and m.held <= x.n)
@@ -71,8 +74,8 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 }
 
 /**
- * Rows gained identifiers. An identifier keeps its group while it is desired or confirmed: user objects never mix. `gained`: SQL of
- * `identifier`, `n`, the number of rows, `group_key` and `times`, the desired content.
+ * Adds new rows to the row counts of identifiers. An identifier keeps its group while it is desired or confirmed, so that it is in only
+ * one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired content.
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
@@ -82,8 +85,8 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
      from (${gained}) x where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
-  // Not "on conflict", which took 1.6 times as long; only plans insert, one at a time. In sending order, so that the rows of one
-  // answer are on few pages: in the order of their keys its 2,500 rows would be on as many pages.
+  // Without "on conflict", which took 1.6 times as long; there are no conflicts, because only plans insert, one at a time. Inserted in
+  // sending order, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
   await tx.execute(
     `insert into remote (destination_id, key, held, group_key, desired_hash)
      select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x
@@ -92,7 +95,7 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
   )
 }
 
-/** The times of rows changed, but not their identifiers: the whole users are sent again. `retimed`: SQL of `group_key` and `times`. */
+/** Replaces the times of users, so that they are sent again completely. `retimed`: SQL of `group_key` and `times`. */
 export async function changeTimes(tx: Queryable, destinationId: number, retimed: string): Promise<void> {
   await tx.execute(
     `update remote m set desired_hash = x.times
@@ -101,13 +104,13 @@ export async function changeTimes(tx: Queryable, destinationId: number, retimed:
   )
 }
 
-/** SQL of new content for the group `group`; `salt`: SQL of a text that no earlier content of it had. */
+/** SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
 export const stampOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
 const stamped = (groups: string) =>
   `update remote m set desired_hash = g.stamp from (${groups}) g where m.destination_id = $1 and m.group_key = g.group_key and m.held > 0`
 
-/** Gives the desired identifiers of groups one content, without adding them to the changed keys. `groups`: SQL of `group_key` and `stamp`. */
+/** Gives the desired identifiers of each group the same content, without adding them to the changed keys. `groups`: SQL of `group_key` and `stamp`. */
 export async function unifyGroups(tx: Queryable, destinationId: number, groups: string): Promise<void> {
   await tx.execute(stamped(groups), [destinationId])
 }

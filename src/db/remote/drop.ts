@@ -12,7 +12,7 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes the unused keys of an erased person: these, and those sent under these records. */
+/** Deletes the unused keys of an erased person: `identifiers`, and those sent in the groups of `records`. */
 export async function eraseKeys(
   tx: Queryable,
   destinationId: number,

@@ -1,4 +1,4 @@
-/** Implied keys become rows of `remote`, before anything of them changes (docs/decisions/implied-keys.md). */
+/** Stores implied keys as rows of `remote`, before anything about them changes (docs/decisions/implied-keys.md). */
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import { implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
@@ -10,8 +10,9 @@ import type { Row } from '../row.ts'
 const columns = 'destination_id, key, held, group_key, desired_hash, synced_hash, expires_at, batch_id'
 
 /**
- * Inserts the implied keys of records, whose `load_id` the caller must set to null in the same transaction. `records`: SQL of their keys, the
- * destination as `$1` and `values` behind it. Records without implied keys are left out. Their batches must be settled.
+ * Inserts the implied keys of records, whose `load_id` the caller must set to null in the same transaction. `records`: SQL of their
+ * keys, with the destination as `$1`, followed by `values`. Records without implied keys are left out. Their batches must be
+ * settled.
  */
 export async function insertImpliedKeys(
   tx: Queryable,
@@ -31,7 +32,7 @@ export async function insertImpliedKeys(
   )
 }
 
-/** Stores the implied keys of records; also of all other records of their batches that are not settled. Safe to repeat. */
+/** Stores the implied keys of records. If their batch is not settled, stores those of all its records. Safe to repeat. */
 export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
   const open = await tx.query<Row<'batch', 'id'>>(
@@ -74,7 +75,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
   )
 }
 
-/** Stores the implied keys of all batches of a destination that are not settled: nothing of them is confirmed. */
+/** Stores the implied keys of all unsettled batches of a destination. None of these keys is confirmed. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,

@@ -1,4 +1,4 @@
-/** Confirmed and refused state of keys (docs/guarantees.md#confirmed-only), and when late requests may still change it. */
+/** Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only), and until when late requests may still change it. */
 import type { EntryOutcome } from '../../destinations/destination.ts'
 import { addLines } from '../audit.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
@@ -14,7 +14,7 @@ interface Settling {
   readonly batch: ClaimedBatch
 }
 
-/** Stores the product keys that the answer gave. */
+/** Stores the product keys from the answer. */
 export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   const keyed = outcomes.flatMap((entry, ord) =>
     entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
@@ -23,7 +23,7 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
   const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
-  // Q13: a product's key should never change; that it did is worth a line.
+  // The key of a product should never change. If it did, a line in the audit log reports it.
   await tx.execute(
     addLines(
       `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
@@ -34,8 +34,9 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
 }
 
 /**
- * Writes what the answer confirmed, and adds the keys that it leaves out of sync, because something newer is desired by now. No index
- * holds what changes (HOT). Returns how many keys it wrote. `entries`: SQL from `entry e` on, the batch as `$1`, the destination as `$2`.
+ * Writes the confirmed content, and adds keys to `changed_key` that are still out of sync because newer content is desired. No
+ * index contains the changed columns (HOT). Returns the number of written keys. `entries`: SQL that begins with `entry e`, with the
+ * batch as `$1` and the destination as `$2`.
  */
 async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: string, entries: string): Promise<number> {
   const [row] = await tx.query<{ keys: number }>(
@@ -51,7 +52,7 @@ async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: strin
 
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
-/** Marks the keys of the batch's confirmed entries as synced; `alike`: all entries are confirmed (`confirmEntries`). */
+/** Marks the keys of the confirmed entries as synced. `alike`: true if all entries are confirmed (`confirmEntries`). */
 export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
   if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
   const confirmed = `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)
@@ -60,7 +61,7 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
     await writeConfirmed(tx, batch, confirmedUpsert, confirmed)
     return
   }
-  // Its record was kept for the delete alone.
+  // Deletes records that were kept only for their delete.
   await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, [batch.id, batch.destinationId])
   await tx.execute(
     `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
@@ -71,9 +72,9 @@ export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Prom
 }
 
 /**
- * Confirms users that were sent one an operation. Finds them by their group, which is the order of sending, so that neighbours in
- * the batch are neighbours in the index and on the pages. Returns false if a key was not found this way, because another record took
- * it over meanwhile; then each key is looked up on its own. Safe to repeat.
+ * Confirms users that were sent with one user per operation. Finds their keys by group. This is the order of sending, so that
+ * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, because it now
+ * belongs to the group of another record. Then the caller looks up each key. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   const [row] = await tx.query<{ keys: number }>(`select ${keyCountOf('$1::bigint')} as keys`, [batch.id])
@@ -87,11 +88,12 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 }
 
 /**
- * Writes refusals of keys. A refusal proves nothing about an earlier attempt whose answer was lost: the service may have applied that
- * one. The key then counts as synced with unknown content, until an answer confirms a content or its removal (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
- * `mayStand`: true for audiences, whose members can be deleted without a listing. False for do-not-reach lists, where a finally refused
- * entry counts as not suppressed (`db/suppressed.ts`). False for products: a delete needs a key that only an accepted put returns, so
- * a product that the service refuses for good would be retried for ever.
+ * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that one, although it refused
+ * this one. Then the key counts as synced with unknown content, until an answer confirms its content or its delete
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). This applies only with `mayStand`, which is true for
+ * audiences. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is false
+ * for products, because their delete needs a product_key, which only an accepted put returns: such a product would be retried
+ * forever.
  */
 export async function refuseKeys(
   { tx, batch }: Settling,
@@ -135,11 +137,14 @@ export async function invalidateKeys(
   )
 }
 
-/** Marks batches whose bytes may arrive until the horizon: nothing newer for their keys is sent before (docs/guarantees.md#key-order). */
+/**
+ * Marks the keys of batches whose bytes may arrive until the horizon. Nothing newer is sent for these keys before
+ * (docs/guarantees.md#key-order).
+ */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
-  // The keys as an array: joined, Postgres may compare all keys of the destination with those of the batch, because it has no statistics of
-  // keys that were just stored (77 batches of 5,000 keys: 163 s).
+  // The keys are passed as an array. With a join, Postgres may compare all keys of the destination with those of the batch, because
+  // it has no statistics on keys that were just stored (77 batches of 5,000 keys: 163 s).
   for (const id of batchIds) {
     await tx.execute(
       `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')

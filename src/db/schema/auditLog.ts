@@ -1,9 +1,9 @@
-/** Tables of the audit log and of webhook events. */
+/** Defines the tables of the audit log and of webhook events. */
 import { sql } from 'drizzle-orm'
 import { bigint, index, jsonb, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Audit log: every transition that an operator may ask about, with its actor and reason (docs/guarantees.md#nothing-silent). */
+/** Audit log: every transition, with its actor and reason (docs/guarantees.md#nothing-silent). */
 export const audit = sluice.table(
   'audit',
   {
@@ -26,7 +26,7 @@ export const audit = sluice.table(
   ],
 )
 
-/** Events that the service delivered, once each (docs/guarantees.md#webhook-delivery). */
+/** Events of the service, each stored once (docs/guarantees.md#webhook-delivery). */
 export const webhookEvent = sluice.table(
   'webhook_event',
   {

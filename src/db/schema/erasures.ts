@@ -1,4 +1,4 @@
-/** Erasures: people who asked to be forgotten, by the digests of their identifiers (docs/erasure.md). */
+/** Defines the tables of erasures: people who requested erasure, by the digests of their identifiers (docs/erasure.md). */
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { batch } from './sending.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
@@ -7,30 +7,30 @@ import { bytea, instant, now, sluice } from './sluice.ts'
 export const erasure = sluice.table(
   'erasure',
   {
-    /** Given out under one lock, so that a higher one is committed later. */
+    /** Assigned under a lock, so that a higher id is committed later. */
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     /** Address of the advertising host that the person was erased from. */
     service: text('service').notNull(),
     actor: text('actor').notNull(),
     reason: text('reason'),
-    /** Digests that are suppressed from here on. */
+    /** Number of digests that are suppressed. */
     identifiers: integer('identifiers').notNull(),
     erasedAt: instant('erased_at').notNull().default(now()),
-    /** Audiences that have had the person, known once their deletes are planned. */
+    /** Number of audiences that had the person; null until their deletes are planned. */
     audiences: integer('audiences'),
     plannedAt: instant('planned_at'),
-    /** Nothing of the person is stored any more but the digests in `erased_key`. */
+    /** Time at which all data except the digests in `erased_key` was deleted. */
     purgedAt: instant('purged_at'),
   },
   (t) => [index('erasure_service').on(t.service, t.id)],
 )
 
-/** Suppressed for good: a packed identifier for all audiences of the service, or the record key of one audience. */
+/** Permanently suppressed key: a packed identifier for all audiences of the service, or the record key of one audience. */
 export const erasedKey = sluice.table(
   'erased_key',
   {
     service: text('service').notNull(),
-    /** 0: an identifier, in every audience. Else the audience whose record key it is. */
+    /** 0 for an identifier; else the audience of the record key. */
     destinationId: integer('destination_id').notNull().default(0),
     key: bytea('key').notNull(),
     erasureId: bigint('erasure_id', { mode: 'number' })

@@ -1,10 +1,10 @@
-/** Pauses and run requests of operators, and the alerts that operators get. */
+/** Defines the tables of pauses, run requests and alerts. */
 import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** A paused pipeline: no run starts until the row is gone. */
+/** Paused pipeline: no run starts until the row is deleted. */
 export const pipelinePause = sluice.table(
   'pipeline_pause',
   {
@@ -32,7 +32,7 @@ export const runRequest = sluice.table(
   (t) => [index('run_request_age').on(t.requestedAt)],
 )
 
-/** A condition that needs an operator, from the moment it was found until it was gone. */
+/** Condition that needs an operator, from the time it was found until it was no longer found. */
 export const alert = sluice.table(
   'alert',
   {
@@ -46,7 +46,7 @@ export const alert = sluice.table(
     recoveredAt: instant('recovered_at'),
   },
   (t) => [
-    // However many processes look: one alert a condition.
+    // One open alert per condition, with any number of processes.
     uniqueIndex('alert_firing')
       .on(t.pipeline, t.event)
       .where(sql`recovered_at is null`),

@@ -1,10 +1,10 @@
-/** Product sets that pipelines keep (docs/pipelines.md#product-sets). */
+/** Defines the table of product sets that pipelines created (docs/pipelines.md#product-sets). */
 import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** A set that a pipeline created at the service. A set without a row is unmanaged: it is never changed or deleted. */
+/** Set that a pipeline created at the service. A set without a row is unmanaged, and is never changed or deleted. */
 export const productSet = sluice.table(
   'product_set',
   {
@@ -13,15 +13,18 @@ export const productSet = sluice.table(
       .notNull()
       .references(() => destination.id),
     name: text('name').notNull(),
-    /** creating: its create was sent, or is about to be. kept: the service has it. removing: its delete was decided. */
+    /** creating: its create was sent, or will be sent. kept: the service has it. removing: its delete was sent, or will be sent. */
     state: text('state').$type<'creating' | 'kept' | 'removing'>().notNull(),
-    /** The service's id; null until the create was answered. */
+    /** Id at the service; null until the create is answered. */
     setId: text('set_id'),
-    /** Content that was confirmed; of a set that is being created, the requested one. */
+    /** Confirmed content; for a set in state creating, the requested one. */
     content: jsonb('content').notNull(),
-    /** Ids of sets that the service had before the create: none of them is the one that it made. Null: the service lists none. */
+    /**
+     * Ids of the sets that the service listed before the create, to recognize the new one. Null if the service has no listing of
+     * sets.
+     */
     knownIds: text('known_ids').array(),
-    /** Bytes of an unresolved create may arrive until then. */
+    /** Time until which the bytes of an unresolved create may arrive. */
     lateUntil: instant('late_until'),
     createdAt: instant('created_at').notNull().default(now()),
     confirmedAt: instant('confirmed_at'),

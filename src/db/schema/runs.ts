@@ -1,4 +1,4 @@
-/** Tables of destinations, workers, runs, snapshots and rejected rows. */
+/** Defines the tables of destinations, workers, runs, snapshots and rejected rows. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, smallint, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import type { RunTrigger, StoredRunStatus } from '../../model/report.ts'
@@ -9,26 +9,26 @@ export const destination = sluice.table(
   'destination',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    /** Address of the advertising host: state of a sandbox is never taken for state of the service. */
+    /** Address of the advertising host, so that the state of a sandbox is never used for the service. */
     service: text('service').notNull(),
-    /** Application and user that its work belongs to (docs/decisions/fence.md). Null until a run of this version claims it. */
+    /** Application and user that the destination belongs to (docs/decisions/fence.md). Null until its first run. */
     credentials: text('credentials'),
     /** Type of destination. The registry is the check (`destinations/index.ts`), so that a further type needs no migration. */
     kind: text('kind').notNull(),
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
-    /** Rises with every confirmed or refused entry: a plan made at an older version is stale. */
+    /** Version of the synced state. Rises with every confirmed or refused entry; a plan for an older version is stale. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /**
-     * Rises with every plan that changed desired content, and with every answer that removes a member from a do-not-reach list: what
-     * an audience suppressed by this list must look at again.
+     * Version of the desired content. Rises with every plan that changes it, and with every answer that removes a member from a
+     * do-not-reach list. Then the audiences that this list suppresses read their sources again.
      */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
-    /** Key of the digests of its raw records; random, so that the writer of a feed cannot aim at a collision. */
+    /** Key of the digests of raw records. Random, so that the writer of a feed cannot construct a collision. */
     digestKey: bytea('digest_key')
       .notNull()
       .default(sql`uuid_send(gen_random_uuid())`),
-    /** Any of its keys may be out of sync, not only those in `changed_key`: after a first load, or when most of it changed. */
+    /** True if any key may be out of sync, and not only those in `changed_key`: after a first load, or if most keys changed. */
     allChanged: boolean('all_changed').notNull().default(true),
     /** Instance of the sandbox that the synced state belongs to. */
     instance: text('instance'),
@@ -39,22 +39,22 @@ export const destination = sluice.table(
   (t) => [unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId)],
 )
 
-/** One process that may hold work. Its identity lets others on the same machine see that it died. */
+/** Process that may have leases. From its identity, other processes on the same machine can detect that it died. */
 export const worker = sluice.table('worker', {
   id: text('id').primaryKey(),
   role: text('role').notNull(),
   host: text('host').notNull(),
-  /** Boot id and pid namespace: the pid means something only where both are the same. */
+  /** Boot id and pid namespace: the pid is comparable only if both are equal. */
   hostScope: text('host_scope').notNull(),
   pid: integer('pid').notNull(),
-  /** Start time of the pid in clock ticks since boot, so that a reused pid is not taken for the process. */
+  /** Start time of the process in clock ticks since boot, to detect a reused pid. */
   pidStarted: text('pid_started').notNull(),
   concurrency: integer('concurrency').notNull().default(1),
   startedAt: instant('started_at').notNull().default(now()),
   seenAt: instant('seen_at').notNull().default(now()),
 })
 
-/** One run of a pipeline, whatever started it. `sluice plan` and `sluice apply` are runs too. */
+/** Run of a pipeline. `sluice plan` and `sluice apply` are runs too. */
 export const run = sluice.table(
   'run',
   {
@@ -65,11 +65,11 @@ export const run = sluice.table(
     status: text('status').$type<StoredRunStatus>().notNull(),
     /** For scheduled runs: the tick, as an instant. */
     scheduledFor: instant('scheduled_for'),
-    /** Version of the pipeline it was requested with: only a worker that has this version takes it. Null: any version of that name. */
+    /** Requested version of the pipeline. Only a worker with this version may claim the run. Null for any version. */
     definition: text('definition'),
     /** The run that this one reruns. */
     rerunOf: bigint('rerun_of', { mode: 'number' }),
-    /** full, approveDeletes, source, failedOnly, reason … as given. */
+    /** Options as given: full, approveDeletes, source, failedOnly, reason … */
     options: jsonb('options').notNull().default({}),
     planId: text('plan_id'),
     snapshotId: bigint('snapshot_id', { mode: 'number' }),
@@ -78,12 +78,12 @@ export const run = sluice.table(
     warnings: jsonb('warnings').notNull().default([]),
     /** [{stage, startedAt, durationMs, rows}] */
     stages: jsonb('stages').notNull().default([]),
-    /** Progress of the running stage, at most once a second: {stage, done, total, at …}. Null once the run ended. */
+    /** Progress of the running stage, written at most once a second: {stage, done, total, at …}. Null after the end of the run. */
     progress: jsonb('progress'),
     /** Column names of the source, in its order: the header of `rejects --csv`. */
     columns: jsonb('columns').notNull().default([]),
     error: jsonb('error'),
-    /** Changes of product sets with their outcomes. Null: the pipeline keeps none. */
+    /** Changes of product sets with their outcomes. Null if the pipeline has no product sets. */
     productSets: jsonb('product_sets'),
     workerId: text('worker_id'),
     epoch: integer('epoch').notNull().default(0),
@@ -94,9 +94,9 @@ export const run = sluice.table(
     finishedAt: instant('finished_at'),
   },
   (t) => [
-    // docs/guarantees.md#one-run-per-tick: one run a tick, however many schedulers there are.
+    // One run per tick, with any number of schedulers (docs/guarantees.md#one-run-per-tick).
     unique('run_tick').on(t.destinationId, t.pipeline, t.scheduledFor),
-    // One run at a time for a destination; backfills and reruns too.
+    // One running run per destination, including backfills and reruns.
     uniqueIndex('run_one_active')
       .on(t.destinationId)
       .where(sql`status = 'running'`),
@@ -110,7 +110,7 @@ export const run = sluice.table(
   ],
 )
 
-/** One reading of a pipeline's sources. Only a closed one may cause deletes (docs/guarantees.md#deletes-need-proof). */
+/** Result of one read of a pipeline's sources. Only a closed one may cause deletes (docs/guarantees.md#deletes-need-proof). */
 export const snapshot = sluice.table(
   'snapshot',
   {
@@ -125,7 +125,7 @@ export const snapshot = sluice.table(
     /** SourceFacts of each source. */
     sources: jsonb('sources').notNull().default([]),
     definitionHash: text('definition_hash').notNull(),
-    /** `desired_version` of the do-not-reach list that suppressed rows of it. */
+    /** Sum of `desired_version` of the do-not-reach lists that suppressed its rows. */
     suppressionVersion: bigint('suppression_version', { mode: 'number' }).notNull().default(0),
     counts: jsonb('counts').notNull().default({}),
     openedAt: instant('opened_at').notNull().default(now()),
@@ -138,13 +138,13 @@ export const snapshot = sluice.table(
   ],
 )
 
-/** A row that could not be used. Cells are masked before they get here (docs/guarantees.md#no-raw-identifier-at-rest). */
+/** Row that could not be used. Cells are masked before they are stored (docs/guarantees.md#no-raw-identifier-at-rest). */
 export const reject = sluice.table(
   'reject',
   {
     runId: bigint('run_id', { mode: 'number' }).notNull(),
     line: bigint('line', { mode: 'number' }).notNull(),
-    /** Which source of the pipeline, from 0. */
+    /** Index of the source in the pipeline, from 0. */
     source: smallint('source').notNull().default(0),
     code: text('code').notNull(),
     field: text('field').notNull(),

@@ -1,12 +1,12 @@
-/** When it runs, and how fast it may send. */
+/** Defines the tables of schedules, ticks and the shared rate budget. */
 import { sql } from 'drizzle-orm'
 import { bigint, check, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * A schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, is one row: its ticks
- * are decided once. Another folder's schedules are left alone (docs/decisions/fence.md).
+ * A schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so its ticks
+ * are decided once. A scheduler does not change schedules of other folders (docs/decisions/fence.md).
  */
 export const pipelineSchedule = sluice.table(
   'pipeline_schedule',
@@ -21,12 +21,12 @@ export const pipelineSchedule = sluice.table(
     cron: text('cron').notNull(),
     timezone: text('timezone').notNull(),
     overlap: text('overlap').$type<'skip' | 'queue'>().notNull(),
-    /** The last tick that was decided, as an instant. */
+    /** Time of the last decided tick. */
     lastScheduledFor: instant('last_scheduled_for').notNull().default(now()),
-    /** Folder that declared it last, by its real path. */
+    /** Real path of the folder that declared it last. */
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
-    /** Its folder no longer has it: declared again, it begins then. */
+    /** Time at which its folder no longer had it; null while it is declared. If declared again, it begins then. */
     withdrawnAt: instant('withdrawn_at'),
   },
   (t) => [
@@ -35,11 +35,11 @@ export const pipelineSchedule = sluice.table(
   ],
 )
 
-/** Every tick has a line: ran, queued, skipped, coalesced into a catch-up, and why. */
+/** Tick of a schedule with its outcome (ran, queued, skipped, missed) and the reason. */
 export const tick = sluice.table(
   'tick',
   {
-    /** 0: no destination's, but the daily cleanup's. */
+    /** 0 for the daily cleanup, which has no destination. */
     destinationId: integer('destination_id').notNull().default(0),
     pipeline: text('pipeline').notNull(),
     scheduledFor: instant('scheduled_for').notNull(),
@@ -54,11 +54,11 @@ export const tick = sluice.table(
   ],
 )
 
-/** The shared budget: head of the ring of grants of one class of limit. */
+/** Shared rate budget: head of the ring of grants of one class of limit. */
 export const budget = sluice.table('budget', {
   class: text('class').primaryKey(),
   granted: bigint('granted', { mode: 'number' }).notNull().default(0),
-  /** Grants in a window; answer headers may lower it. */
+  /** Maximum number of grants in a window; headers of answers may change it. */
   limit: integer('request_limit').notNull(),
   windowMs: integer('window_ms').notNull(),
   blockedUntil: instant('blocked_until'),

@@ -1,7 +1,7 @@
 /**
- * The schema `sluice`: the files beside this one define its tables. States are CHECKed, durable times
- * are `timestamptz` set by the database's clock, digests are `bytea`. `destination_id` and `key` lead every large
- * table's primary key, so that they can be partitioned or distributed. Generated into migrations/ by drizzle-kit.
+ * Defines the schema `sluice`; the files beside this one define its tables. CHECK constraints limit the states, times are
+ * `timestamptz` by the database's clock, digests are `bytea`. The primary keys of large tables begin with `destination_id` and
+ * `key`, so that the tables can be partitioned or distributed. drizzle-kit generates migrations/ from it.
  */
 import { sql } from 'drizzle-orm'
 import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'

@@ -1,4 +1,4 @@
-/** Desired and confirmed state: the large tables, keyed by destination and key. */
+/** Defines the tables of desired and synced state, which are the large ones, by destination and key. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, sluice } from './sluice.ts'
@@ -10,7 +10,7 @@ export const record = sluice.table(
     destinationId: integer('destination_id').notNull(),
     /** Product id as UTF-8, or 16 bytes of SHA-256 over the customer key. */
     key: bytea('key').notNull(),
-    /** Content: two equal hashes are the same thing to send. */
+    /** Hash of the content. Records with equal hashes have equal content. */
     hash: bytea('hash').notNull(),
     /** Products: the written fields as JSON. Null for members. */
     body: text('body'),
@@ -20,13 +20,16 @@ export const record = sluice.table(
     expiresAt: instant('expires_at'),
     line: bigint('line', { mode: 'number' }).notNull(),
     /**
-     * live: desired. stale: its row is now invalid or a duplicate. missing: no longer in the source; kept as it was, as out of stock,
-     * or until its delete is confirmed.
+     * live: desired. stale: its row is now rejected, so the earlier content is kept. missing: no longer in the source, and kept
+     * unchanged, as out of stock, or until its delete is confirmed.
      */
     status: text('status').notNull().default('live'),
     /** Snapshot that last changed it. */
     snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
-    /** Run of the first load that wrote it. Its keys may be implied: they have no rows in `remote` (`db/impliedKeys.ts`). */
+    /**
+     * Number of the run of the first load that wrote it. Then its keys may be implied, without rows in `remote`
+     * (`db/impliedKeys.ts`).
+     */
     loadId: bigint('load_id', { mode: 'number' }),
   },
   (t) => [
@@ -34,7 +37,7 @@ export const record = sluice.table(
     index('record_not_live')
       .on(t.destinationId)
       .where(sql`status <> 'live'`),
-    // Every plan reads it; it is empty if no row has an expiry.
+    // Every plan reads this index. It is empty if no row has an expiry.
     index('record_expiring')
       .on(t.destinationId)
       .where(sql`expires_at is not null`),
@@ -43,7 +46,8 @@ export const record = sluice.table(
 )
 
 /**
- * Digests of the raw records of the last closed snapshot, and the keys that they became, in chunks (docs/benchmarks.md). There only when every valid record has one.
+ * Digests of the raw records of the last closed snapshot with their record keys, in chunks (docs/benchmarks.md). Stored only if
+ * every valid record has a digest.
  */
 export const recordDigest = sluice.table(
   'record_digest',
@@ -52,14 +56,14 @@ export const recordDigest = sluice.table(
     chunk: integer('chunk').notNull(),
     /** 16 bytes each. */
     digests: bytea('digests').notNull(),
-    /** Two bytes each, the higher one first: number of the record's row statistics (`record_quality`). */
+    /** Two bytes per digest, big-endian: number of the record's feature set (`record_quality`). */
     traits: bytea('traits')
       .notNull()
       .default(sql`''`),
-    /** Concatenated keys, and the end of each, counted from 0. As many as digests. */
+    /** Concatenated keys, one per digest; `key_ends`: offset of the end of each. */
     keys: bytea('keys').notNull(),
     keyEnds: integer('key_ends').array().notNull(),
-    /** Positions, from 0, of records that a later snapshot does not have. */
+    /** Positions, from 0, of records that a later read did not find. */
     gone: integer('gone')
       .array()
       .notNull()
@@ -69,8 +73,8 @@ export const recordDigest = sluice.table(
 )
 
 /**
- * Row statistics for readings that know records only by their digests: the statistics that the numbers beside the digests refer
- * to, and values that occur on many rows (mapping/qualityStatistics.ts). Stored only together with digests.
+ * Row statistics for gated reads: the feature sets that the numbers beside the digests refer to, and values that occur on many rows
+ * (mapping/qualityStatistics.ts). Stored only together with digests.
  */
 export const recordQuality = sluice.table('record_quality', {
   destinationId: integer('destination_id').primaryKey(),
@@ -78,23 +82,29 @@ export const recordQuality = sluice.table('record_quality', {
 })
 
 /**
- * Desired and confirmed content of each key at the service: a product id, or a packed identifier. The row is kept while the
- * key is desired (`held` > 0), confirmed (`synced_hash` not null) or unresolved.
+ * Desired and synced content of each key: a product id, or a packed identifier. The row is kept while the key is desired (`held` >
+ * 0), synced (`synced_hash` not null) or unresolved.
  */
 export const remote = sluice.table(
   'remote',
   {
     destinationId: integer('destination_id').notNull(),
     key: bytea('key').notNull(),
-    /** Number of live records that have it. 0: it is deleted once it is confirmed at the service (docs/guarantees.md#reference-counts). */
+    /**
+     * Reference count: number of records that have it. If it is 0 and the key is synced, the key is deleted at the service
+     * (docs/guarantees.md#reference-counts).
+     */
     held: integer('held').notNull().default(0),
-    /** True when its last record was suppressed. No guard withholds its delete (docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins). */
+    /**
+     * True if its last record was suppressed. Then no guard withholds its delete (docs/guarantees.md#mass-delete-guard,
+     * docs/guarantees.md#suppression-wins).
+     */
     erase: boolean('erase').notNull().default(false),
-    /** Identifiers: the record under which it is sent, together with that record's other identifiers. */
+    /** For identifiers: key of the record under which it is sent, together with other identifiers of that record. */
     groupKey: bytea('group_key'),
     /**
-     * Desired content and confirmed content. Identifiers: hash of their explicit times (equal for all without). Content that an audit
-     * invalidated is no longer confirmed, though some of it may be at the service (`db/invalidated.ts`).
+     * Hashes of desired and synced content. For identifiers: a hash of their own times, which is the same for all without times.
+     * Invalidated content has a marker instead (`db/invalidated.ts`).
      */
     desiredHash: bytea('desired_hash'),
     syncedHash: bytea('synced_hash'),
@@ -102,10 +112,10 @@ export const remote = sluice.table(
     remoteKey: text('remote_key'),
     /** Confirmed end of the membership. */
     expiresAt: instant('expires_at'),
-    /** Bytes of an ambiguous attempt may land until then: nothing newer goes before (horizon). */
+    /** Time until which the bytes of an ambiguous attempt may arrive (horizon). Nothing newer is sent before. */
     lateUntil: instant('late_until'),
     syncedAt: instant('synced_at'),
-    /** The batch whose answer confirmed it (docs/guarantees.md#confirmed-only). */
+    /** Batch whose answer confirmed it (docs/guarantees.md#confirmed-only). */
     batchId: bigint('batch_id', { mode: 'number' }),
     /** Last final refusal by the service; cleared by the next confirmation. */
     refusedCode: text('refused_code'),
@@ -113,7 +123,8 @@ export const remote = sluice.table(
   },
   (t) => [
     primaryKey({ name: 'remote_pkey', columns: [t.destinationId, t.key] }),
-    // No index holds what a plan or an answer changes (`held`, `synced_hash`, `expires_at` …): neither writes any index (HOT).
+    // No index contains the columns that plans and answers change (`held`, `synced_hash`, `expires_at` …), so these updates write
+    // no index (HOT).
     index('remote_group')
       .on(t.destinationId, t.groupKey)
       .where(sql`group_key is not null`),
@@ -124,8 +135,8 @@ export const remote = sluice.table(
 )
 
 /**
- * Finds the record of an implied key (`db/impliedKeySearch.ts`). Chunk: the first 12 bits of the identifier's digest. A load writes one
- * part of each chunk at a time.
+ * Search for the record of an implied key (`db/impliedKeySearch.ts`). The chunk is the first 12 bits of the identifier's digest. A load
+ * may write a chunk in several parts. Entries may be outdated, so the record must be checked.
  */
 export const impliedKey = sluice.table(
   'implied_key',
@@ -141,8 +152,8 @@ export const impliedKey = sluice.table(
 )
 
 /**
- * Keys that may be out of sync: written with each change of a key's desired or confirmed content, and deleted when a run
- * ends with the key in sync. A key may be here more than once, or without a row in `remote`.
+ * Keys that may be out of sync. Written with each change of a key's desired or synced content, and deleted when a run ends with the
+ * key in sync. A key may be listed more than once, or without a row in `remote`.
  */
 export const changedKey = sluice.table(
   'changed_key',

@@ -23,7 +23,7 @@ const role =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
- * Normalizes a trimmed email: NFC, lower case, NFC; keeps dots and +tags of the mailbox. Source:
+ * Normalizes a trimmed email: to NFC, to lower case, and to NFC again. Keeps dots and +tags of the mailbox. Source:
  * docs/spec-notes.md#normalization and docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
@@ -39,8 +39,8 @@ function checkPlaceholder(address: string): Normalized {
 }
 
 /**
- * Checks ASCII in one pass: dots between atoms, one @, labels of letters, digits and inner hyphens, a top level that starts
- * with a letter.
+ * Returns true for a valid address in ASCII: dots only between characters, one @, labels of letters, digits and inner hyphens, a
+ * top-level domain that starts with a letter. One pass, because most addresses end here.
  */
 function isPlainAddress(text: string): boolean {
   const length = text.length
@@ -101,7 +101,9 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
   return 'text' in result && isMixedScript(text) ? { ...result, note: 'EMAIL_MIXED_SCRIPT' } : result
 }
 
-/** Adds the address with the domain's other form: A-labels for letters, letters for A-labels. */
+/**
+ * Adds the address with the other form of an international domain: ASCII (`xn--…`) if it has letters beyond ASCII, and vice versa.
+ */
 function withOther(result: Normalized): Normalized {
   if ('code' in result) return result
   const at = result.text.lastIndexOf('@') + 1

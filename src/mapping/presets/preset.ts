@@ -19,13 +19,13 @@ export interface Preset {
   /** Target field → names of its column. The first one in the header is used. */
   readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required fields that no such export has → the column to derive each from, and an example of the text that the user puts before
-   * its values.
+   * Required fields that no such export has. For each: the column to derive it from, and an example of the text to put before its
+   * values.
    */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /** Consent tests of the export: every test whose column is present must pass. */
   readonly consent?: readonly PresetTest[]
-  /** Columns with names like consent columns that do not matter beside these tests. */
+  /** Columns whose names look like consent, but which add nothing to these tests. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
@@ -41,7 +41,7 @@ export interface HandleRowGroups {
   /** Filled only in the first row of a product. */
   readonly title: readonly string[]
   readonly image: readonly string[]
-  /** A row with an image and none of these is a further image of its product. */
+  /** Columns of an offer. A row with an image but none of these only adds the image to its product. */
   readonly offer: readonly string[]
   /** Columns whose value in the first row applies to all rows of the product, in addition to those that match `inheritedLike`. */
   readonly inherited: readonly string[]

@@ -15,7 +15,7 @@ export interface RequestToken {
   readonly secret: string
   readonly callback: string
   readonly access: 'read' | 'write'
-  /** PIN or text that the person's consent creates; null before. */
+  /** PIN, or text for the callback, that is created when the user agrees; null before. */
   verifier: string | null
   userId: string | null
   /** `denied` and `used` tokens are refused. */

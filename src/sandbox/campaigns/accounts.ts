@@ -78,7 +78,7 @@ function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }
   return wire
 }
 
-/** Returns the account of the call, which is not deleted unless the caller asks for deleted ones. @throws {Refusal} 404 */
+/** Returns the account of the call; a deleted one only with `with_deleted`. @throws {Refusal} 404 */
 function liveAccount(call: Call<CampaignsState>): SandboxAccount {
   const account = call.account
   if (account === undefined || (account.deleted && call.params['with_deleted'] !== true)) {

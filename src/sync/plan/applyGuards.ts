@@ -1,4 +1,4 @@
-/** Applies the delete guards: allowed removals are applied, withheld ones are only counted. */
+/** Applies the delete guards. Allowed removals change the desired state; withheld ones are only counted. */
 import type pg from 'pg'
 import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
 import type { Missing } from '../../destinations/destination.ts'
@@ -46,7 +46,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const first = await collectPendingChanges(context.pending)
   if (!context.guarded) return { results: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
 
-  // With half a feed, taking products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
+  // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
     context.absent === 'out-of-stock'
       ? context.diff.absent
@@ -56,7 +56,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const { all, cleared, replaced } = await countGuardedDeletes(context.pending, context.suppressedBy)
   const deletes = all + missing
   const fresh = Math.max(deletes - cleared - replaced, replaced)
-  // The percentage matters only over the count limit.
+  // The percent limit is checked only above the count limit.
   const confirmed =
     fresh > context.facts.guards.maxDeleteCount
       ? await countConfirmed(client, context.desired, enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
@@ -78,7 +78,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   return { results, withheld: result.withheld, deferred: second.deferred, deletesHeld: true }
 }
 
-/** Guards a first load: reports an unproven end or too few rows, although nothing is withheld. */
+/** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none, noun: nounOf(context) }) : []
@@ -97,8 +97,8 @@ async function removedExamples(client: pg.PoolClient, context: GuardContext): Pr
 }
 
 /**
- * Counts the confirmed records, the base of the delete percentage. Stops at `enough`: for 10,000 deletes of a million users it
- * reads 100,000 in the order of an index, instead of sorting all of them.
+ * Counts the confirmed records, for the percentage of deletes. Stops at `enough`: for 10,000 deletes of a million users, it reads
+ * 100,000 users by an index instead of sorting all of them.
  */
 async function countConfirmed(
   client: pg.PoolClient,
@@ -114,7 +114,7 @@ async function countConfirmed(
     const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, limit])
     return Number(rows[0]?.n)
   }
-  // Where keys are implied they are confirmed: those of open batches were stored before (planWork.ts).
+  // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
   const loaded = implied ? await countImpliedRecords(queryable(client), destinationId, enough) : 0
   return loaded + (await count(confirmed, enough === undefined ? null : Math.max(0, enough - loaded)))
 }

@@ -1,4 +1,4 @@
-/** Changes of a read: the diff applied to the desired state, and figures for the review. */
+/** Applies the diff of a read to the desired state, and computes figures for the review. */
 import type pg from 'pg'
 import { addWarnings } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -19,7 +19,7 @@ export interface Changes {
   readonly absent: Missing
   /** Changed fields with their number of products; for catalogs. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
-  /** Present if the destination was untouched; undefined after a diff. */
+  /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
 }
 
@@ -91,7 +91,7 @@ async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<
   if (notes.length === 0) return
   const held = guardNotes(pipeline, notes)
   if (held.length > 0) throw new RunWithheld(held)
-  // Outside of the transaction, which must not lock the row of the run: the heartbeat writes it.
+  // Outside of the plan's transaction. That must not lock the row of the run, because the heartbeat writes to it.
   await addWarnings(deps.db, run, notes, 'first')
 }
 

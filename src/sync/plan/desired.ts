@@ -1,7 +1,7 @@
 /**
- * Desired state: writes the changes of the diff to `record` (content of the source) and `remote` (desired content of each key). It
- * sends nothing: the plan then selects the keys that are out of sync. So a plan that is never applied loses nothing, and a refused
- * key is tried again automatically.
+ * Updates the desired state: writes the changes of the diff to `record` (content of the source) and `remote` (desired content of
+ * each key). Later the plan selects all keys that are out of sync. So nothing is lost if a plan is never applied, and a refused key
+ * is tried again automatically.
  *
  * A product is one key. A member has several identifiers, and several members may have the same identifier: `held` is its
  * reference count (docs/guarantees.md#reference-counts). `group_key` is the member under which it is sent, so that each identifier
@@ -70,8 +70,8 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * On a list without row keys, a removal is identified by an identifier, and the person may be listed with more of them: every record
- * with an identifier of a removed row is removed too. Adds them to the changes and returns their number.
+ * Adds to the changes, for lists without row keys, every record that has an identifier of a removed row. A removal has no key
+ * there, and the person may be on the list with other identifiers too. Returns their number.
  */
 export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const leaving = await client.query(
@@ -85,8 +85,8 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
 }
 
 /**
- * Removes suppressed people, even if their row is missing or rejected in this read (docs/guarantees.md#suppression-wins). Adjusts
- * the changes and returns the numbers by former change.
+ * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
+ * (docs/guarantees.md#suppression-wins). Returns how many of them were marked as missing, and how many as stale.
  */
 export async function leaveListed(
   { client, destinationId }: DesiredContext,
@@ -163,8 +163,8 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
   if (context.keys === 'products') {
     await undesireProducts(tx, destinationId, 'select key from removal')
     await context.changed.add('select key from removal')
-    // Its content is kept until its delete is confirmed: if its product_key is unknown or not accepted, the content is sent once
-    // more to get the key. A request in flight may still be confirmed.
+    // The content is kept until the delete is confirmed. If the product_key is unknown or not accepted, the content is sent once
+    // more to get the key. It is also kept for a request in flight, which may still be confirmed.
     await records.markMissing(
       tx,
       destinationId,
@@ -187,7 +187,10 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
   }
 }
 
-/** Deletes products that were kept for a delete that is no longer needed: the service has none, and no request is in flight. */
+/**
+ * Deletes the records of products that were kept for a delete, if it is no longer needed: the service does not have the product,
+ * and no request is in flight.
+ */
 export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
   await records.forgetMissing(queryable(client), destinationId, 'select key from unsettled')
 }
@@ -257,12 +260,11 @@ async function wantProducts({ client, destinationId, changed }: DesiredContext):
  * Fills `delta` (identifier, d, group_key) with the net change of each reference count, before `record` changes. The group matters
  * only for identifiers that rows gain.
  *
- * Most identifiers belong to one row and need no sum. The few that several rows share, or that moved between rows, are summed
- * separately. (Summing all, with the smallest key of each, took twice as long at 2,000,000 identifiers; before version 18
- * Postgres has no `min` for bytea either.)
+ * Most identifiers belong to one row and need no sum. Only those that several rows share, or that moved between rows, are summed.
+ * Summing all 2,000,000 identifiers of a first load, with the smallest key of each, took twice as long.
  */
 async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
-  // The earlier version of the changed records, looked up once, for their identifiers and times.
+  // Earlier version of the changed records: read once, for their identifiers and times.
   await fillTable(
     client,
     'former',
@@ -282,7 +284,8 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   const shared = await fillTable(client, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
     await client.query('analyze shared')
-    // In place: few of 2,000,000 identifiers of a first load are shared, and writing a table without them took 0.6 s.
+    // Changed in place, because few of the 2,000,000 identifiers of a first load are shared. Writing a table without them took 0.6
+    // s.
     await client.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
@@ -300,7 +303,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 }
 
 async function applyIdentifierDelta({ client, destinationId, changed }: DesiredContext): Promise<void> {
-  // Three statements: one that looks each identifier up once took 3.4 s instead of 1.6 s at 60,000 of 2,000,000 keys.
+  // Three statements take 1.6 s for 60,000 of 2,000,000 keys. A single one, which looks each identifier up only once, took 3.4 s.
   const tx = queryable(client)
   await removeReferences(tx, destinationId, 'select identifier, -d as n, false as suppressed from delta where d < 0')
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')

@@ -1,6 +1,6 @@
 /**
- * Diff: compares the stage with the desired state (`record`), set-based. Changed rows are written to a temporary table, unchanged
- * ones are only counted. Measured: a FULL JOIN on key and hash takes 0.6 s per million rows.
+ * Compares the stage with the desired records (`record`), set-based. Changed rows are written to a temporary table. The FULL JOIN
+ * on key and hash takes 0.6 s per million rows.
  */
 import type pg from 'pg'
 import { stagedKind } from '../read/stageTable.ts'
@@ -17,13 +17,16 @@ export interface Diff {
   readonly suppressed: number
 }
 
-/** Type of the read. A gated read staged only unknown records; the temporary table `left_key` has the missing ones. */
+/**
+ * Type of the read. A gated read has staged only unknown records; the temporary table `left_key` has the keys of known records that
+ * were not found.
+ */
 export type Reading = 'whole' | 'gated'
 
 /** Fills `change`, whose `what` is create, update, stale, absent, leaving (opted out, removal) or suppressed (do-not-reach). */
 export async function diffStage(client: pg.PoolClient, destinationId: number, reading: Reading): Promise<Diff> {
-  // A gated read concerns few records. At the default of 4, meant for rotating disks, Postgres reads the whole table to find 10,000
-  // of 1,000,000: 360 ms instead of 70. Applies to the rest of the transaction.
+  // A gated read has few changes. With the default of 4, which is meant for rotating disks, Postgres reads the whole table to find
+  // 10,000 of 1,000,000 records: 360 ms instead of 70. Valid for the rest of the transaction.
   if (reading === 'gated') await client.query('set local random_page_cost = 1.1')
   await fillTable(client, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const { rows } = await client.query<{ what: string; n: string }>('select what, count(*) as n from change group by what')
@@ -56,7 +59,10 @@ function wholeDiff(destinationId: number): string {
     where case when s.key is null then r.status <> 'missing' else ${changed} end`
 }
 
-/** Unchanged records are neither in the stage nor in `left_key`; stale ones never had a digest, so they must be staged again. */
+/**
+ * SQL of the diff of a gated read. Unchanged records are neither in the stage nor in `left_key`. Stale records have no digest, so
+ * their rows are staged each time.
+ */
 function gatedDiff(destinationId: number): string {
   return `select s.key, ${what} as what
     from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}

@@ -1,7 +1,7 @@
-/** Durations of a pipeline (`expires_in`, `renew_before`) in milliseconds. */
+/** Computes with durations of a pipeline (`expires_in`, `renew_before`), in milliseconds. */
 import type { Duration } from '../../model/pipeline.ts'
 
-/** Calendar months, clamped to the month's end: 31 January and one month is 28 or 29 February. */
+/** Adds a duration. Months are calendar months, limited to the end of the month: 31 January plus one month is 28 or 29 February. */
 export function addDuration(fromMs: number, duration: Duration): number {
   if ('ms' in duration) return fromMs + duration.ms
   const from = new Date(fromMs)
@@ -13,7 +13,7 @@ export function addDuration(fromMs: number, duration: Duration): number {
   return to.getTime()
 }
 
-/** Months as 30 days: for distances, where the day of the month does not matter. */
+/** Returns a duration in milliseconds, with months as 30 days. For intervals whose exact day does not matter. */
 export function durationMs(duration: Duration): number {
   return 'ms' in duration ? duration.ms : duration.months * 30 * 86_400_000
 }

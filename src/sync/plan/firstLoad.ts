@@ -1,7 +1,7 @@
 /**
- * First load: all rows are new, so nothing is compared, looked up or updated. Keys of people without times of their own are implied
- * (docs/decisions/implied-keys.md). Apart from that, the result in `record` and `remote`, and the operations, equal those of the general path (`desired.ts`, `pendingChanges.ts`, `operations.ts`), which is the oracle in
- * test/integration/sync/firstLoad.test.ts.
+ * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. Keys of people without their own
+ * times are implied (docs/decisions/implied-keys.md). Otherwise `record`, `remote` and the operations equal those of the general
+ * path (`desired.ts`, `pendingChanges.ts`, `operations.ts`). test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
@@ -20,7 +20,7 @@ export interface FirstLoad {
   readonly plain: boolean
   /** True if several rows share identifiers: the table `lost` lists the rows that are sent without them. */
   readonly shared: boolean
-  /** Run whose batches have the implied keys; undefined if no key is implied. */
+  /** Number of this run, if its batches imply the keys; undefined if no key is implied. */
   readonly loadId: number | undefined
 }
 
@@ -34,7 +34,9 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
   return known.rowCount === 0
 }
 
-/** Writes the desired state of an untouched destination from the stage. `loadId`: this run, if its keys may be implied. */
+/**
+ * Writes the desired state of an untouched destination from the stage. `loadId`: number of this run, if its keys may be implied.
+ */
 export async function loadFirst(context: DesiredContext, loadId: number | undefined): Promise<FirstLoad> {
   const { client, destinationId } = context
   await context.changed.addAll()
@@ -66,7 +68,7 @@ async function insertRecords({ client, destinationId, snapshotId }: DesiredConte
   return creates
 }
 
-/** Inserts the keys that are not implied, each under one record, in sending order (desired.ts). */
+/** Inserts the keys that are not implied, each in the group of one record, in sending order (desired.ts). */
 async function insertKeys({ client, destinationId }: DesiredContext, shared: boolean): Promise<void> {
   await insertFirstIdentifiers(
     queryable(client),
@@ -78,7 +80,10 @@ async function insertKeys({ client, destinationId }: DesiredContext, shared: boo
   )
 }
 
-/** Returns true if every identifier is a digest. A `partner_user_id` is not one; it is the last of its row, because they are sorted. */
+/**
+ * Returns true if every identifier is a digest. Only a `partner_user_id` is not; because identifiers are sorted, it is the last one
+ * of its row.
+ */
 async function areDigests(client: pg.PoolClient): Promise<boolean> {
   const other = await client.query(
     `select from stage where kind = ${stagedKind.valid} and length(identifiers[cardinality(identifiers)]) <> ${keyBytes} limit 1`,
@@ -87,12 +92,13 @@ async function areDigests(client: pg.PoolClient): Promise<boolean> {
 }
 
 /**
- * Fills `shared` with the identifiers that several rows have, `holder` with the row under which each is sent, and `lost` with the
- * identifiers that other rows are sent without, and `sharing` with all of these rows. Returns false, and makes no table, if there are none.
+ * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `holder`: the row under which each is
+ * sent. `lost`: for the other rows, the identifiers that they are sent without. `sharing`: all these rows. Returns false, without
+ * tables, if there are none.
  */
 async function collectShared(client: pg.PoolClient): Promise<boolean> {
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
-  // Two steps: with the smallest key of each, adding up all identifiers takes twice as long.
+  // Two steps, because to compute the smallest key for all identifiers takes twice as long.
   const shared = await fillTable(
     client,
     'shared',

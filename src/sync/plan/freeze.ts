@@ -1,6 +1,6 @@
 /**
- * Freeze: writes planned operations as batches and entries, by COPY inside the plan's transaction. Bodies are final: every attempt
- * sends the same bytes (docs/guarantees.md).
+ * Freezes planned operations: writes them as batches and entries, by COPY in the plan's transaction. Bodies are final, so every
+ * attempt sends the same bytes (docs/guarantees.md).
  */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
@@ -17,7 +17,7 @@ export interface Frozen {
   readonly entries: Readonly<Record<Change, number>>
   /** SHA-256 over all bodies in order. */
   readonly digest: string
-  /** Requests by class of limit, for the estimate of minutes. */
+  /** Number of requests by class of limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
 }
 
@@ -30,11 +30,14 @@ interface Collected {
 interface FreezeContext {
   readonly planId: string
   readonly destinationId: number
-  /** Run of a first load with implied keys; its operations come in the order of their record keys. */
+  /** Number of the run, for a first load with implied keys. Its operations are ordered by record key. */
   readonly loadId: number | undefined
 }
 
-/** Batches written at a time: with 32, their 80,000 operations outlive the space for new objects (448 rather than 308 MB at a million users). */
+/**
+ * Number of batches written at a time. With 32 batches, their 80,000 operations do not fit into V8's space for new objects (448 MB
+ * instead of 308 for a million users).
+ */
 const batchesAtATime = 4
 
 export async function freeze(
@@ -87,7 +90,7 @@ export async function freeze(
     take(full)
   }
   for await (const operation of operations) {
-    // Packed users are counted one by one, as in all counts.
+    // Counts users, and not operations, like all run counts.
     entries[operation.change] += operation.users
     if (current?.op === operation.op && collides(operation)) {
       waiting.push(operation)

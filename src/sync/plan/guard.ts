@@ -1,25 +1,30 @@
-/** Guards on deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure, so that a table of cases can test every limit. */
+/**
+ * Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure, so that every limit can be
+ * tested with a table of cases.
+ */
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
 
 export interface GuardFacts {
   readonly pipeline: string
   readonly guards: Guards
-  /** Valid rows of this read, and of the last complete snapshot without withheld deletes (undefined: there is none). */
+  /**
+   * Valid rows of this read; `previousValid`: of the last complete snapshot without withheld deletes, undefined if there is none.
+   */
   readonly valid: number
   readonly previousValid: number | undefined
-  /** Records that a do-not-reach list removes with this read: they do not count as a fall of the rows. */
+  /** Records that a do-not-reach list removes in this plan. They do not count as a fall of the rows. */
   readonly erased: number
   readonly read: number
   readonly rejected: number
   /** Deletes of the diff, without those of suppressed people. */
   readonly deletes: number
-  /** Number of these that an earlier plan was allowed to send, and that are not confirmed. */
+  /** Number of these deletes that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
-  /** Number of those not cleared whose row is still in the source and only loses identifiers. */
+  /** Number of the other deletes whose row is still in the source and only loses identifiers. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
-  /** Records or products confirmed at the service; all of them, or `enoughConfirmed`. */
+  /** Number of confirmed records or products. Counted only up to `enoughConfirmed`. */
   readonly confirmed: number
   /** Reason why the end of the source is not proven; undefined if it is. */
   readonly incomplete: string | undefined
@@ -27,14 +32,14 @@ export interface GuardFacts {
   readonly fromPipe: boolean
   /** Maximum of approved deletes for this run. */
   readonly approveDeletes: number | undefined
-  /** False for lists, which never remove missing rows: `min_rows` does not apply. */
+  /** True if missing rows may be deleted. False for a backfill, and if no source was read; then `min_rows` does not apply. */
   readonly absenceDeletes: boolean
   readonly examples: readonly string[]
 }
 
 /** Returns the number of confirmed records above which `fresh` deletes are certainly below `maxDeletePercent`; undefined if there is none. */
 export function enoughConfirmed(fresh: number, maxDeletePercent: number): number | undefined {
-  // One more: the percentage itself is a floating number.
+  // One more, because the percentage is a floating-point number.
   return maxDeletePercent === 0 ? undefined : Math.floor((fresh * 100) / maxDeletePercent) + 1
 }
 
@@ -59,9 +64,9 @@ export function guardRejects(
 }
 
 /**
- * Returns the guard results that withhold deletes; empty if deletes may be sent. Approved deletes override the limits on count,
- * percent and fall, never `min_rows` and never an unproven end. Deletes that were cleared before are checked only by these two; for
- * the others, `withheld` counts new deletes.
+ * Returns the guard results that withhold deletes; empty if deletes may be sent. An approval overrides the limits on count, percent
+ * and fall, but never `min_rows` or an unproven end. Only these two also withhold deletes that an earlier plan cleared; for the
+ * other guards, `withheld` counts only new deletes.
  */
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
@@ -77,7 +82,8 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
       facts.deletes,
     )
   }
-  // A pipe without `complete:` never has a proof: without deletes, the warning on its end is enough. A file has a proof.
+  // A pipe without `complete:` never has a proven end, so without deletes only the warning is shown. For any other source the guard
+  // result is shown even without deletes.
   if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
     held(
       'GUARD_INCOMPLETE',

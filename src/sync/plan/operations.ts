@@ -1,6 +1,6 @@
 /**
- * Operations: every key that is out of sync becomes part of one operation. Read through a cursor, a few thousand at a time, so that
- * a first load of any size needs the memory of one request.
+ * Yields the operations of a plan: every key that is out of sync becomes a part of one operation. Reads the keys through a cursor,
+ * so that memory does not grow with the plan.
  */
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
@@ -19,12 +19,15 @@ export interface PlannedOperation {
   readonly bytes: Buffer
   readonly op: Operation
   readonly change: Change
-  /** 2: sent only after every delete of this plan is settled (changed identifiers: delete, then update). */
+  /**
+   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that changed identifiers are deleted first and
+   * updated then.
+   */
   readonly phase: 1 | 2
   readonly recordKey: Buffer
   /** Keys in hex, as they come from the database. */
   readonly keys: readonly string[]
-  /** `desired_hash` that becomes the synced hash when confirmed; null for deletes. */
+  /** `desired_hash`, which becomes the synced hash when the operation is confirmed; null for deletes. */
   readonly hash: Buffer | null
   readonly expiresAtMs: number | null
   readonly users: number
@@ -38,23 +41,23 @@ export interface OperationContext {
 }
 
 export interface MembershipTerms {
-  /** Time of the plan by the database's clock, frozen in every operation. */
+  /** Time of the plan by the database's clock. Written into every operation. */
   readonly plannedAtMs: number
   readonly expiresAtMs: number
   readonly usersPerOperation: number
-  /** Do-not-reach uploads have no `effective_at` (docs/spec-notes.md). */
+  /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md). */
   readonly withEffectiveAt: boolean
 }
 
 const fetchRows = 5_000
-/** Keys of a group as one text: an array of bytea would cost an object, a parse and a copy for each of them. */
+/** SQL of the keys of a group as one text. An array of bytea would cost an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
-/** Maximum bytes of an identifier in a request, with its key and quotes; a plain one is shorter by its own rule. */
+/** Maximum number of bytes of an identifier in a request, with its JSON key and quotes. */
 const identifierBytes = 160
 /** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
 const operationBytes = 4_500_000
 
-/** Yields products to put, then keys to delete. Upserts in id order; `freeze` separates ids that differ only in case. */
+/** Yields products to put in the order of their ids, then keys to delete. `freeze` separates ids that differ only in case. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
@@ -108,8 +111,8 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 }
 
 /**
- * Yields the users of an untouched destination without times: all to create, each with its identifiers except those that are sent
- * under another row, which the table `lost` has if the load is `shared`. Makes implied keys searchable on the way.
+ * Yields all users of a plain first load, each without the identifiers that are sent under another row. `shared`: true if there are
+ * such identifiers, in the table `lost`. Also writes the search for the implied keys.
  */
 export function firstMembers(
   context: OperationContext,
@@ -137,7 +140,7 @@ async function* firstGroups(
   index: ImpliedKeyIndex | undefined,
 ): AsyncGenerator<GroupRow> {
   for await (const { key, keys } of rows) {
-    // All of its identifiers are sent under other rows.
+    // Skips a row whose identifiers are all sent under other rows.
     if (keys === '') continue
     await index?.add(key, keys)
     yield {
@@ -155,7 +158,7 @@ async function* firstGroups(
   await index?.end()
 }
 
-/** Yields users to delete, then users to update. An update waits for the deletes if its user object lost an identifier. */
+/** Yields users to delete, then users to update. The update of a user that lost an identifier is in phase 2. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
   const { client, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
@@ -189,7 +192,7 @@ interface GroupRow {
   readonly deletes: boolean
   readonly renewal: boolean
   readonly created: boolean
-  /** New desired content for groups that a delete may affect; null: unchanged. */
+  /** New desired content for groups that a delete may affect; null if it does not change. */
   readonly stamp: Buffer | null
   readonly keys: string
   readonly hash: Buffer
@@ -254,7 +257,7 @@ function changeOf(group: GroupRow): Change {
   return group.created ? 'create' : 'update'
 }
 
-/** Yields the rows of a query, fetched in portions on the connection of the transaction. */
+/** Yields the rows of a query through a cursor, a few thousand at a time. */
 async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
   for await (const rows of eachPortion<Row>(client, 'operation_cursor', query, fetchRows)) yield* rows
 }

@@ -1,28 +1,31 @@
 /**
- * Expiry of memberships that rows set (`expires_at`). An identifier of several rows expires when the last of them does, and not at
- * all if one of them has no expiry (docs/guarantees.md#reference-counts).
+ * Computes the expiry of memberships from the rows (`expires_at`). An identifier of several rows expires with the last of them. If
+ * one of them has no `expires_at`, that of the pipeline applies (docs/guarantees.md#reference-counts).
  */
 import type pg from 'pg'
 import { createTable } from './planTables.ts'
 
-/** Joins to an alias `m` of `remote`: the row `r` of its group, and `x` if other rows matter. */
+/**
+ * SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, its own times if other rows have the
+ * identifier too.
+ */
 export function joinOwnEnds(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
 }
 
-/** SQL of the expiry; null: the pipeline's `expires_in` applies. */
+/** SQL of the expiry; null if the pipeline's `expires_in` applies. */
 export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.expires_at end'
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true unless its rows' expiry has passed; expired memberships stay expired (docs/guarantees.md#freshness). */
+/** SQL: true unless the expiry of its rows has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
 export const notEnded = `(m.held = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if its rows' expiry has passed, but the service has a later one, because the shorter one was never confirmed. */
+/** SQL: true if the expiry of its rows has passed and the service has a later one, because the earlier one was never confirmed. */
 export const overdue = `(m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end`: identifiers whose times differ from those of the row they are sent under, because other rows have them too.
- * Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
+ * Fills `own_end` with the identifiers whose times differ from those of the row under which they are sent, because other rows have
+ * them too. Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
  */
 export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   await createTable(client, 'own_end')

@@ -1,5 +1,5 @@
 /**
- * Pending changes: the keys that are out of sync and may be sent now. Keys of an unresolved older operation wait
+ * Selects the pending changes: keys that are out of sync and may be sent now. Keys with an unresolved older operation wait
  * (docs/guarantees.md#key-order) and count as deferred. Set-based, on the connection of the plan's transaction.
  */
 import type pg from 'pg'
@@ -20,9 +20,11 @@ export interface PendingContext {
   readonly keys: 'products' | 'identifiers'
   readonly full: boolean
   readonly changed: ChangedKeys
-  /** For identifiers: renews memberships that end within this time, or up to half as much later, spread by key. */
+  /** For identifiers: memberships are renewed if they end within this time plus a tenth to a half of it, spread by key. */
   readonly renewBeforeMs: number
-  /** True for audiences: deletes memberships whose shorter end passed before it was confirmed. */
+  /**
+   * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
+   */
   readonly takesBack: boolean
   readonly planId: string
   /** Selects only keys that this run left refused, ambiguous or pending. */
@@ -45,13 +47,14 @@ export async function collectUnsettled(client: pg.PoolClient, destinationId: num
   await client.query('analyze unsettled')
 }
 
-/** SQL of the plans of a destination whose operations are outstanding: all but those that wait for `apply`. */
+/** SQL of the plans of a destination, except those of `sluice plan` that wait for `apply`. */
 const begun = (destinationId: number) => `plan p join run u on u.id = p.run_id
      where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
 const latest = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
 
 /**
- * Fills `resync` with the unconfirmed keys of interrupted full refreshes. Returns their plans; without plans there is no table.
+ * Fills `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these; if there are none, makes no
+ * table.
  */
 export async function collectResync(client: pg.PoolClient, destinationId: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ resync: string[] | null }>(
@@ -81,8 +84,8 @@ async function collectProducts(context: PendingContext): Promise<number> {
   await fillTable(
     client,
     'pending_product',
-    // lookup: to be deleted, but its product_key is unknown or was refused. Put once more, the answer has the current key
-    // (docs/decisions/lost-deletes.md).
+    // lookup: the product must be deleted, but its product_key is unknown or was refused. It is put once more, because the answer
+    // has the current key (docs/decisions/lost-deletes.md).
     `select m.key, case when m.held > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
@@ -111,7 +114,7 @@ async function collectGroups(context: PendingContext): Promise<number> {
           ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.held > 0 and m.key in (select key from resync)`]
           : []),
         ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
-        // Another row with the identifier was added, changed or removed: its end differs from the confirmed one.
+        // Ends that differ from the confirmed one, because another row with the identifier was added, changed or removed.
         ...(confirmed && timed
           ? [
               `select m.*, true, false, false ${due} and not ${outOfSync} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
@@ -142,8 +145,8 @@ async function collectGroups(context: PendingContext): Promise<number> {
   }
   const deferred = await dropDeferred(client, 'pending_group')
   const stamp = stampOf('$1', 't.group_key')
-  // What joined a user whose update was cut off wants another content than the rest: one new content for all of them, or
-  // one answer could confirm only some. No plan was begun: nothing can have been cut off.
+  // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
+  // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
   if (await some(client, `select from plan where destination_id = ${destinationId} and status <> 'ready'`)) {
     await client.query(
       `update pending_group t set stamp = ${stamp} from (
@@ -154,8 +157,8 @@ async function collectGroups(context: PendingContext): Promise<number> {
     )
   }
   if (!confirmed) return deferred
-  // `created` saw the dirty identifiers only: a group is new when none of it was ever confirmed. Otherwise, all of the
-  // group gets one new content, so that one answer confirms it whole.
+  // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
+  // Otherwise the whole group gets one new content, so that one answer confirms all of it.
   await client.query(
     `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
   )
@@ -164,8 +167,8 @@ async function collectGroups(context: PendingContext): Promise<number> {
 }
 
 /**
- * SQL: true if a membership is due for renewal: it ends within `renewBeforeMs` plus a tenth to a half, spread by key
- * (docs/guarantees.md#freshness). The tenth allows for monthly runs: a month may be a day longer than 30 days.
+ * SQL: true if a membership is due for renewal: it ends within `renewBeforeMs` plus a tenth to a half of it, spread by key
+ * (docs/guarantees.md#freshness). The tenth is for monthly runs, because a month may be longer than 30 days.
  */
 function renewalDue({ renewBeforeMs }: PendingContext, timed: boolean): string {
   return `m.held > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
@@ -174,10 +177,10 @@ function renewalDue({ renewBeforeMs }: PendingContext, timed: boolean): string {
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
-/** SQL of the time before which memberships end that may be due for renewal. */
+/** SQL of the latest end of memberships that may be due for renewal. */
 const endingBefore = ({ renewBeforeMs }: PendingContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
 
-/** Returns true if a membership may be due. Updates the ends of batches whose confirmed keys are gone or end later. */
+/** Returns true if a membership may be due. Updates the stored ends of batches whose keys were removed or end later. */
 async function someEnd(context: PendingContext): Promise<boolean> {
   const [tx, { destinationId }, before] = [queryable(context.client), context, endingBefore(context)]
   if (!(await mayMembersEnd(tx, destinationId, before))) return false
@@ -185,7 +188,7 @@ async function someEnd(context: PendingContext): Promise<boolean> {
   return mayMembersEnd(tx, destinationId, before)
 }
 
-/** Keys of the operations that a run left open; everything without the option. */
+/** SQL condition for `rerun --failed`: only keys of the open operations of that run. Empty without the option. */
 function onlyFailed({ onlyFailedOf }: PendingContext): string {
   return onlyFailedOf === undefined
     ? ''
@@ -206,8 +209,8 @@ export interface GuardedDeletes {
   /** All deletes, except those of people on the do-not-reach list, which are always sent (docs/guarantees.md#suppression-wins). */
   readonly all: number
   /**
-   * Number of these that passed the guard, or were approved, in an earlier plan that did not get them confirmed: after a crash, a
-   * pause or a refusal they need no second approval.
+   * Number of these that passed the guard or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a
+   * refusal they need no second approval.
    */
   readonly cleared: number
   /** Number of the others whose row is still in the source, without some of the synced identifiers. */
@@ -253,8 +256,8 @@ export async function replacedIdentifiers({ client, destinationId }: PendingCont
 }
 
 /**
- * Fills `cleared`. If the record of a product was back meanwhile, its delete is a new one. An identifier has no record, so only the
- * plan before this one counts.
+ * Fills `cleared`, the deletes that an earlier plan was allowed to send. If the record of a product came back meanwhile, its delete
+ * is a new one. Identifiers have no record, so for them only the plan before this one counts.
  */
 async function markCleared({ client, destinationId, keys }: PendingContext): Promise<void> {
   if (keys === 'products') {
@@ -269,7 +272,7 @@ async function markCleared({ client, destinationId, keys }: PendingContext): Pro
     )
     return
   }
-  // Joins from the few batches with deletes to their operations. From each key to its operations, Postgres took 27 s for 10,000 keys
+  // Joins from the few batches with deletes to their operations. A join from each key to its operations took 27 s for 10,000 keys,
   // after a first load whose batches were not analyzed yet.
   await fillTable(
     client,
@@ -287,7 +290,7 @@ export async function countKeyLookups({ client, keys }: PendingContext): Promise
   return keys === 'products' ? scalar(client, `select count(*) as n from pending_product where what = 'lookup'`) : 0
 }
 
-/** Removes the deletes from this plan, except exempt ones and, with `sendCleared`, those cleared before. */
+/** Removes the deletes from this plan, except exempt ones and, with `sendCleared`, those that an earlier plan cleared. */
 export async function withholdDeletes(context: PendingContext, sendCleared: boolean): Promise<void> {
   const { client } = context
   const cleared = (key: string) => (sendCleared ? `and ${key} not in (select key from cleared)` : '')
@@ -298,7 +301,7 @@ export async function withholdDeletes(context: PendingContext, sendCleared: bool
   await client.query(
     `update pending_group t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key) ${cleared('t.group_key')}`,
   )
-  // A group that had only its delete has no pending change left.
+  // Removes groups without any other pending change.
   await client.query(
     `delete from pending_group t where not deletes and not renewal and not exists (
        select from remote m where m.destination_id = ${context.destinationId} and m.group_key = t.group_key and m.held > 0
@@ -306,14 +309,17 @@ export async function withholdDeletes(context: PendingContext, sendCleared: bool
   )
 }
 
-/** Sets the desired content of changed groups to one common value. Groups with deletes get theirs when the plan is applied. */
+/** Gives all identifiers of a changed group one common desired content. Groups with deletes get theirs when the plan is applied. */
 export async function stampGroups({ client, destinationId, changed }: PendingContext): Promise<void> {
   const stamped = 'select group_key, stamp from pending_group where stamp is not null and not deletes'
   await unifyGroups(queryable(client), destinationId, stamped)
   await changed.add(`select m.key from (${stamped}) t join remote m on m.destination_id = $1 and m.group_key = t.group_key and m.held > 0`)
 }
 
-/** Fills `exempt` with erasures: keys of suppressed people, also of those listed after their row was removed, or not yet unlisted. */
+/**
+ * Fills `exempt` with groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
+ * was removed, and people whose removal from the list is not confirmed.
+ */
 async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const lists = `array[${[-1, ...suppressedBy].join(', ')}]`
   await fillTable(

@@ -1,6 +1,6 @@
 /**
- * Plan: one transaction completes the snapshot, updates the desired state, applies the guards and freezes the operations. An error
- * rolls all of it back.
+ * Makes a plan in one transaction: completes the snapshot, updates the desired state, applies the guards and freezes the
+ * operations. An error rolls back all of it.
  */
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -20,7 +20,7 @@ import { countKeyLookups, stampGroups } from './pendingChanges.ts'
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
-/** Makes a plan. Tries again after a deadlock with another worker that records an answer at the same time. */
+/** Makes a plan. Tries again after a deadlock with a worker that records an answer at the same time. */
 export async function makePlan(
   deps: EngineDeps,
   client: pg.PoolClient,
@@ -40,7 +40,7 @@ export async function makePlan(
 async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
   await client.query('begin')
   try {
-    // Enough for hash aggregates of a few million digests; more does not speed up the join of the diff.
+    // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
     await client.query(`set local work_mem = '64MB'`)
     const planned = await planInTransaction(await openWork(deps, client, pipeline, run, input))
     crashPoint('plan.before_commit')
@@ -96,7 +96,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       incomplete: ignoresMissing ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
-      // It cannot be too short either, because it deletes nothing.
+      // `min_rows` does not apply to it either.
       absenceDeletes: !sourceless && !ignoresMissing,
     },
   })

@@ -1,6 +1,6 @@
 /**
- * Temporary tables of a plan. One step fills each, later steps read it, on the connection of the plan, which drops them at its end.
- * The read fills `stage` and `left_key` before (`read/stageTable.ts`, `db/digests.ts`).
+ * Declares the temporary tables of a plan. One step fills each table, and later steps read it. They are dropped with the connection
+ * of the plan. `stage` and `left_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
  */
 import type pg from 'pg'
 

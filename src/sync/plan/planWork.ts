@@ -1,4 +1,4 @@
-/** Shared data of all steps of one plan. */
+/** Opens the shared data of all steps of one plan. */
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -24,7 +24,7 @@ import type { Destination } from '../../destinations/destination.ts'
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Plans only operations that this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
-  /** Changes the synced state first, and is committed or rolled back with the plan (an audit's repair). */
+  /** Called first in the transaction, to change the synced state (repair of an audit). */
   readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
 }
 
@@ -43,13 +43,13 @@ export interface PlanWork {
   readonly plannedAtMs: number
   readonly desired: DesiredContext
   readonly pending: PendingContext
-  /** Plans whose full refresh is not confirmed yet: this one takes over their outstanding keys. */
+  /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
   readonly resync: readonly string[]
   /** True if the destination has no state, and the read was a full one. */
   readonly untouched: boolean
   /** True for a backfill source, and without a read: no row counts as missing. */
   readonly ignoresMissing: boolean
-  /** Newest erasure at the time of the plan: its batches are checked for later ones before they are sent. */
+  /** Newest erasure at the time of the plan. Before a batch is sent, it is checked for people of later erasures. */
   readonly erasures: number
   /** True if no source was read (`rerun --failed`, repair of an audit). */
   readonly sourceless: boolean
@@ -80,7 +80,7 @@ export async function openWork(
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
   const full = run.options.full ?? false
   await storeOpenKeys(queryable(client), destinationId, changed)
-  // Everything is sent again, so every key is read.
+  // A full refresh sends all keys, so implied keys are stored.
   if (full) await storeAllKeys(queryable(client), destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(queryable(client), destinationId)

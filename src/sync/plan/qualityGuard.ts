@@ -1,4 +1,7 @@
-/** Warnings on a source that withhold the run until a review (docs/inputs.md, outcome H), and changes of prices and stock. */
+/**
+ * Computes guard results for warnings on a source that need a review (docs/inputs.md, outcome H), and for changes of prices and
+ * stock.
+ */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
@@ -7,7 +10,7 @@ import type { GuardResult, WarningSummary } from '../../model/report.ts'
 /** Returns the guard results for the warnings of a read; empty if the run may continue. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
   const held = warnings.filter((warning) => withholds(pipeline.guards, warning))
-  // Columns with one common setting are one guard result.
+  // Notes with the same setting as their hint are one guard result.
   const answered = Map.groupBy(
     held.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
@@ -45,7 +48,7 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
   return withholdingCodes.includes(code)
 }
 
-/** Thrown inside the transaction of a plan, which is rolled back: the run is withheld. */
+/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
@@ -86,7 +89,7 @@ export async function changeNotes(
   const known = Number(row?.known ?? 0)
   const updated = Number(row?.updated ?? 0)
   const notes: WarningSummary[] = []
-  // Another export of the shop, or a changed rule of Sluice: a person should check the reason (docs/inputs.md, case 182).
+  // The cause may be another export of the shop, or a changed rule of Sluice (docs/inputs.md, case 182).
   if (known >= sharesFrom && updated * 2 > known)
     notes.push({
       code: 'MOST_CHANGED',

@@ -1,4 +1,4 @@
-/** Stores a plan: its row, its counts, and the end of its snapshot. */
+/** Stores a plan: its row and counts, and completes its snapshot. */
 import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { queryable } from '../../db/database.ts'
@@ -23,7 +23,7 @@ export interface Planned {
   readonly minutes: number
 }
 
-/** Inserts the plan before its batches, which refer to it; `storePlan` adds the figures. */
+/** Inserts the row of the plan, to which its batches refer. `storePlan` adds the figures later. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   const { planId, run, pipeline, destinationId, input, stateVersion } = work
   const { snapshotId } = input
@@ -63,7 +63,7 @@ export async function storePlan(
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // Their deletes are for the next plan.
+    // The next plan has their deletes.
     deferred: guarded.deferred + keyLookups,
   }
   const tx = queryable(client)

@@ -1,4 +1,4 @@
-/** Use of the shared rate budget by one process: grants in order, limits and waits updated from answers. */
+/** Uses the shared rate budget for one process: grants in the order of requests, and updates of limits and waits from answers. */
 import type { Clock } from '../../clock.ts'
 import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
@@ -8,14 +8,17 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
-/** Allowed time between a grant and its request: windows are a second longer, and older grants are discarded. */
+/**
+ * Windows of the budget are longer by this time, because a request may be sent some time after its grant. Grants older than
+ * `grantLivesMs` are discarded.
+ */
 const slackMs = 1_000
 const grantLivesMs = 500
-/** Polling interval while the budget is exhausted: limits may rise, and blocks may be added. */
+/** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
 const askAgainMs = 5_000
-/** Minimum interval: an exhausted budget frees single grants, and several are taken in one request. */
+/** Minimum polling interval. An exhausted budget frees one grant at a time, and several are taken in one statement. */
 const askPauseMs = 40
-/** Grants taken in one request; each must be used within `grantLivesMs`. */
+/** Maximum number of grants taken in one statement. Each must be used within `grantLivesMs`. */
 const grantsAtOnce = 16
 
 export interface TakeOptions {
@@ -40,7 +43,7 @@ export class Allowance {
   #waiting: Waiter[] = []
   #isAsking = false
   #known: number
-  /** Time by the monotonic clock; the database delays the other processes. */
+  /** End of the requested wait for this process, by the monotonic clock. Other processes read it from the database. */
   #heldUntil = 0
 
   private constructor(
@@ -67,7 +70,7 @@ export class Allowance {
     return allowance
   }
 
-  /** Waits for a grant, in the order of the calls; undefined when `signal` was aborted first. */
+  /** Waits for a grant, in the order of the calls. Undefined if `signal` was aborted first. */
   take(options: TakeOptions = {}): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...options, resolve, reject })
@@ -101,7 +104,7 @@ export class Allowance {
     }
   }
 
-  /** True while the service asks this process to wait. */
+  /** True while a wait that the service requested lasts. */
   get held(): boolean {
     return this.#clock.monotonic() < this.#heldUntil
   }

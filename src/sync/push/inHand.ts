@@ -1,14 +1,17 @@
-/** Claimed batches of this process, and the number that it may still claim. */
+/** Counts the claimed batches of this process, and limits how many it may claim. */
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 
-/** Batches taken by one statement. */
+/** Maximum number of batches claimed by one statement. */
 const claimAtOnce = 4
-/** Maximum of answers that wait to be recorded: with more, the database is too slow, and more requests would only take leases. */
+/**
+ * Maximum number of answers that wait to be recorded. With more, the database is the bottleneck, and further claims would only hold
+ * leases.
+ */
 const mostAnswered = 24
 
 /**
- * Counts batches by stage. Until its answer a batch uses a slot; until its answer is recorded it uses memory, because its bytes may
- * have to be split. Bounded by slots, by bytes and by answers that wait.
+ * Counts batches by stage. A batch uses a slot until it is answered. It uses memory until its answer is recorded, because its bytes
+ * may be needed for a split. Claims are limited by slots, by bytes and by answers that wait.
  */
 export class InHand {
   readonly #maxBytes: number

@@ -7,11 +7,11 @@ export interface PaceSettings extends Backoff {
   readonly httpTimeoutMs: number
 }
 
-/** Minimum of requests in flight without failures. A push begins with it. */
+/** Minimum number of requests in flight without failures. A push begins with it. */
 const floor = 8
-/** Part of the HTTP deadline that an answer may take on average before the number is reduced. */
+/** Share of the HTTP timeout that answers may take on average. Above it, the number of requests in flight is reduced. */
 const easyPart = 1 / 6
-/** Part of a larger number that must arrive as a higher rate of answers: at twice the requests, half as many answers more. */
+/** Minimum gain of a larger number: with twice the requests in flight, the rate of answers must rise by half. */
 const enoughGain = 0.5
 /** Measurements until a larger number is tried again. */
 const holdMeasurements = 10
@@ -39,7 +39,7 @@ export class Pace {
   #slots = floor
   /** The number before the last raise, with its rate. */
   #below: Level = { slots: floor, rate: 0 }
-  /** Answers that still belong to requests from before the last change. */
+  /** Number of answers to skip, because their requests were sent before the last change. */
   #skip = 0
   #measured = 0
   #measuredSince: number | undefined
@@ -51,7 +51,7 @@ export class Pace {
     this.#perMs = allowance.limit / allowance.windowMs
   }
 
-  /** Requests that may be in flight now. */
+  /** Number of requests that may be in flight now. */
   get slots(): number {
     if (this.#failures > 0) return this.#clock.monotonic() < this.#stillUntil ? 0 : 1
     const easyMs = this.#settings.httpTimeoutMs * easyPart
@@ -68,7 +68,7 @@ export class Pace {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
 
-  /** Counts any answer, `latencyMs` after its attempt started. */
+  /** Registers an answer of any kind, `latencyMs` after its attempt started. */
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
@@ -83,7 +83,7 @@ export class Pace {
     this.#stillUntil = this.#clock.monotonic() + backoffMs(this.#failures, this.#settings)
   }
 
-  /** Measures the rate over as many answers as requests are in flight, and then decides about their number. */
+  /** Measures the rate over as many answers as there are slots, and then changes or keeps the number of slots. */
   #measure(latencyMs: number): void {
     const now = this.#clock.monotonic()
     if (this.#skip > 0) {

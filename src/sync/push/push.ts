@@ -1,6 +1,6 @@
 /**
- * Push: sends every batch of a plan until it is settled, parked or blocked. Any number of processes may push one plan together: the
- * batch table has the leases, one shared budget the rate.
+ * Sends the batches of a plan until each is settled, parked or blocked. Any number of processes may push one plan together: they
+ * share the leases in the batch table, and one rate budget.
  */
 import pLimit from 'p-limit'
 import { destinationOf } from '../../destinations/index.ts'
@@ -25,16 +25,18 @@ export interface PushOptions {
   readonly onProgress?: (progress: Progress) => void
 }
 
-/** Time for attempts in flight to end after the signal; then they are abandoned as ambiguous (SIGTERM, docs/guarantees.md). */
+/**
+ * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous (docs/guarantees.md).
+ */
 const drainMs = 15_000
 /** Interval of polling batches of other processes and backoffs. */
 const pollMs = 250
-/** Maximum of answers recorded concurrently: each uses a connection of the pool. */
+/** Maximum number of answers recorded concurrently. Each uses a connection of the pool. */
 const recordAtOnce = 4
 
 /**
- * Sends the batches of the plan. Returns when waiting does not help any more: each batch is settled or parked, the destination is
- * paused, or Updates wait for a parked Delete. `planCounts` shows the rest.
+ * Sends the batches of the plan. Returns if nothing more can be sent now: each batch is settled or parked, the destination is
+ * paused, or Updates wait for a parked Delete. `planCounts` shows what is open.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from plan where id = $1', [
@@ -46,7 +48,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 
 /**
  * Settles open batches of earlier runs before anything newer is planned: takes back batches of dead workers, sends ambiguous
- * batches again byte for byte, and parked ones once more. Clears a pause, because this is the next attempt.
+ * batches again byte for byte, and parked ones once more. Clears a pause of the destination by the service, because this is the
+ * next attempt.
  */
 export async function settleLeftovers(
   deps: EngineDeps,
@@ -62,8 +65,8 @@ export async function settleLeftovers(
 }
 
 /**
- * Sends the deletes of an erasure at one audience, the second ones after the horizon. Returns when all of them are settled or none
- * can get any further; the next run of the audience sends the rest.
+ * Sends the deletes of an erasure in one audience, the second ones after the horizon. Returns if all are settled, or if nothing
+ * more can be sent now; the next run of the audience sends the rest.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
   const [first] = await deps.db.query<{ run_id: string }>(
@@ -93,7 +96,8 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
        coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     -- The delete of a member suppressed while its update was under way (suppression.ts) was never planned.
+     -- Leaves out deletes of members that were suppressed while their update was in flight (suppression.ts): the plan did not have
+     -- them.
      from batch b cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
     [planId],
@@ -149,7 +153,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
       })
     running.add(task)
   }
-  // On the loop that sends: a process whose loop is blocked must lose its leases (docs/guarantees.md).
+  // Runs on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md).
   const heartbeat = setInterval(() => {
     renewLeases(db, deps.workerId, settings.leaseMs).catch(() => deps.log.warn({}, 'the leases could not be renewed'))
   }, settings.heartbeatMs)
@@ -160,7 +164,8 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     let recoveredAt = clock.monotonic()
     while (failure === undefined && !sending.signal.aborted) {
       wake = Promise.withResolvers<void>()
-      // Stops although answers wait to be recorded, so that a service that is down is not probed for ever.
+      // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise a service that is down would
+      // be probed forever.
       const count = isUnreachable(sending.pace) ? 0 : inHand.room(sending.pace.slots)
       const claimed = count > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count }) : []
       crashPoint('push.batches_claimed')

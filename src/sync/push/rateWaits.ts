@@ -1,4 +1,4 @@
-/** Time that requests of this process waited for the shared rate budget, by class of limit, for metrics. */
+/** Sums the time that requests of this process waited for the shared rate budget, by class of limit, for metrics. */
 const waitedMs = new Map<string, number>()
 
 export function noteRateWait(limitClass: string, ms: number): void {

@@ -1,6 +1,7 @@
 /**
- * Reconcile: one transaction, fenced by the epoch, turns a classified answer into entries' outcomes, confirmed state and the
- * batch's next state (docs/guarantees.md). No other code marks a key as synced (docs/guarantees.md#confirmed-only).
+ * Reconciles a classified answer in one transaction, fenced by the epoch: writes the outcomes of entries, the synced state and the
+ * next state of the batch (docs/guarantees.md). Only this module and `settleWhole.ts` mark keys as synced
+ * (docs/guarantees.md#confirmed-only).
  */
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
@@ -26,7 +27,7 @@ export interface ReconcileOptions {
   readonly waitMs: number
   readonly workerId: string
   readonly runId: number
-  /** True: split a refused batch at its `failing` indexes. */
+  /** True to split a refused batch at its `failing` indexes. */
   readonly trustPointers: boolean
   /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
@@ -38,11 +39,14 @@ export interface Reconciled {
   readonly confirmed: number
   readonly refused: number
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
-  /** True if the last answer pointed at a wrong record: pointers of this service are then ignored. */
+  /** True if an earlier answer pointed at a record that was not failing. Then the pointers of this service are ignored. */
   readonly pointerWrong?: boolean
 }
 
-/** Number of equally wrong complete answers to the same bytes before one record is suspected (docs/guarantees.md#isolation-of-a-failing-record). */
+/**
+ * Number of complete answers with wrong counts to the same bytes, after which a failing record is assumed
+ * (docs/guarantees.md#isolation-of-a-failing-record).
+ */
 const suspectedAfter = 3
 
 /** @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped */
@@ -60,7 +64,7 @@ export async function reconcile(
     if (await settleWhole(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
   }
   return db.transaction(async (tx) => {
-    // The planner underestimates scans of every key of a large table, so they are off.
+    // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
     const mine = await tx.query(
       `select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true)
        from batch where id = $1 and epoch = $2 and status = 'in_flight' for update`,
@@ -72,7 +76,7 @@ export async function reconcile(
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
-    // Last, because all who reconcile for a destination wait for its row.
+    // Last, because all transactions that reconcile for a destination wait for its row.
     if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result
@@ -105,7 +109,7 @@ function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
 async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
   const { tx, batch, options } = work
   const outcomes = answer.entries
-  // Confirmed users need no outcome each.
+  // If all users are confirmed, no outcome per entry is written.
   const alike = confirmsAll(work.destination, batch, answer)
   if (alike) await confirmEntries(tx, batch.id)
   else {
@@ -137,7 +141,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
     return { done, confirmed, refused, state: 'settled' }
   }
   if (open.length === outcomes.length) return { ...(await again(work, reasons, true)), confirmed, refused }
-  // Settled entries need no second attempt: only the rest is sent again.
+  // Only the entries that are not settled are sent again.
   const attempts = batch.attempts + 1
   const next =
     attempts >= options.maxAttempts
@@ -185,7 +189,7 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
   const wrongAlike = outcome.miscounted ? batch.wrongAlike + 1 : 0
   if (wrongAlike >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
-    // One more wrong answer is enough for its parts, because they are suspected already.
+    // For the parts, one more wrong answer is enough.
     if (batch.entryCount > 1)
       return split(work, outcome.failing, { reason: outcome.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
     return park(work, outcome.reason, true)
@@ -210,9 +214,10 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
 }
 
 /**
- * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it is clean, the failing
- * record is in the right half, which is split without being sent whole; if not, the right half is set aside. So a failing record
- * costs one request a halving, and one more for all records that were set aside (docs/guarantees.md#isolation-of-a-failing-record).
+ * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it succeeds, the failing
+ * record is in the right half, which is split again without being sent. If it fails, the right half is set aside. So a failing
+ * record costs one request per halving, and one more for all records that were set aside
+ * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 async function split(
   work: Work,
@@ -246,8 +251,8 @@ async function split(
 }
 
 /**
- * Sets the right sibling aside after its left half failed. It counts as clean and joins the batches that were set aside before, to be
- * sent as one request when the failing record is found.
+ * Sets the right half aside after the left half failed. It joins the halves that were set aside before. They are sent as one
+ * request after the failing record was found.
  */
 async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: number): Promise<void> {
   if (batch.parentId === null) return
@@ -258,7 +263,7 @@ async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: num
      from batch b, (select id from up where parent_id is null) root
      where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
        and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
-     -- Entries set aside before follow this one in the frozen body.
+     -- Entries that were set aside before come after this one in the frozen body.
      order by b.reason = $5, b.seq for update of b`,
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
@@ -271,7 +276,10 @@ async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: num
   )
 }
 
-/** Returns false if the pointer split off a good record: following a wrong pointer again would cost a request a record. */
+/**
+ * Returns false if the record that was split off by a pointer succeeded. Following wrong pointers would cost one request per
+ * record.
+ */
 async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true
   const [sibling] = await tx.query<{ failing: boolean }>(
@@ -304,7 +312,7 @@ async function halve(
   ])
 }
 
-/** Splits a right half whose left sibling was clean. Returns false if the batch is to be sent as it is. */
+/** Splits a right half whose left half succeeded. Returns false if the batch must be sent as it is. */
 export async function splitFailingHalf(
   db: Database,
   destination: Destination,

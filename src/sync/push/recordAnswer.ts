@@ -11,7 +11,7 @@ import { reconcile, type Reconciled } from './reconcile.ts'
 import type { Answered, PushState, Sending } from './send.ts'
 
 const refusalsBeforePause = 64
-/** Minimum wait: jitter may be 0, and the same bytes twice within 5 ms would look like a client error. */
+/** Minimum wait in milliseconds. The random wait may be 0, and the same bytes twice within 5 ms would look like a client error. */
 const leastWaitMs = 10
 
 /** @throws {LeaseLost} another process holds the batch: nothing was written, and the answer is dropped */
@@ -64,8 +64,8 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
   const { destination, state } = sending
   const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
   if (outcome.kind === 'retry' && outcome.status === 401) {
-    // The first 401, and those of concurrent requests, may come from a wrong clock or a token renewed meanwhile. A later request
-    // fails because of the credentials.
+    // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and those of concurrent requests. A 401 to a
+    // later request means wrong credentials.
     if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs)
       return {
         kind: 'pause',
@@ -83,7 +83,8 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
     exchange.status === 404 &&
     (await isReadable(sending))
   ) {
-    // C4: the catalog exists, so the 404 is about the key. Not confirmed as deleted, because no answer says so.
+    // The catalog exists, so the 404 is about the key (docs/faults.md, C4). It confirms the delete only if an earlier attempt may
+    // have been applied.
     if (batch.maybeApplied && batch.entryCount === 1) return { kind: 'entries', entries: [goneAlready] }
     return { kind: 'refused', code: outcome.code, reason: outcome.reason, failing: [] }
   }
@@ -95,14 +96,17 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
 
 /**
  * Outcome of a delete whose key no longer exists after an earlier attempt with a lost answer: that attempt was applied. The service
- * never reuses a key (spec 3.3), so no other product can have it. As refused it would be retried for ever.
+ * never reuses a key (spec 3.3), so no other product can have it. If it counted as refused, it would be retried forever.
  */
 const goneAlready: EntryOutcome = {
   outcome: 'confirmed',
   warnings: ['the key no longer exists: an earlier attempt of this delete, whose answer was lost, was applied'],
 }
 
-/** Pauses after many refusals without a confirmation in between: the request fails, not the records (docs/guarantees.md#isolation-of-a-failing-record). */
+/**
+ * Returns a pause after many refusals without a confirmation in between, because then the cause is not a record
+ * (docs/guarantees.md#isolation-of-a-failing-record).
+ */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
     outcome.kind === 'refused' ||

@@ -39,14 +39,17 @@ export interface Sending {
 
 /** Shared by the batches of one push. */
 export interface PushState {
-  /** Refusals in a row without a confirmation: at `refusalsBeforePause` the request is wrong, not the records. */
+  /**
+   * Consecutive refusals without a confirmation. At `refusalsBeforePause` the destination is paused, because the cause is not a
+   * record.
+   */
   refusals: number
-  /** Time of the first 401 in a row, by the monotonic clock. */
+  /** Time of the first of consecutive 401 answers, by the monotonic clock. */
   unauthorizedAtMs: number | undefined
   trustPointers: boolean
 }
 
-/** Ended attempt, with its result on the wire. */
+/** Ended attempt, with its exchange. */
 export interface Answered {
   readonly batch: ClaimedBatch
   readonly attemptId: number
@@ -84,18 +87,21 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
 
   if (isTransportFailure(exchange)) pace.failed()
   else pace.answered(beginMs + clock.monotonic() - sentAtMs)
-  // Before the answer is recorded, because a requested wait applies to all others immediately.
+  // Before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }
 
 interface Begun {
   readonly attemptId: number
-  /** Time before the statement that renewed the lease; the lease is at least this old. */
+  /** Time just before the lease was renewed, by the monotonic clock. The lease ends at the earliest `leaseMs` after it. */
   readonly atMs: number
 }
 
-/** Begins the attempt under a grant, and takes another grant if the service requested a wait meanwhile. Undefined: nothing to send. */
+/**
+ * Takes a grant and begins the attempt. Takes another grant if the service requested a wait meanwhile. Returns undefined if there
+ * is nothing to send.
+ */
 async function beginUnderGrant(
   sending: Sending,
   batch: ClaimedBatch,
@@ -127,7 +133,7 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
   return attemptId === undefined ? 'held' : { attemptId, atMs }
 }
 
-/** Returns the grant, or a new one if it is too old. */
+/** Returns the grant, or a new one if it is too old or a requested wait lasts. */
 async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
   while (current?.stale || (current !== undefined && allowance.held)) current = await allowance.take(sending)
@@ -148,12 +154,12 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true if there is no usable answer of the service: then only probes are sent. */
+/** Returns true if the service gave no usable answer. Then only probes are sent. */
 function isTransportFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }
 
-/** Returns true when the service has not answered for so long that this run should end. */
+/** Returns true if the service has not answered for so long that this run should end. */
 export function isUnreachable(pace: Pace): boolean {
   return pace.failuresInRow >= unreachableAfter
 }
@@ -169,9 +175,10 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
 }
 
 /**
- * Drops memberships whose frozen end has passed: they are not sent, and the next plan decides again (docs/guarantees.md#freshness).
- * Other entries that may have been applied must still be resolved: they continue in their own batch, byte for byte. Expired entries of
- * a do-not-reach list no longer suppress anyone: audiences that waited for the answer read their files again.
+ * Supersedes memberships whose frozen end has passed: they are not sent, and the next plan has new times
+ * (docs/guarantees.md#freshness). If the batch may have been applied, its other entries must still be resolved, so they continue in
+ * their own batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the audiences that
+ * waited for the answer read their files again.
  */
 async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
   await deps.db.transaction(async (tx) => {

@@ -1,4 +1,7 @@
-/** Settles a batch of a first load whose answer confirms all of it, and none of whose keys is stored (docs/decisions/implied-keys.md). */
+/**
+ * Settles a batch of a first load as a whole: its answer confirms everything, and all its keys are implied
+ * (docs/decisions/implied-keys.md).
+ */
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import type { AttemptResult } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
@@ -15,7 +18,7 @@ interface Answer {
 
 export type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
 
-/** Returns true if all users of an update are confirmed. Deletes are few, and `explain` shows the outcome of each. */
+/** Returns true if all users of an update are confirmed. False for deletes, because `explain` shows the outcome of each. */
 export function confirmsAll(destination: Destination, batch: ClaimedBatch, outcome: RequestOutcome): outcome is EntriesOutcome {
   return (
     outcome.kind === 'entries' &&
@@ -25,7 +28,7 @@ export function confirmsAll(destination: Destination, batch: ClaimedBatch, outco
   )
 }
 
-/** Returns false if the batch is to be reconciled key by key. A deadlock with a plan does so too: that transaction is tried again. */
+/** Settles the batch. Returns false if it must be reconciled key by key, also after a deadlock with a plan. */
 export async function settleWhole(
   db: Database,
   batch: ClaimedBatch,

@@ -1,4 +1,4 @@
-/** The last check before a request is sent: no update has a suppressed identifier (docs/guarantees.md#suppression-wins). */
+/** Checks, before a request is sent, that no update has a suppressed identifier (docs/guarantees.md#suppression-wins). */
 import type { Destination } from '../../destinations/destination.ts'
 import { pack } from '../../destinations/pack.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
@@ -26,10 +26,10 @@ export interface BatchHandler {
 
 /**
  * Removes entries with a suppressed identifier from the batch; the rest moves to a new one. Returns true if the batch was split and
- * is no longer claimed. Must run in the transaction that commits the attempt: list and erasures stay locked until then, so an
- * erasure is either seen here or comes after the attempt was committed.
+ * is no longer claimed. Must run in the transaction that commits the attempt. It locks list and erasures until the commit, so an
+ * erasure is either found here or made after the attempt was committed.
  *
- * Costs two lookups, unless the list changed or a person was erased after the plan was made.
+ * Costs only two lookups if the list is unchanged and no person was erased after the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (!destination.reachesPeople || batch.operation !== 'upsert') return false
@@ -49,9 +49,9 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.destinationId, batch.planId],
   )
   if (erased === undefined && !lists.some((list) => list.changed)) return false
-  // By its keys, or by the record they belong to: a list may have one form of a phone number, which belongs to another record,
-  // while this entry has the other form (docs/decisions/both-forms.md). If its record no longer has a key, the record that has it
-  // is searched: few keys, and one pass over the records of the audience.
+  // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
+  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record no
+  // longer has a key, the record that has it is searched in one pass over the audience. There are few such keys.
   const listed = (keys: string) =>
     `select from unnest(${keys}) as k (key) join remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isSuppressed('$2::int[]')}
      union all select from unnest(${keys}) as k (key) where k.key in (${erasedIdentifiers('$4')})`
@@ -118,9 +118,9 @@ export async function takeOut(
 }
 
 /**
- * Plans the deletes of identifiers that the service may have: one after the horizon of the earlier attempt, and one after a second
- * horizon, because a stopped process may have sent it too late. Returns their batches. `beside`: the batch that contained them; the
- * counts of its plan exclude the deletes.
+ * Plans two deletes of identifiers that the service may have: one after the horizon of the earlier attempt, and one after a second
+ * horizon, because a stopped process may have sent the update late. Returns their batches. `beside`: the batch that contained the
+ * identifiers; the counts of its plan exclude the deletes.
  */
 export async function planErasure(
   tx: Queryable,

@@ -8,7 +8,7 @@ import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
 import { isProblem, plannedContent } from './desired.ts'
 
-/** Stores the product sets with the plan. Undefined if the pipeline has none, and had none before. */
+/** Stores the product sets with the plan. Returns undefined if the pipeline has none and has created none. */
 export async function planProductSets(
   db: Queryable,
   destinationId: number,
@@ -41,7 +41,7 @@ async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRu
   return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
 }
 
-/** Returns the newest set of a rule: a replacement comes after the set that it replaces. */
+/** Returns the newest set of a rule. If a set is being replaced, that is its replacement. */
 export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
   return stored.findLast((set) => set.name === name && set.state !== 'removing')
 }

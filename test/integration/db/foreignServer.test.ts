@@ -109,7 +109,7 @@ test('a data directory that is a file is a setting to correct, no fault of Sluic
   writeFileSync(file, '')
   await expect(startEmbedded(file)).rejects.toMatchObject({
     code: 'POSTGRES_UNAVAILABLE',
-    message: `the data directory is no folder: ${file}`,
+    message: `the data directory is not a folder: ${file}`,
   })
   await expect(startEmbedded(join(file, 'below'))).rejects.toMatchObject({ code: 'POSTGRES_UNAVAILABLE' })
 })
