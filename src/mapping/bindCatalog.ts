@@ -102,14 +102,14 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Returns a mapping to the column of the field's own name, for headers without the preset's columns. */
+/** Maps a field to the column with the same name, for a header without the preset's columns of the field. */
 function byName(field: string, preset: FieldMapping): FieldMapping {
   return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }
 
 /**
- * Returns a required field that no export of this preset has, with the setting that derives it from another column. Undefined if
- * the preset has no such setting.
+ * Returns the missing column of a field that exports of this preset do not contain, with a setting that derives the field from
+ * another column. Undefined if the preset knows no such setting, or the header does not have that column.
  */
 function asked(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const ask = preset?.ask?.[field]

@@ -13,7 +13,7 @@ import type { SwitchName, SwitchValue } from './state/switches.ts'
 
 /**
  * Decoded parameters by wire name, with path parameters and the defaults of the contract. Absent is undefined; an empty value (`end_time=`)
- * is null. Types by those of the contract: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
+ * is null. The contract gives each parameter a type; here these are: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
  * (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed JSON.
  */
 export type Params = Readonly<Record<string, unknown>>
@@ -103,7 +103,7 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-/** Reference to an area. The types of its state and of its journal events are part of the type only: no value has these properties. */
+/** Reference to an area by its name. `state` and `event` are never set; they give the compiler the types of the state and of the events. */
 export interface AreaRef<State, Event = never> {
   readonly name: string
   readonly state?: State

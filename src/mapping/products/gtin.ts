@@ -5,7 +5,7 @@ export type GtinResult = { readonly gtin: string; readonly normalized: boolean }
 /** Characters around digits that mark them as text for a spreadsheet: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
 
-/** Parses a trimmed gtin. A lost leading zero is never padded: that would name another item. */
+/** Parses a trimmed gtin. Never adds a leading zero that may have been lost, because the result could be the number of another item. */
 export function parseGtin(text: string): GtinResult {
   const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
   if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }

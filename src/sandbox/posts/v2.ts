@@ -42,7 +42,7 @@ function lookup(call: Call<PostsState>): Reply {
   return answerPosts(call, ids, (posts) => (posts.length === 0 ? {} : { data: posts }))
 }
 
-/** A single post; outside the specification. */
+/** Answers a single post. The specification does not have this endpoint. */
 function lookUpOne(call: Call<PostsState>): Reply {
   return answerPosts(call, [String(call.params['id'])], ([post]) => (post === undefined ? {} : { data: post }))
 }

@@ -29,7 +29,7 @@ export interface Caller {
 
 const NONE: ReadonlyMap<string, string> = new Map()
 
-/** Stores the nonces of the last minutes. Not part of snapshots, so a request is refused as a replay even after a restored snapshot. */
+/** Stores the nonces of the last minutes. Snapshots do not contain them, so a replayed request is refused even after a snapshot was restored. */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
   /** Stores a nonce. Returns false if it was used with this timestamp before. */
@@ -142,12 +142,11 @@ function tokenOf(
 
 /** Refuses a reused nonce and a timestamp outside the window, by the machine's clock (docs/spec-notes.md#signing). */
 function checkFreshness(world: SandboxWorld, nonces: Nonces, fields: ReadonlyMap<string, string>, refuse: () => Refusal): void {
-  const creationFields = fields.get('oauth_timestamp') ?? ''
+  const timestamp = fields.get('oauth_timestamp') ?? ''
   const nowS = Math.floor((world.machineNow() + world.skewMs) / 1000)
   const windowS = Number(world.switch('timestamp_window_s'))
-  if (!/^\d{1,12}$/.test(creationFields) || Math.abs(Number(creationFields) - nowS) > windowS) throw refuse()
-  if (!nonces.add(Number(creationFields), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS))
-    throw refuse()
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Number(timestamp) - nowS) > windowS) throw refuse()
+  if (!nonces.add(Number(timestamp), `${fields.get('oauth_token') ?? ''} ${fields.get('oauth_nonce') ?? ''}`, windowS, nowS)) throw refuse()
 }
 
 /** Verifies an app-only token. `asUser`: id of the user that the token acts for. @throws {Refusal} */

@@ -5,6 +5,7 @@ import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
 import { passesTest, proposeTest } from '../../../src/mapping/consent/proposeTest.ts'
 import { isStateWord } from '../../../src/mapping/consent/words.ts'
+import { UnreadColumns } from '../../../src/mapping/members/unreadColumns.ts'
 
 describe('the name of a column', () => {
   test.for([
@@ -202,3 +203,17 @@ function proposalFor(column: string, cells: readonly string[]) {
   for (const cell of cells) values.add(cell)
   return proposeTest(column, consentName(column), values)
 }
+
+test.for([
+  ['SMS Consent', 'the column "SMS Consent" is about calls and texts, and no identifier of that channel is sent: it is not applied'],
+  ['Push Consent', 'the column "Push Consent" is about another channel, and no identifier of that channel is sent: it is not applied'],
+])('a consent column of a channel that is not used gives a warning: %s', ([column = '', message]) => {
+  const unread = new UnreadColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const { warnings } = unread.bind({
+    columns: ['Email', column],
+    used: new Set([0]),
+    identifiers: [{ kind: 'email', indexes: [0] }],
+  })
+  expect(warnings).toEqual([{ line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }])
+  expect(unread.consentColumns()).toEqual([])
+})
