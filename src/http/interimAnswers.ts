@@ -12,7 +12,7 @@ export function connectorOverInterim(options: buildConnector.BuildOptions): buil
   return (target, done) => {
     connect(target, (...answer) => {
       const [error, socket] = answer
-      if (error === null) leaveOutInterim(socket)
+      if (error === null) skipInterimAnswers(socket)
       done(...answer)
     })
   }
@@ -49,12 +49,12 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
  * Removes interim responses from the bytes of a socket. After each head of a request, the next bytes are a response. Replaces
  * `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
  */
-function leaveOutInterim(socket: Socket): void {
+function skipInterimAnswers(socket: Socket): void {
   // The overloads differ in their arguments only, which pass unread.
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
   const read: (size?: number) => Buffer | null = socket.read.bind(socket)
   let awaiting = false
-  let held = none
+  let waiting = none
   socket.write = (...args: readonly unknown[]) => {
     if (typeof args[0] === 'string' && requestLine.test(args[0])) awaiting = true
     return write(...args)
@@ -64,9 +64,9 @@ function leaveOutInterim(socket: Socket): void {
       const chunk = read(size)
       // Node calls `read(0)` to start reading.
       if (chunk === null || !awaiting || size === 0) return chunk
-      const rest = afterInterim(held.length === 0 ? chunk : Buffer.concat([held, chunk]))
+      const rest = afterInterim(waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]))
       awaiting = rest === undefined
-      held = rest === undefined ? Buffer.concat([held, chunk]) : none
+      waiting = rest === undefined ? Buffer.concat([waiting, chunk]) : none
       if (rest !== undefined) return rest
     }
   }

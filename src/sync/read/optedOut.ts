@@ -29,7 +29,7 @@ export async function collectOptedOut(client: pg.PoolClient, { leaving, withhold
 }
 
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then only a full read can remove it. */
-export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
   // A transaction for the cursor of the search.
   await client.query('begin')
@@ -52,7 +52,7 @@ export async function unstagedHoldOptedOut(client: pg.PoolClient, destinationId:
   return rowCount === 1
 }
 
-export interface LeftOut {
+export interface SharedRows {
   /** Rows that share an identifier with a row that opted out. */
   readonly rows: number
   /** Number of these rows without another identifier: they count as opted out too. */
@@ -63,7 +63,7 @@ export interface LeftOut {
  * Removes the identifiers of `opted_out` from the valid rows of the stage. Such a row gets no digest, so that the next read maps it
  * again: its outcome depends on more than its own bytes.
  */
-export async function leaveOutOptedOut(client: pg.PoolClient): Promise<LeftOut> {
+export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
   await client.query(
     `create temp table shared_row as
      select s.ctid as row, array(select i from unnest(s.identifiers) as i where i not in (select identifier from opted_out) order by i) as kept

@@ -21,7 +21,7 @@ import type { DigestGate } from './recordGate.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import { resolveStage } from './resolveStage.ts'
-import { collectOptedOut, unstagedHoldOptedOut } from './optedOut.ts'
+import { collectOptedOut, unstagedRecordsHaveOptedOut } from './optedOut.ts'
 import { stageSources, type Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -134,7 +134,7 @@ export async function readRecords(
     await collectLeftKeys(client, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
     const takesAlong = type.leavesBy === 'identifier' && staged.leaving > 0
-    const isShared = optedOut > 0 && (await unstagedHoldOptedOut(client, run.destinationId))
+    const isShared = optedOut > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
       await client.query('drop table left_key')

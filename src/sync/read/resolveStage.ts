@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { addRejects } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { leaveOutOptedOut, type LeftOut } from './optedOut.ts'
+import { omitOptedOut, type SharedRows } from './optedOut.ts'
 import type { Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 
@@ -22,7 +22,7 @@ export interface Resolved {
   readonly sharedRows: number
 }
 
-const noneShared: LeftOut = { rows: 0, emptied: 0 }
+const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
 export async function resolveStage(
   client: pg.PoolClient,
@@ -40,19 +40,19 @@ export async function resolveStage(
     readonly optedOut: number
   },
 ): Promise<Resolved> {
-  const shared = options.optedOut === 0 ? noneShared : await leaveOutOptedOut(client)
-  const leavingRows = staged.leaving + shared.emptied
+  const shared = options.optedOut === 0 ? noneShared : await omitOptedOut(client)
+  const optedOutRows = staged.leaving + shared.emptied
   const validRows = staged.valid - shared.emptied
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
   const suppressed =
     options.leavesBy === 'identifier'
       ? staged.leaving === 0
         ? 0
-        : await leaveTogether(client)
+        : await suppressWithRemoved(client)
       : (options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)) +
         (options.erasures === undefined ? 0 : await suppressErased(client, options.erasures))
   if (repeats === undefined)
-    return { duplicates: 0, conflicting: 0, suppressed: suppressed + leavingRows, valid: validRows - suppressed, sharedRows: shared.rows }
+    return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOutRows, valid: validRows - suppressed, sharedRows: shared.rows }
   const leaving = await countKind(client, stagedKind.leaving)
   await keepOneRowAKey(client)
   return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
@@ -183,7 +183,7 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
  * Suppresses the rows of a list that have an identifier which another row removes (plan/desired.ts, `leaveByIdentifier`). Otherwise
  * the next run would add the identifier again. Their other identifiers suppress no further rows.
  */
-async function leaveTogether(client: pg.PoolClient): Promise<number> {
+async function suppressWithRemoved(client: pg.PoolClient): Promise<number> {
   const marked = await client.query(
     `update stage s set kind = ${stagedKind.suppressed}
      where s.kind = ${stagedKind.valid} and s.key in (
