@@ -1,4 +1,9 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// Processes that tests start share compiled code, in the folder that `sluice` itself chooses: compiling is a third of a start.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
 const withPostgres = {
   globalSetup: ['test/support/postgres.ts', 'test/support/statements.ts'],

@@ -13,7 +13,8 @@ import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTa
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const main = join(root, 'src/cli/main.ts')
-const staticList = new URL('../../support/staticList.ts', import.meta.url).href
+/** Registers the further type of destination, as its line in src/destinations/index.ts would. */
+const withStaticList = { NODE_OPTIONS: `--import=${new URL('../../support/staticList.ts', import.meta.url).href}` }
 
 /** The command itself, without the launcher: one process, so that a signal hits what it means. */
 function run(
@@ -22,11 +23,10 @@ function run(
   env: Readonly<Record<string, string>> = {},
   killAfterMs?: number,
 ): Promise<string | number | null> {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [main, 'run', name, '--json'], {
     cwd: engine.folder,
-    // Registers the further type of destination, as its line in src/destinations/index.ts would.
-    env: { PATH, HOME, ...engine.env, NODE_OPTIONS: `--import=${staticList}`, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...engine.env, ...env },
     stdio: 'ignore',
   })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
@@ -100,8 +100,9 @@ test.for([sandboxAudience, staticListTarget])(
     for (const label of labels) {
       wave++
       const name = wave % 2 === 0 ? 'shop' : 'customers'
-      // The catalog's are the same beside either target.
-      if (name === 'shop' && target !== sandboxAudience) continue
+      // The catalog's are the same beside either target. Those of people are all seen beside the audience, and the half of them here:
+      // the engine has no branch on the type.
+      if (target !== sandboxAudience && wave % 4 !== 1) continue
       due.push(label)
       const expected = name === 'shop' ? catalog(wave) : audience(wave)
       const before = await engine.mark()
@@ -111,10 +112,13 @@ test.for([sandboxAudience, staticListTarget])(
           : { kind: 'commit_then_reset' }
       const isFaulty = ['reconcile.ambiguous', 'reconcile.split', 'reconcile.expanded'].includes(label)
       if (isFaulty) await control.fault({ path: '/12/' }, fault)
-      const env = isFaulty ? { STATIC_LIST_FAULT: fault.kind === 'status' ? 'refuse' : 'commit_then_reset' } : {}
+      const env = {
+        ...(target === sandboxAudience ? {} : withStaticList),
+        ...(isFaulty ? { STATIC_LIST_FAULT: fault.kind === 'status' ? 'refuse' : 'commit_then_reset' } : {}),
+      }
       let inFlight = 0
       if (label === 'settle.opened') {
-        await run(engine, name, { CRASH_AT: 'push.in_flight' })
+        await run(engine, name, { ...env, CRASH_AT: 'push.in_flight' })
         // The next run takes them back before it is killed.
         inFlight = await batchesInFlight(engine)
       }
@@ -145,7 +149,8 @@ test.for([
   ['push.in_flight', 'plan.keys_stored'],
   ['push.reconciled:2', 'plan.before_commit'],
 ])('a first load is killed at %s, and the source changes', async (instants) => {
-  await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+  // A process that was killed sends nothing later: the ten seconds of the command would only be waited for.
+  await using engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
   const { control } = engine.sandbox
   // The guard is not what is looked at here.
   engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 100000 }\n`)
@@ -155,10 +160,11 @@ test.for([
       cells: [`a${from + i}@example.com`, `b${from + i}@example.com`, '', 'US', ''] as const,
       identifiers: [email(`a${from + i}@example.com`), email(`b${from + i}@example.com`)],
     }))
-  // Five batches, so that some are confirmed and others are not.
-  engine.write('crm.csv', crm(people(0, 12_000)))
+  // Three batches, so that some are confirmed and others are not; five are written in two steps.
+  const count = instants.includes('plan.batches_written:2') ? 12_000 : 6_000
+  engine.write('crm.csv', crm(people(0, count)))
   for (const label of instants) expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
-  const stays = people(40, 12_010)
+  const stays = people(40, count + 10)
   engine.write('crm.csv', crm(stays))
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(stays)))
@@ -206,7 +212,7 @@ test('killed behind a plan whose deletes are withheld: the next run withholds th
 test.for(['user', 'identifier'])(
   'killed between a delete that reaches the %s and its update: what stood beside the deleted is there again',
   async (reach) => {
-    await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
+    await using engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
     const { control } = engine.sandbox
     await control.switches({ delete_reach: reach })
     engine.pipeline('customers', customersYaml)
@@ -233,7 +239,7 @@ test.for(['user', 'identifier'])(
 
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 
-test(`W1: killed at random instants (SLUICE_SEED=${seed}), 20 times, then left alone`, async () => {
+test(`W1: killed at random instants (SLUICE_SEED=${seed}), 10 times, then left alone`, async () => {
   // The horizon of the command: what its killed runs left in flight is waited for.
   await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
   const { control } = engine.sandbox
@@ -245,11 +251,11 @@ test(`W1: killed at random instants (SLUICE_SEED=${seed}), 20 times, then left a
   await slowly()
   const begun = performance.now()
   expect(await run(engine, 'customers')).toBe(0)
-  // How long a run takes is the machine's: a range in milliseconds once lay wholly behind the ends of all twenty.
+  // How long a run takes is the machine's: a range in milliseconds once lay wholly behind the ends of all.
   const undisturbedMs = performance.now() - begun
   let expected = ''
   let killed = 0
-  for (let i = 1; i <= 20; i++) {
+  for (let i = 1; i <= 10; i++) {
     if (i % 5 === 1) expected = audience(i)
     await slowly()
     if ((await run(engine, 'customers', {}, (0.2 + random() * 0.8) * undisturbedMs)) === 'SIGKILL') killed++

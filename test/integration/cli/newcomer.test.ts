@@ -26,7 +26,9 @@ test('the five commands, the questions about rejects and records, and the progra
   // Root is no ordinary user: then the home folder is another one.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   if ('uid' in user) spawnSync('chown', ['-R', '-h', `${user.uid}:${user.gid}`, home])
-  const there = { cwd: clone, env: { PATH: process.env['PATH'] ?? '', HOME: home }, ...user }
+  // Compiled code is kept between the commands, as where a person is alone: the folder of all users may belong to another one here.
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_COMPILE_CACHE: join(home, 'compiled') }
+  const there = { cwd: clone, env, ...user }
   const shell = (text: string) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', text], { ...there, encoding: 'utf8' })
     return { status, output: stdout + stderr }

@@ -69,10 +69,10 @@ export async function sluiceHere(args: readonly string[], options: Pick<CallOpti
 }
 
 export function start(args: readonly string[], options: CallOptions = {}): ChildProcess {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn('node', [launcher, ...args], {
     cwd: options.cwd ?? emptyFolder(),
-    env: { PATH, HOME, ...options.env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env },
     stdio: 'pipe',
   })
   // A test that fails half way leaves nothing running: the command ends with its launcher.
