@@ -27,9 +27,10 @@ test('100,000 keys of both kinds pass, and each repeat is reported', { timeout: 
     (i: number) => Buffer.from(`SKU-${i}`),
     (i: number) => Buffer.from(hash('sha256', `customer ${i}`, 'buffer').subarray(0, 16)),
   ]) {
+    const keys = Array.from({ length: 100_000 }, (_, i) => keyOf(i))
     const fill = () => {
       const watch = new RepeatWatch()
-      for (let i = 0; i < 100_000; i++) watch.add(keyOf(i))
+      for (const key of keys) watch.add(key)
       return watch
     }
     expect(fill().possible).toBe(false)
