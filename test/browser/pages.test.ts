@@ -16,7 +16,12 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
       for (const path of paths) {
         if (colorScheme === 'light') await tab.page.setViewportSize({ width: 1180, height: 800 })
         await tab.page.goto(url + path)
-        found.push(...(await axeFindings(tab.page)).map((finding) => `${path} ${colorScheme} ${finding}`))
+        // The document is the same in both schemes: the second time only its colours are new.
+        found.push(
+          ...(await axeFindings(tab.page, colorScheme === 'light' ? 'all' : 'colours')).map(
+            (finding) => `${path} ${colorScheme} ${finding}`,
+          ),
+        )
         // Colours take no room: once is enough.
         if (colorScheme === 'dark') continue
         await tab.page.setViewportSize({ width: 320, height: 640 })

@@ -48,19 +48,22 @@ export interface OpenPage extends AsyncDisposable {
   readonly problems: string[]
 }
 
-/** Findings of axe on the page: rule, and where. */
-export async function axeFindings(page: Page): Promise<readonly string[]> {
+/** Findings of axe on the page: rule, and where. `rules`: all, or those that look at colours. */
+export async function axeFindings(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   await page.evaluate(axe.source)
-  return page.evaluate(async () => {
-    const { violations } = await (
-      globalThis as unknown as {
-        axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> }
-      }
-    ).axe.run({ resultTypes: ['violations'] })
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary?.slice(0, 200) ?? ''}`),
-    )
-  })
+  return page.evaluate(
+    async (runOnly) => {
+      const { violations } = await (
+        globalThis as unknown as {
+          axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> }
+        }
+      ).axe.run({ resultTypes: ['violations'], ...(runOnly === undefined ? {} : { runOnly }) })
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary?.slice(0, 200) ?? ''}`),
+      )
+    },
+    rules === 'all' ? undefined : ['color-contrast', 'link-in-text-block'],
+  )
 }
 
 /** Presses Tab until the element has the focus, as a person without a mouse does. */

@@ -1,7 +1,7 @@
 /** The conformance tests against a service that already runs: a sandbox of another process, with credentials of its own (issue 3, line 3). */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { startSandbox, type Sandbox } from '../../../src/sandbox/start.ts'
 
 const FILES = ['test/conformance/client.test.ts', 'test/conformance/campaigns.test.ts', 'test/conformance/sandboxAuth.test.ts']
@@ -19,9 +19,9 @@ beforeAll(async () => {
 })
 afterAll(() => other.close())
 
-const conformance = (secret: string): Promise<{ code: number | null; text: string }> =>
+const conformance = (secret: string, files: readonly string[]): Promise<{ code: number | null; text: string }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'conformance', ...FILES], {
+    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'conformance', ...files], {
       cwd: root,
       stdio: 'pipe',
       env: {
@@ -32,6 +32,7 @@ const conformance = (secret: string): Promise<{ code: number | null; text: strin
         SLUICE_ACCESS_TOKEN: credentials.accessToken,
         SLUICE_ACCESS_TOKEN_SECRET: credentials.accessTokenSecret,
         NO_COLOR: '1',
+        SLUICE_TEST_DATABASE_URL: inject('postgresUrl'),
       },
     })
     let text = ''
@@ -41,7 +42,7 @@ const conformance = (secret: string): Promise<{ code: number | null; text: strin
 const ledger = async (): Promise<unknown[]> => (await (await fetch(`${other.url}/_sandbox/ledger`)).json()) as unknown[]
 
 test('pass against CONFORMANCE_TARGET with the credentials given, and it is the target that answers', async () => {
-  const { code, text } = await conformance(credentials.consumerSecret)
+  const { code, text } = await conformance(credentials.consumerSecret, FILES)
   expect(text).toMatch(/Tests +\d{3} passed \(\d{3}\)/)
   expect(code).toBe(0)
   // The last test's own requests; what was before them went with its reset.
@@ -49,7 +50,7 @@ test('pass against CONFORMANCE_TARGET with the credentials given, and it is the 
 }, 120_000)
 
 test('fail with a wrong secret', async () => {
-  const { code, text } = await conformance('wrong')
+  const { code, text } = await conformance('wrong', FILES.slice(0, 1))
   expect(code).toBe(1)
   expect(text).toMatch(/Tests +\d+ failed/)
 }, 120_000)
