@@ -7,11 +7,11 @@ import { count, id, oneOf, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
-import { bodyLimitsOf, requestOf } from './endpoints.ts'
+import { batchLimits } from '../service/contract/limits.ts'
+import { requestOf } from './endpoints.ts'
 import { classifyUsers } from './userList.ts'
 
 const upload = endpointOf('audiences.users')
-const limits = bodyLimitsOf(upload)
 
 export interface AudienceDefinition extends DestinationDefinition {
   readonly kind: 'audience'
@@ -95,7 +95,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     path: `/${version}/accounts/${accountId}/custom_audiences/${audienceId}`,
     accountId,
   }),
-  limits: () => limits,
+  limits: () => batchLimits.userOperations,
   request: ({ accountId, targetId, version }) => requestOf(upload, version, { account_id: accountId ?? '', custom_audience_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,

@@ -10,7 +10,8 @@ import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
-import { mostItems, requestOf } from './endpoints.ts'
+import { batchLimits } from '../service/contract/limits.ts'
+import { requestOf } from './endpoints.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
 import { productListing } from './productListing.ts'
 
@@ -20,7 +21,7 @@ const remove = endpointOf('products.delete')
  * Limits of a request. The service documents none for the keys of a delete request and for bytes. So a delete has as many keys as a
  * put has products, and the bytes are limited as in uploads of users.
  */
-const limits = { entries: mostItems(put, 'products'), bytes: 5_000_000 }
+const limits = { entries: batchLimits.products.entries, bytes: batchLimits.userOperations.bytes }
 
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'

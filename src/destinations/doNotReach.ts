@@ -6,11 +6,11 @@ import { id, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
-import { bodyLimitsOf, requestOf } from './endpoints.ts'
+import { batchLimits } from '../service/contract/limits.ts'
+import { requestOf } from './endpoints.ts'
 import { classifyUsers } from './userList.ts'
 
 const upload = endpointOf('doNotReachLists.users')
-const limits = bodyLimitsOf(upload)
 
 export interface DoNotReachDefinition extends DestinationDefinition {
   readonly kind: 'do-not-reach'
@@ -89,7 +89,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     accountId,
     listed: { id: listId, setting: 'list_id' },
   }),
-  limits: () => limits,
+  limits: () => batchLimits.userOperations,
   request: ({ accountId, targetId, version }) =>
     requestOf(upload, version, { account_id: accountId ?? '', do_not_reach_list_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),

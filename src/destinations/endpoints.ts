@@ -1,23 +1,11 @@
 /** Endpoints and limits of a destination's requests, read from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
-
-import type { BatchLimits, DestinationRequest } from './destination.ts'
+import type { DestinationRequest } from './destination.ts'
 
 /** Returns the request of an endpoint. `ids`: values of the path parameters, by name. */
 export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`), limitClass: limit }
-}
-
-/**
- * Returns the limits of an endpoint that takes a bare array.
- *
- * @throws {RangeError} if the contract has no limit: a programming error
- */
-export function bodyLimitsOf({ name, bodyLimit }: Endpoint): BatchLimits {
-  const { entries, bytes } = bodyLimit ?? {}
-  if (entries === undefined || bytes === undefined) throw new RangeError(`${name} has no limits in the contract`)
-  return { entries, bytes }
 }
 
 /**

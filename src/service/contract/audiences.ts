@@ -1,5 +1,6 @@
 /** Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
 import type { Endpoint } from './endpoint.ts'
+import { batchLimits } from './limits.ts'
 import {
   accountId,
   body,
@@ -38,8 +39,6 @@ const operation = [
   body('operation_type', 'enum', { required: true, values: ['Update', 'Delete'], source: 'spec 4.3 rule 1' }),
   body('params', 'object', { required: true, source: 'spec 4.3 rule 1' }),
 ] as const
-
-const userListLimit = { entries: 2_500, bytes: 5_000_000 } as const
 
 export const audienceEndpoints = [
   {
@@ -234,7 +233,7 @@ export const audienceEndpoints = [
     auth: 'user',
     body: 'json',
     bodyIs: 'array',
-    bodyLimit: userListLimit,
+    bodyLimit: batchLimits.userOperations,
     parameters: [accountId, audienceId, ...operation],
     rules: [
       { kind: 'other', text: 'params.users is required', source: 'spec 4.3 rule 1' },
@@ -313,7 +312,7 @@ export const audienceEndpoints = [
     auth: 'user',
     body: 'json',
     bodyIs: 'array',
-    bodyLimit: userListLimit,
+    bodyLimit: batchLimits.userOperations,
     parameters: [accountId, listId, ...operation],
     rules: [
       { kind: 'other', text: 'params.users holds email and phone_number only', source: 'spec 2.3' },

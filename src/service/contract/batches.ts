@@ -1,5 +1,6 @@
 /** Endpoints that change several campaigns, line items or targeting criteria in one request (docs/spec-notes.md#endpoints). */
 import type { Endpoint } from './endpoint.ts'
+import { batchLimits } from './limits.ts'
 import { accountId, body } from './parameter.ts'
 
 const source = 'docs/spec-notes.md#endpoints batch'
@@ -37,7 +38,7 @@ const batchEndpoint = <const Name extends string, const Resource extends string>
   }) as const
 
 export const batchEndpoints = [
-  batchEndpoint('campaigns.batch', 'campaigns', 40, 'campaign'),
-  batchEndpoint('lineItems.batch', 'line_items', 40, 'lineItem'),
-  batchEndpoint('targetingCriteria.batch', 'targeting_criteria', 500, 'targetingCriterion'),
+  batchEndpoint('campaigns.batch', 'campaigns', batchLimits.campaigns.entries, 'campaign'),
+  batchEndpoint('lineItems.batch', 'line_items', batchLimits.lineItems.entries, 'lineItem'),
+  batchEndpoint('targetingCriteria.batch', 'targeting_criteria', batchLimits.targetingCriteria.entries, 'targetingCriterion'),
 ] as const satisfies readonly Endpoint[]

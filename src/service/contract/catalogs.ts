@@ -1,5 +1,6 @@
 /** Endpoints of product catalogs, products, product sets and scheduled feeds (spec 4.2, 2.2; docs/spec-notes.md#catalogs). */
 import type { Endpoint } from './endpoint.ts'
+import { batchLimits } from './limits.ts'
 import { body, count200, cursor, list200, path, query } from './parameter.ts'
 
 const catalogs = '/12/product_catalogs'
@@ -102,7 +103,10 @@ export const catalogEndpoints = [
     path: `${catalog}/products`,
     auth: 'user',
     body: 'json',
-    parameters: [catalogId, body('products', 'array', { required: true, maxItems: 25, source: 'spec 4.2; spec 8' })],
+    parameters: [
+      catalogId,
+      body('products', 'array', { required: true, maxItems: batchLimits.products.entries, source: 'spec 4.2; spec 8' }),
+    ],
     rules: [
       { kind: 'other', text: 'every instance of an id that occurs several times in one request is ignored', source: 'spec 2.2' },
       { kind: 'other', text: 'of `brand`, `gtin` and `mpn` each product has at least one', source: 'spec 2.2' },
