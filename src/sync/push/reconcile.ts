@@ -8,8 +8,7 @@ import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
 import { LeaseLost, type ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
-import { mergeBatches, remainingOrds, splitBatch } from '../../db/batches/split.ts'
-import { afterIsolation, afterPointed, afterSibling } from '../../db/batches/states.ts'
+import { splitBatch } from '../../db/batches/split.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcomes } from '../../db/entries/outcomes.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
@@ -17,8 +16,8 @@ import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
 import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/remote/synced.ts'
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
+import { setSiblingAside, splitRefused } from './isolateRecord.ts'
 import { confirmsAll, settleWhole, type EntriesOutcome } from './settleWhole.ts'
-import type { BatchHandler } from './suppression.ts'
 
 export interface ReconcileOptions {
   readonly maxAttempts: number
@@ -173,7 +172,7 @@ async function applyRefusal(
   const { tx, batch, options } = work
   await finish(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
-  if (batch.entryCount > 1) return split(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
@@ -191,7 +190,7 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
     await setSiblingAside(work, suspectedAfter - 1)
     // For the parts, one more wrong answer is enough.
     if (batch.entryCount > 1)
-      return split(work, outcome.failing, { reason: outcome.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+      return isolate(work, outcome.failing, { reason: outcome.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
     return park(work, outcome.reason, true)
   }
   return again(work, outcome.reason, true, wrongAlike)
@@ -213,138 +212,14 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
 
-/**
- * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it succeeds, the failing
- * record is in the right half, which is split again without being sent. If it fails, the right half is set aside. So a failing
- * record costs one request per halving, and one more for all records that were set aside
- * (docs/guarantees.md#isolation-of-a-failing-record).
- */
-async function split(
+async function isolate(
   work: Work,
   failing: readonly number[],
   how: { readonly reason: string; readonly wrongAlike: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
-  const { tx, batch, destination, options } = work
-  await expandEntries(tx, [batch.id])
-  crashPoint('reconcile.expanded')
-  const ords = await remainingOrds(tx, batch.id)
-  const pointerWrong = !(await wasPointerRight(tx, batch))
-  const pointed = new Set(options.trustPointers && !pointerWrong ? failing : [])
-  const part = {
-    status: how.maybeApplied ? 'ambiguous' : 'pending',
-    attempts: 0,
-    wrongAlike: how.wrongAlike,
-    reason: how.reason,
-    waitMs: 0,
-  } as const
-  if (pointed.size > 0 && pointed.size < ords.length) {
-    await splitBatch(tx, destination, batch, [
-      { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
-      { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
-    ])
-  } else {
-    await halve(tx, destination, batch, ords, part)
-  }
-  crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason: how.reason }, options.horizonMs)
+  const { trustPointers, horizonMs } = work.options
+  const { pointerWrong } = await splitRefused(work, { ...how, failing, trustPointers, horizonMs })
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
-}
-
-/**
- * Sets the right half aside after the left half failed. It joins the halves that were set aside before. They are sent as one
- * request after the failing record was found.
- */
-async function setSiblingAside({ tx, batch, destination }: Work, wrongAlike: number): Promise<void> {
-  if (batch.parentId === null) return
-  const rows = await tx.query<{ id: string; sibling: boolean; root: string }>(
-    `with recursive up (id, parent_id) as (
-       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from up join batch p on p.id = up.parent_id)
-     select b.id, b.reason = $4 as sibling, root.id as root
-     from batch b, (select id from up where parent_id is null) root
-     where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
-       and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
-     -- Entries that were set aside before come after this one in the frozen body.
-     order by b.reason = $5, b.seq for update of b`,
-    [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
-  )
-  if (!rows.some((row) => row.sibling)) return
-  await mergeBatches(
-    tx,
-    destination,
-    rows.map((row) => Number(row.id)),
-    { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation },
-  )
-}
-
-/**
- * Returns false if the record that was split off by a pointer succeeded. Following wrong pointers would cost one request per
- * record.
- */
-async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
-  if (batch.reason !== afterPointed) return true
-  const [sibling] = await tx.query<{ failing: boolean }>(
-    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failing
-     from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
-    [batch.parentId, batch.planId, batch.seq],
-  )
-  return sibling?.failing === true
-}
-
-type PartState = {
-  readonly status: 'pending' | 'ambiguous'
-  readonly attempts: number
-  readonly wrongAlike: number
-  readonly waitMs: number
-  readonly reason: string
-}
-
-async function halve(
-  tx: Queryable,
-  destination: Destination,
-  batch: ClaimedBatch,
-  ords: readonly number[],
-  part: PartState,
-): Promise<void> {
-  const middle = Math.ceil(ords.length / 2)
-  await splitBatch(tx, destination, batch, [
-    { ...part, ords: ords.slice(0, middle) },
-    { ...part, ords: ords.slice(middle), reason: afterSibling },
-  ])
-}
-
-/** Splits a right half whose left half succeeded. Returns false if the batch must be sent as it is. */
-export async function splitFailingHalf(
-  db: Database,
-  destination: Destination,
-  batch: ClaimedBatch,
-  options: BatchHandler,
-): Promise<boolean> {
-  if (batch.reason !== afterSibling || batch.entryCount < 2) return false
-  return db.transaction(async (tx) => {
-    const [sibling] = await tx.query<{ clean: boolean }>(
-      `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
-       from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
-      [batch.parentId, batch.planId, batch.seq],
-    )
-    if (sibling?.clean !== true) return false
-    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
-      status: batch.maybeApplied ? 'ambiguous' : 'pending',
-      attempts: 0,
-      wrongAlike: batch.wrongAlike,
-      waitMs: 0,
-      reason: 'known_guilty',
-    })
-    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, options.horizonMs)
-    await noteBatch(tx, {
-      actor: options.workerId,
-      what: 'batch.split',
-      runId: options.runId,
-      planId: batch.planId,
-      batchId: batch.id,
-      detail: { reason: 'known_guilty' },
-    })
-    return true
-  })
 }
 
 async function finish(

@@ -17,7 +17,7 @@ import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
-import { splitFailingHalf } from './reconcile.ts'
+import { splitFailingHalf } from './isolateRecord.ts'
 import { splitOffSuppressed, type BatchHandler } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */

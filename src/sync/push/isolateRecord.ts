@@ -1,0 +1,154 @@
+/**
+ * Isolates a failing record: splits a refused batch until the record at fault is alone (docs/guarantees.md#isolation-of-a-failing-record).
+ * Batches are split at the records that the answer points at, else in halves.
+ */
+import type { Destination } from '../../destinations/destination.ts'
+import { noteBatch } from '../../db/audit.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
+import { releaseBatch } from '../../db/batches/release.ts'
+import { mergeBatches, remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
+import { afterIsolation, afterPointed, afterSibling } from '../../db/batches/states.ts'
+import type { Database, Queryable } from '../../db/database.ts'
+import { expandEntries } from '../../db/entries/expand.ts'
+import type { Row, Value } from '../../db/row.ts'
+import { crashPoint } from '../crashPoint.ts'
+import type { BatchHandler } from './suppression.ts'
+
+/** A refused batch, in the transaction that records its answer. */
+interface Refused {
+  readonly tx: Queryable
+  readonly destination: Destination
+  readonly batch: ClaimedBatch
+}
+
+interface Suspicion {
+  /** Places that the answer points at. */
+  readonly failing: readonly number[]
+  readonly reason: string
+  readonly wrongAlike: number
+  readonly maybeApplied: boolean
+  /** False: pointers of this service were wrong before. */
+  readonly trustPointers: boolean
+  readonly horizonMs: number
+}
+
+/**
+ * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it succeeds, the failing
+ * record is in the right half, which is split again without being sent. If it fails, the right half is set aside. So a failing
+ * record costs one request per halving, and one more for all records that were set aside
+ * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: the record that this batch was split off by succeeded.
+ */
+export async function splitRefused({ tx, destination, batch }: Refused, suspicion: Suspicion): Promise<{ readonly pointerWrong: boolean }> {
+  await expandEntries(tx, [batch.id])
+  crashPoint('reconcile.expanded')
+  const ords = await remainingOrds(tx, batch.id)
+  const pointerWrong = !(await wasPointerRight(tx, batch))
+  const pointed = new Set(suspicion.trustPointers && !pointerWrong ? suspicion.failing : [])
+  const part = {
+    status: suspicion.maybeApplied ? 'ambiguous' : 'pending',
+    attempts: 0,
+    wrongAlike: suspicion.wrongAlike,
+    reason: suspicion.reason,
+    waitMs: 0,
+  } as const
+  if (pointed.size > 0 && pointed.size < ords.length) {
+    await splitBatch(tx, destination, batch, [
+      { ...part, ords: ords.filter((ord) => pointed.has(ord)) },
+      { ...part, ords: ords.filter((ord) => !pointed.has(ord)), reason: afterPointed },
+    ])
+  } else {
+    await halve(tx, destination, batch, ords, part)
+  }
+  crashPoint('reconcile.split')
+  await releaseBatch(tx, batch, { to: 'split', reason: suspicion.reason }, suspicion.horizonMs)
+  return { pointerWrong }
+}
+
+/**
+ * Sets the right half aside after the left half failed. It joins the halves that were set aside before. They are sent as one
+ * request after the failing record was found.
+ */
+export async function setSiblingAside({ tx, batch, destination }: Refused, wrongAlike: number): Promise<void> {
+  if (batch.parentId === null) return
+  const rows = await tx.query<Row<'batch', 'id'> & { readonly sibling: boolean; readonly root: Value<'batch', 'id'> }>(
+    `with recursive up (id, parent_id) as (
+       select id, parent_id from batch where id = $1 union all select p.id, p.parent_id from up join batch p on p.id = up.parent_id)
+     select b.id, b.reason = $4 as sibling, root.id as root
+     from batch b, (select id from up where parent_id is null) root
+     where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
+       and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
+     -- Entries that were set aside before come after this one in the frozen body.
+     order by b.reason = $5, b.seq for update of b`,
+    [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
+  )
+  if (!rows.some((row) => row.sibling)) return
+  await mergeBatches(
+    tx,
+    destination,
+    rows.map((row) => Number(row.id)),
+    { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation },
+  )
+}
+
+/** Splits a right half whose left half succeeded. Returns false if the batch must be sent as it is. */
+export async function splitFailingHalf(
+  db: Database,
+  destination: Destination,
+  batch: ClaimedBatch,
+  options: BatchHandler,
+): Promise<boolean> {
+  if (batch.reason !== afterSibling || batch.entryCount < 2) return false
+  return db.transaction(async (tx) => {
+    const [sibling] = await tx.query<{ clean: boolean }>(
+      `select s.status = 'settled' and not exists (select from entry e where e.batch_id = s.id and e.outcome not in ('pending', 'confirmed')) as clean
+       from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+      [batch.parentId, batch.planId, batch.seq],
+    )
+    if (sibling?.clean !== true) return false
+    await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
+      status: batch.maybeApplied ? 'ambiguous' : 'pending',
+      attempts: 0,
+      wrongAlike: batch.wrongAlike,
+      waitMs: 0,
+      reason: 'known_guilty',
+    })
+    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, options.horizonMs)
+    await noteBatch(tx, {
+      actor: options.workerId,
+      what: 'batch.split',
+      runId: options.runId,
+      planId: batch.planId,
+      batchId: batch.id,
+      detail: { reason: 'known_guilty' },
+    })
+    return true
+  })
+}
+
+/**
+ * Returns false if the record that was split off by a pointer succeeded. Following wrong pointers would cost one request per
+ * record.
+ */
+async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
+  if (batch.reason !== afterPointed) return true
+  const [sibling] = await tx.query<{ failing: boolean }>(
+    `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failing
+     from batch s where s.parent_id = $1 and s.plan_id = $2 and s.seq < $3 order by s.seq desc limit 1`,
+    [batch.parentId, batch.planId, batch.seq],
+  )
+  return sibling?.failing === true
+}
+
+async function halve(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  ords: readonly number[],
+  part: Omit<Part, 'ords'>,
+): Promise<void> {
+  const middle = Math.ceil(ords.length / 2)
+  await splitBatch(tx, destination, batch, [
+    { ...part, ords: ords.slice(0, middle) },
+    { ...part, ords: ords.slice(middle), reason: afterSibling },
+  ])
+}
