@@ -40,7 +40,7 @@ export async function changeProducts(
 
 /**
  * Marks products as no longer desired. Clears an earlier refusal, which was about the content. From now on only a refused delete matters
- * (`sync/plan/pendingChanges.ts`, `lookup`). `keys`: SQL of `key`.
+ * (`sync/plan/pendingProducts.ts`, `lookup`). `keys`: SQL of `key`.
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(

@@ -4,15 +4,16 @@ import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type Desir
 import type { Missing } from '../../destinations/destination.ts'
 import { queryable } from '../../db/database.ts'
 import { countImpliedRecords } from '../../db/impliedKeys.ts'
+import type { Row } from '../../db/row.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
 import { fillTable } from './planTables.ts'
-import { collectPendingChanges, countGuardedDeletes, replacedIdentifiers, withholdDeletes, type PendingContext } from './pendingChanges.ts'
+import type { PendingChanges } from './pendingChanges.ts'
 
 export interface GuardContext {
   readonly desired: DesiredContext
-  readonly pending: PendingContext
+  readonly pending: PendingChanges
   readonly diff: Diff
   readonly absent: Missing
   readonly suppressedBy: readonly number[]
@@ -43,8 +44,8 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   await applyRemovals(context.desired)
   if (context.absent === 'out-of-stock') await markOutOfStock(context.desired)
   else if (context.absent === 'keep') await markMissing(context.desired)
-  const first = await collectPendingChanges(context.pending)
-  if (!context.guarded) return { results: [], withheld: 0, deferred: first.deferred, deletesHeld: false }
+  const firstDeferred = await context.pending.collect()
+  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesHeld: false }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
@@ -53,7 +54,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
       : context.absent === 'ignore' && context.facts.incomplete !== undefined
         ? context.diff.absent
         : 0
-  const { all, cleared, replaced } = await countGuardedDeletes(context.pending, context.suppressedBy)
+  const { all, cleared, replaced } = await context.pending.countGuardedDeletes(context.suppressedBy)
   const deletes = all + missing
   const fresh = Math.max(deletes - cleared - replaced, replaced)
   // The percent limit is checked only above the count limit.
@@ -65,17 +66,17 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
   const results: GuardResult[] = []
   for (const one of found)
-    results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await replacedIdentifiers(context.pending) } : one)
+    results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await context.pending.replacedIdentifiers() } : one)
   const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: first.deferred, deletesHeld: false }
+  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesHeld: false }
 
   await client.query('rollback to savepoint removals')
   await fillTable(client, 'removal', `select key, what from change where what = 'suppressed'`)
   await applyRemovals(context.desired)
-  const second = await collectPendingChanges(context.pending)
-  await countGuardedDeletes(context.pending, context.suppressedBy)
-  await withholdDeletes(context.pending, result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred: second.deferred, deletesHeld: true }
+  const deferred = await context.pending.collect()
+  await context.pending.countGuardedDeletes(context.suppressedBy)
+  await context.pending.withholdDeletes(result.withheld < deletes)
+  return { results, withheld: result.withheld, deferred, deletesHeld: true }
 }
 
 /** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
@@ -92,7 +93,9 @@ function nounOf({ desired }: GuardContext): 'people' | 'products' {
 /** Returns examples of products that would be deleted; never of members (docs/guarantees.md#no-raw-identifier-at-rest). */
 async function removedExamples(client: pg.PoolClient, context: GuardContext): Promise<string[]> {
   if (context.desired.keys !== 'products') return []
-  const { rows } = await client.query<{ key: Buffer }>(`select key from change where what in ('absent', 'leaving') order by key limit 5`)
+  const { rows } = await client.query<Row<'record', 'key'>>(
+    `select key from change where what in ('absent', 'leaving') order by key limit 5`,
+  )
   return rows.map(({ key }) => key.toString())
 }
 

@@ -15,6 +15,7 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeProducts, changeTimes, desireProducts, removeReferences, undesireProducts } from '../../db/remote/desired.ts'
 import { insertImpliedKeys } from '../../db/remote/implied.ts'
+import type { Row, Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
@@ -112,7 +113,7 @@ export async function leaveListed(
  */
 export async function leaveErased(context: DesiredContext, service: string): Promise<number> {
   const { client, destinationId } = context
-  const { rows } = await client.query<{ keys: Buffer[] | null }>(
+  const { rows } = await client.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
      where m.destination_id = $2 and m.held > 0 and m.key in (${erasedIdentifiers('$1')})`,
     [service, destinationId],
@@ -198,13 +199,14 @@ export async function forgetGone({ client, destinationId }: DesiredContext): Pro
 /** Applies `missing: out-of-stock`: the product stays with the same content, but out of stock. */
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
   const { client, destinationId, snapshotId } = context
-  const { rows } = await client.query<{ key: Buffer; body: string }>(
+  const { rows } = await client.query<Row<'record', 'key' | 'body'>>(
     `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
     [destinationId],
   )
-  const products = rows.map(({ key, body }) => {
+  const products = rows.flatMap(({ key, body }) => {
+    if (body === null) return []
     const changed = outOfStock(body)
-    return { key, body: changed, hash: contentHash(changed) }
+    return [{ key, body: changed, hash: contentHash(changed) }]
   })
   await records.replaceMissing(queryable(client), { destinationId, snapshotId }, products)
   await changeProducts(queryable(client), destinationId, products)

@@ -1,7 +1,7 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. Keys of people without their own
  * times are implied (docs/decisions/implied-keys.md). Otherwise `record`, `remote` and the operations equal those of the general
- * path (`desired.ts`, `pendingChanges.ts`, `operations.ts`). test/integration/sync/firstLoad.test.ts compares the two.
+ * path (`desired.ts`, `pendingGroups.ts`, `operations.ts`). test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'

@@ -15,7 +15,6 @@ import { freeze } from './freeze.ts'
 import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
-import { countKeyLookups, stampGroups } from './pendingChanges.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
@@ -60,7 +59,7 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
   const guarded = await guardPlan(work, changes)
   crashPoint('plan.guarded')
   const compared = changes.first?.plain !== true
-  if (compared && pending.keys === 'identifiers') await stampGroups(pending)
+  if (compared) await pending.unifyGroups()
 
   const { first } = changes
   deps.onProgress?.({ stage: 'plan', done: 0 })
@@ -72,7 +71,7 @@ async function planInTransaction(work: PlanWork): Promise<Planned> {
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  return storePlan(work, changes, guarded, frozen, compared ? await countKeyLookups(pending) : 0)
+  return storePlan(work, changes, guarded, frozen, compared ? await pending.countKeyLookups() : 0)
 }
 
 function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing, sourceless }: PlanWork, changes: Changes) {
@@ -103,7 +102,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
 }
 
 function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
-  const context = { client: work.client, destinationId: work.destinationId, full: work.pending.full }
+  const context = { client: work.client, destinationId: work.destinationId, full: work.full }
   const membership = work.type.membership(work.pipeline.destination)
   if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
   const { expiresIn, usersPerOperation, withEffectiveAt } = membership

@@ -33,16 +33,16 @@ export const planTables = {
   /** Records to remove from the desired state, with the cause. */
   removal: { columns: { ...key, cause: 'text' }, filledBy: 'desired, applyGuards', readBy: ['desired'] },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
-  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges', 'desired'] },
+  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desired'] },
   /** Outstanding keys of earlier full refreshes. */
-  resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
+  resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
   /** Times of identifiers that differ from those of the row they are sent under. */
-  own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingChanges', 'operations'] },
+  own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingGroups', 'operations'] },
   /** Products that are out of sync: upsert, delete, or lookup (put once more, so that the next plan can delete it). */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
-    filledBy: 'pendingChanges',
-    readBy: ['pendingChanges', 'operations'],
+    filledBy: 'pendingProducts',
+    readBy: ['pendingProducts', 'operations'],
   },
   /** Groups with an identifier that is out of sync, or due for renewal. */
   pending_group: {
@@ -56,13 +56,13 @@ export const planTables = {
       deferred: 'boolean',
       stamp: 'bytea',
     },
-    filledBy: 'pendingChanges',
-    readBy: ['pendingChanges', 'operations'],
+    filledBy: 'pendingGroups',
+    readBy: ['pendingGroups', 'operations'],
   },
   /** Deletes that passed the guards in an earlier plan. */
-  cleared: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
+  cleared: { columns: key, filledBy: 'pendingProducts, pendingGroups', readBy: ['pendingProducts', 'pendingGroups'] },
   /** Groups whose deletes no guard withholds: erasures. */
-  exempt: { columns: { group_key: 'bytea' }, filledBy: 'pendingChanges', readBy: ['pendingChanges'] },
+  exempt: { columns: { group_key: 'bytea' }, filledBy: 'pendingGroups', readBy: ['pendingGroups'] },
 } satisfies Record<string, PlanTable>
 
 type PlanTableName = keyof typeof planTables

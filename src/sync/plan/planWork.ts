@@ -10,13 +10,16 @@ import { supersedeStarted } from '../../db/plans.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
+import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
 import type { DesiredContext } from './desired.ts'
 import { durationMs } from './durations.ts'
 import { isUntouched } from './firstLoad.ts'
-import { collectResync, type PendingContext } from './pendingChanges.ts'
+import { collectResync, type PendingChanges, type PendingContext } from './pendingChanges.ts'
+import { pendingGroups } from './pendingGroups.ts'
+import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination } from '../../destinations/destination.ts'
 
@@ -42,7 +45,9 @@ export interface PlanWork {
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
   readonly desired: DesiredContext
-  readonly pending: PendingContext
+  readonly pending: PendingChanges
+  /** Sends every key, also those in sync. */
+  readonly full: boolean
   /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
   readonly resync: readonly string[]
   /** True if the destination has no state, and the read was a full one. */
@@ -67,7 +72,7 @@ export async function openWork(
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
   await input.prepare?.(client)
-  const { rows } = await client.query<{ state_version: string; all_changed: boolean; now_ms: string }>(
+  const { rows } = await client.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
     [destinationId],
   )
@@ -87,6 +92,15 @@ export async function openWork(
   await supersedeStarted(queryable(client), destinationId)
   const resync = await collectResync(client, destinationId)
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
+  const pending: PendingContext = {
+    client,
+    destinationId,
+    full,
+    changed,
+    planId,
+    onlyFailedOf: input.onlyFailedOf,
+    resync: resync.length > 0,
+  }
   return {
     deps,
     client,
@@ -106,18 +120,11 @@ export async function openWork(
       implied: await hasImpliedKeys(queryable(client), destinationId),
       changed,
     },
-    pending: {
-      client,
-      destinationId,
-      keys,
-      full,
-      changed,
-      renewBeforeMs: membership === undefined ? 0 : durationMs(membership.renewBefore),
-      takesBack: membership?.endsExactly === true,
-      planId,
-      resync: resync.length > 0,
-      ...(input.onlyFailedOf === undefined ? {} : { onlyFailedOf: input.onlyFailedOf }),
-    },
+    pending:
+      membership === undefined
+        ? pendingProducts(pending)
+        : pendingGroups({ ...pending, renewBeforeMs: durationMs(membership.renewBefore), takesBack: membership.endsExactly }),
+    full,
     resync,
     untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
     ignoresMissing: readsBackfillSource(run) || sourceless,

@@ -73,7 +73,7 @@ export async function storePlan(
     erasures: work.erasures,
     suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
-    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.pending.full || work.resync.length > 0 ? [planId] : [])],
+    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],
   }
   await plans.storeFigures(tx, planId, { digest: frozen.digest, counts, review })
   await endSnapshot(work)

@@ -63,7 +63,6 @@ const shared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const dynamic: Readonly<Record<string, string>> = {
   'db/copyBinary.ts': 'the writer of COPY: who makes one names the table',
   'db/journal.ts': 'the journal of migrations, in a schema of its own',
-  'sync/plan/pendingChanges.ts': 'one of the two staging tables of pending changes',
   'webhooks/eventStore.ts': "the table of events is `webhook_event`, or one in the user's own database",
 }
 

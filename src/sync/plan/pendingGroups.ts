@@ -1,0 +1,217 @@
+/** Pending changes of people: groups of identifiers that are sent under one record, in the table `pending_group`. */
+import type pg from 'pg'
+import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
+import { outOfSync } from '../../db/changedKeys.ts'
+import { queryable } from '../../db/database.ts'
+import { entryOutcome } from '../../db/entries/read.ts'
+import { stampOf, unifyGroups } from '../../db/remote/desired.ts'
+import { storeEndingKeys } from '../../db/remote/implied.ts'
+import type { Row } from '../../db/row.ts'
+import { isSuppressed } from '../../db/suppressed.ts'
+import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
+import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
+import {
+  begunPlans,
+  count,
+  lastBegun,
+  onlyFailed,
+  type GuardedDeletes,
+  type PendingChanges,
+  type PendingContext,
+} from './pendingChanges.ts'
+import { fillTable } from './planTables.ts'
+
+export interface MembershipContext extends PendingContext {
+  /** Memberships are renewed if they end within this time plus a tenth to a half of it, spread by key. */
+  readonly renewBeforeMs: number
+  /**
+   * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
+   */
+  readonly takesBack: boolean
+}
+
+export function pendingGroups(context: MembershipContext): PendingChanges {
+  return {
+    collect: () => collect(context),
+    countGuardedDeletes: (suppressedBy) => countGuardedDeletes(context, suppressedBy),
+    replacedIdentifiers: () => replacedIdentifiers(context),
+    withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
+    unifyGroups: () => unifyChanged(context),
+    countKeyLookups: () => Promise.resolve(0),
+  }
+}
+
+async function collect(context: MembershipContext): Promise<number> {
+  const { client, destinationId, full, planId, resync } = context
+  const dirty = context.changed.outOfSync
+  if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
+  const unsettled = await some(client, 'select from unsettled')
+  const confirmed = await some(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const ending = confirmed && !full && (await someEnd(context))
+  const timed = await collectOwnEnds(client, destinationId)
+  const mine = `from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
+  const due = timed
+    ? `from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
+    : mine
+  const parts = full
+    ? [`select m.*, ${outOfSync} as dirty, true as again, false as overdue ${due} and (m.held > 0 or ${outOfSync})`]
+    : [
+        `select m.*, true as dirty, false as again, false as overdue ${due} and ${dirty}`,
+        ...(resync
+          ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.held > 0 and m.key in (select key from resync)`]
+          : []),
+        ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
+        // Ends that differ from the confirmed one, because another row with the identifier was added, changed or removed.
+        ...(confirmed && timed
+          ? [
+              `select m.*, true, false, false ${due} and not ${outOfSync} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
+            ]
+          : []),
+      ]
+  // An entry of a do-not-reach list may last too long without harm.
+  if (confirmed && timed && context.takesBack) {
+    parts.push(
+      `select m.*, true, false, true from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${overdue} ${onlyFailed(context)}`,
+    )
+  }
+  await fillTable(
+    client,
+    'pending_group',
+    `select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
+       bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
+       null::bytea as stamp
+     from (${parts.join(' union all ')}) m
+     group by m.group_key`,
+  )
+  await client.query('analyze pending_group')
+  if (unsettled) {
+    await client.query(
+      `update pending_group t set deferred = true where not deferred and exists (
+         select ${mine} and m.group_key = t.group_key and exists (select from unsettled u where u.key = m.key))`,
+    )
+  }
+  const deferred = await queryable(client).execute('delete from pending_group where deferred')
+  const stamp = stampOf('$1', 't.group_key')
+  // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
+  // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
+  if (await some(client, `select from plan where destination_id = ${destinationId} and status <> 'ready'`)) {
+    await client.query(
+      `update pending_group t set stamp = ${stamp} from (
+         select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.held > 0
+         group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+       where t.group_key = x.group_key`,
+      [planId],
+    )
+  }
+  if (!confirmed) return deferred
+  // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
+  // Otherwise the whole group gets one new content, so that one answer confirms all of it.
+  await client.query(
+    `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
+  )
+  await client.query(`update pending_group t set stamp = ${stamp} where deletes or (dirty and not created)`, [planId])
+  return deferred
+}
+
+/**
+ * SQL: true if a membership is due for renewal: it ends within `renewBeforeMs` plus a tenth to a half of it, spread by key
+ * (docs/guarantees.md#freshness). The tenth is for monthly runs, because a month may be longer than 30 days.
+ */
+function renewalDue({ renewBeforeMs }: MembershipContext, timed: boolean): string {
+  return `m.held > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
+    and m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
+      + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
+${timed ? `and ${ownExpiresAt} is null` : ''}`
+}
+
+/** SQL of the latest end of memberships that may be due for renewal. */
+const endingBefore = ({ renewBeforeMs }: MembershipContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+
+/** Returns true if a membership may be due. Updates the stored ends of batches whose keys were removed or end later. */
+async function someEnd(context: MembershipContext): Promise<boolean> {
+  const [tx, { destinationId }, before] = [queryable(context.client), context, endingBefore(context)]
+  if (!(await mayMembersEnd(tx, destinationId, before))) return false
+  await updateMemberEnds(tx, destinationId, before)
+  return mayMembersEnd(tx, destinationId, before)
+}
+
+async function some(client: pg.PoolClient, query: string): Promise<boolean> {
+  return (await client.query(`${query} limit 1`)).rowCount === 1
+}
+
+/** SQL: true for rows of `pending_group` that lose identifiers while their record stays. */
+const keepsRow = (destinationId: number) =>
+  `deletes and not overdue and exists (select from record r where r.destination_id = ${destinationId} and r.key = pending_group.group_key)`
+
+async function countGuardedDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
+  const { client, destinationId } = context
+  await markCleared(context)
+  await markExempt(context, suppressedBy)
+  const deletes =
+    'select from pending_group where deletes and not exists (select from exempt x where x.group_key = pending_group.group_key)'
+  return {
+    all: await count(client, deletes),
+    cleared: await count(client, `${deletes} and group_key in (select key from cleared)`),
+    replaced: await count(client, `${deletes} and ${keepsRow(destinationId)} and group_key not in (select key from cleared)`),
+  }
+}
+
+async function replacedIdentifiers({ client, destinationId }: PendingContext): Promise<string[]> {
+  const { rows } = await client.query<Row<'record', 'line' | 'key'> & { readonly lost: Buffer[] }>(
+    `select r.line, r.key, array_agg(m.key order by m.key) as lost
+     from (select group_key from pending_group where ${keepsRow(destinationId)} and not exists (select from exempt x where x.group_key = pending_group.group_key)) t
+       join record r on r.destination_id = ${destinationId} and r.key = t.group_key
+       join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held = 0 and m.synced_hash is not null
+     group by r.line, r.key order by r.line, r.key limit 5`,
+  )
+  return rows.map(({ line, key, lost }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${lost.map(maskedIdentifier).join(', ')}`)
+}
+
+/** Fills `cleared`, the deletes that an earlier plan was allowed to send. Identifiers have no record, so only the plan before this one counts. */
+async function markCleared({ client, destinationId }: PendingContext): Promise<void> {
+  // Joins from the few batches with deletes to their operations. A join from each key to its operations took 27 s for 10,000 keys,
+  // after a first load whose batches were not analyzed yet.
+  await fillTable(
+    client,
+    'cleared',
+    `with own as materialized (
+       select b.id, b.status from batch b
+       where b.plan_id = (select p.id from ${begunPlans(destinationId)} ${lastBegun}) and b.operation = 'delete')
+     select distinct e.record_key as key from own b join entry e on e.batch_id = b.id
+     where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from pending_group where deletes)`,
+  )
+}
+
+/**
+ * Fills `exempt` with groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
+ * was removed, and people whose removal from the list is not confirmed.
+ */
+async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
+  const lists = `array[${[-1, ...suppressedBy].join(', ')}]`
+  await fillTable(
+    client,
+    'exempt',
+    `select distinct m.group_key from remote m
+     where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.held = 0
+       and (m.erase or exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)}))`,
+  )
+}
+
+async function withholdDeletes({ client, destinationId }: PendingContext, sendCleared: boolean): Promise<void> {
+  const cleared = sendCleared ? 'and t.group_key not in (select key from cleared)' : ''
+  await client.query(
+    `update pending_group t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key) ${cleared}`,
+  )
+  // Removes groups without any other pending change.
+  await client.query(
+    `delete from pending_group t where not deletes and not renewal and not exists (
+       select from remote m where m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+         and m.desired_hash is distinct from m.synced_hash)`,
+  )
+}
+
+async function unifyChanged({ client, destinationId, changed }: PendingContext): Promise<void> {
+  const stamped = 'select group_key, stamp from pending_group where stamp is not null and not deletes'
+  await unifyGroups(queryable(client), destinationId, stamped)
+  await changed.add(`select m.key from (${stamped}) t join remote m on m.destination_id = $1 and m.group_key = t.group_key and m.held > 0`)
+}
