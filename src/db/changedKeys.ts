@@ -5,6 +5,7 @@
  */
 import type { Database, Queryable } from './database.ts'
 import { markAllChanged } from './destinations.ts'
+import type { Row } from './row.ts'
 
 /** SQL condition: key `m` is out of sync, so its desired and synced content differ. */
 export const outOfSync = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
@@ -65,7 +66,9 @@ export class ChangedKeys {
  */
 export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const [row] = await tx.query<{ all_changed: boolean }>('select all_changed from destination where id = $1 for update', [destinationId])
+    const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1 for update', [
+      destinationId,
+    ])
     if (row?.all_changed !== true) {
       await tx.execute(
         `delete from changed_key c where destination_id = $1

@@ -4,7 +4,7 @@
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
-import type { Row } from './row.ts'
+import type { Outer, Row, Value } from './row.ts'
 import { eraseChanged } from './changedKeys.ts'
 import { forgetDigests } from './digests.ts'
 import { eraseBodies } from './batches/bodies.ts'
@@ -32,7 +32,9 @@ export const erasedRecords = (service: string, destinationId: string) =>
 
 /** Returns the newest erasure of a service; 0 if there is none. */
 export async function latestErasure(db: Queryable, service: string): Promise<number> {
-  const [row] = await db.query<{ id: string | null }>('select max(id) as id from erasure where service = $1', [service])
+  const [row] = await db.query<{ readonly id: Value<'erasure', 'id'> | null }>('select max(id) as id from erasure where service = $1', [
+    service,
+  ])
   return Number(row?.id ?? 0)
 }
 
@@ -101,7 +103,7 @@ export async function addErasureDelete(tx: Queryable, erasureId: number, batchId
 
 /** Loads the identifiers and record keys of an erasure. */
 export async function loadErased(db: Queryable, erasureId: number): Promise<ErasedKeys> {
-  const rows = await db.query<{ destination_id: number; key: Buffer }>(
+  const rows = await db.query<Row<'erased_key', 'destination_id' | 'key'>>(
     'select destination_id, key from erased_key where erasure_id = $1 order by destination_id, key',
     [erasureId],
   )
@@ -122,8 +124,7 @@ export interface StoredErasure {
 /** Returns all erasures of a service with their digests, oldest first. */
 export async function listErasures(db: Queryable, service: string): Promise<readonly StoredErasure[]> {
   const rows = await db.query<
-    Row<'erasure', 'id' | 'erased_at'> &
-      Row<'erased_key', 'key'> & { kind: string | null; account_id: string | null; target_id: string | null }
+    Row<'erasure', 'id' | 'erased_at'> & Row<'erased_key', 'key'> & Outer<Row<'destination', 'kind' | 'account_id' | 'target_id'>>
   >(
     `select e.id, e.erased_at, k.key, d.kind, d.account_id, d.target_id
      from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
@@ -153,7 +154,7 @@ export async function hasErased(db: Queryable, service: string, keys: ErasedKeys
 
 /** Returns the identifiers that the records of an audience have. */
 export async function identifiersOf(db: Queryable, destinationId: number, records: readonly Buffer[]): Promise<readonly Buffer[]> {
-  const rows = await db.query<{ identifier: Buffer }>(
+  const rows = await db.query<{ readonly identifier: Value<'remote', 'key'> }>(
     'select distinct unnest(identifiers) as identifier from record where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, records],
   )
@@ -204,7 +205,7 @@ export async function listReceipts(db: Queryable, service: string, erasureId?: n
 
 /** Returns the audiences with deletes of an erasure that are not settled, under these credentials. */
 export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
-  const rows = await db.query<{ id: number }>(
+  const rows = await db.query<Row<'destination', 'id'>>(
     `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
      where d.erasure_id = $1 and b.status in ${openStatuses} and ${withinFence('b.destination_id', '$2', '$3')} order by 1`,
     [erasureId, fence.origin, fence.credentials],

@@ -3,9 +3,10 @@
  * destination is `$1` in it.
  */
 import type { Queryable } from './queryable.ts'
+import type { ColumnName } from './row.ts'
 
 /** Columns of a row of the source, for `insertRecords` and `updateRecords`. */
-const content = ['hash', 'body', 'identifiers', 'effective_at', 'expires_at', 'line'] as const
+const content = ['hash', 'body', 'identifiers', 'effective_at', 'expires_at', 'line'] as const satisfies readonly ColumnName<'record'>[]
 
 interface Read {
   readonly destinationId: number

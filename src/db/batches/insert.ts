@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'
-import type { Row } from '../row.ts'
+import type { ColumnName, Row } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 
 /** Batch of a plan that is not committed yet. */
@@ -24,6 +24,24 @@ export interface FrozenBatch {
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 
+const frozenColumns = (
+  [
+    'id',
+    'plan_id',
+    'destination_id',
+    'seq',
+    'phase',
+    'operation',
+    'body',
+    'body_sha256',
+    'entry_count',
+    'user_count',
+    'expires_at',
+    'load_id',
+    'first_key',
+  ] satisfies ColumnName<'batch'>[]
+).join(', ')
+
 /** Reserves the ids of `count` batches. */
 export async function reserveBatchIds(client: pg.PoolClient, count: number): Promise<readonly number[]> {
   const { rows } = await client.query<Row<'batch', 'id'>>(
@@ -34,10 +52,7 @@ export async function reserveBatchIds(client: pg.PoolClient, count: number): Pro
 }
 
 export async function copyBatches(client: pg.PoolClient, batches: readonly FrozenBatch[]): Promise<void> {
-  const copy = new CopyWriter(
-    client,
-    'batch (id, plan_id, destination_id, seq, phase, operation, body, body_sha256, entry_count, user_count, expires_at, load_id, first_key)',
-  )
+  const copy = new CopyWriter(client, `batch (${frozenColumns})`)
   for (const batch of batches) {
     copy.row(13)
     copy.int8(batch.id)
@@ -90,11 +105,31 @@ export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void
   await tx.query('select from plan where id = $1 for update', [planId])
 }
 
+const followingColumns = (
+  [
+    'plan_id',
+    'destination_id',
+    'seq',
+    'phase',
+    'operation',
+    'status',
+    'body',
+    'body_sha256',
+    'entry_count',
+    'user_count',
+    'parent_id',
+    'expires_at',
+    'attempts',
+    'wrong_alike',
+    'reason',
+    'next_attempt_at',
+  ] satisfies ColumnName<'batch'>[]
+).join(', ')
+
 /** Inserts a batch at the end of its plan, which the caller has locked. Returns its id. */
 export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Promise<number> {
   const [row] = await tx.query<Row<'batch', 'id'>>(
-    `insert into batch (plan_id, destination_id, seq, phase, operation, status, body, body_sha256, entry_count, user_count, parent_id, expires_at,
-       attempts, wrong_alike, reason, next_attempt_at)
+    `insert into batch (${followingColumns})
      select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
        case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end
      returning id`,

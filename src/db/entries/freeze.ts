@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { Destination, Operation } from '../../destinations/destination.ts'
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
 import { CopyWriter } from '../copyBinary.ts'
+import type { ColumnName } from '../row.ts'
 
 export interface FrozenEntry {
   readonly recordKey: Buffer
@@ -27,9 +28,38 @@ export interface FrozenEntries {
   readonly template?: Buffer | undefined
 }
 
-const togetherColumns =
-  'batch_id, destination_id, first_key, last_key, record_keys, keys, changes, hashes, users, expires_at, first_offset, byte_lengths, template'
-const eachColumns = 'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length'
+const togetherColumns = (
+  [
+    'batch_id',
+    'destination_id',
+    'first_key',
+    'last_key',
+    'record_keys',
+    'keys',
+    'changes',
+    'hashes',
+    'users',
+    'expires_at',
+    'first_offset',
+    'byte_lengths',
+    'template',
+  ] satisfies ColumnName<'batch_entries'>[]
+).join(', ')
+const eachColumns = (
+  [
+    'batch_id',
+    'ord',
+    'destination_id',
+    'record_key',
+    'keys',
+    'change',
+    'hash',
+    'expires_at',
+    'users',
+    'byte_offset',
+    'byte_length',
+  ] satisfies ColumnName<'entry'>[]
+).join(', ')
 
 export async function writeEntries(
   client: pg.PoolClient,

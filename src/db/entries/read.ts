@@ -4,7 +4,7 @@
  * Code that writes an entry expands the batch first (`expand.ts`).
  */
 import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
-import type { Row } from '../row.ts'
+import type { ColumnName, Row } from '../row.ts'
 
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
@@ -23,8 +23,24 @@ export const expanded = (
   where ${where}`
 
 /** Columns of `entry`, as `expanded` returns them. */
-export const columns =
-  'batch_id, ord, destination_id, record_key, keys, change, hash, expires_at, users, byte_offset, byte_length, outcome, code, message'
+export const columns = (
+  [
+    'batch_id',
+    'ord',
+    'destination_id',
+    'record_key',
+    'keys',
+    'change',
+    'hash',
+    'expires_at',
+    'users',
+    'byte_offset',
+    'byte_length',
+    'outcome',
+    'code',
+    'message',
+  ] satisfies ColumnName<'entry'>[]
+).join(', ')
 
 /**
  * SQL of the outcome of entry `e` of batch `b`. If all entries are confirmed, or all are superseded, only the state of the batch is

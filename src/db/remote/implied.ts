@@ -5,9 +5,11 @@ import { implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../im
 import { dropImpliedKeys } from '../impliedKeySearch.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
-import type { Row } from '../row.ts'
+import type { ColumnName, Row } from '../row.ts'
 
-const columns = 'destination_id, key, held, group_key, desired_hash, synced_hash, expires_at, batch_id'
+const columns = (
+  ['destination_id', 'key', 'held', 'group_key', 'desired_hash', 'synced_hash', 'expires_at', 'batch_id'] satisfies ColumnName<'remote'>[]
+).join(', ')
 
 /**
  * Inserts the implied keys of records, whose `load_id` the caller must set to null in the same transaction. `records`: SQL of their

@@ -11,7 +11,7 @@ import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/rea
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { renewGroups, stampOf } from '../../db/remote/desired.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
-import type { Row } from '../../db/row.ts'
+import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -28,7 +28,7 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
     // Locks in the order of ids, like every transaction that locks several destinations, so that two never deadlock.
-    const audiences = await tx.query<{ id: number; kind: string }>(
+    const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
     )
@@ -53,7 +53,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
   await storeImplied(tx, audience, own, erased.identifiers)
-  const known = await tx.query<{ key: Buffer; group_key: Buffer | null; held: number }>(
+  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'held'>>(
     'select key, group_key, held from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, erased.identifiers],
   )
@@ -124,7 +124,7 @@ async function cutOut(
   groups: readonly Buffer[],
 ): Promise<readonly Carried[]> {
   const named = await tx.query<
-    Row<'batch', 'plan_id' | 'status' | 'attempts'> & Row<'plan', 'run_id'> & { batch_id: string; ord: number; keys: Buffer[] }
+    Row<'entry', 'batch_id' | 'ord' | 'keys'> & Row<'batch', 'plan_id' | 'status' | 'attempts'> & Row<'plan', 'run_id'>
   >(
     `select e.batch_id, b.plan_id, e.ord, e.keys, b.status, b.attempts, p.run_id
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
@@ -169,7 +169,9 @@ async function planRemote(
   { audience, type, identifiers, groups, carried }: Remote,
 ): Promise<void> {
   const { horizonMs } = deps.settings
-  const synced = await tx.query<Row<'remote', 'key'> & { batch_id: string | null; plan_id: string | null; late: boolean }>(
+  const synced = await tx.query<
+    Row<'remote', 'key'> & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }
+  >(
     `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0
@@ -204,7 +206,7 @@ async function carrierOf(
 ): Promise<Carried['batch'] | undefined> {
   if (synced?.batch_id != null && synced.plan_id !== null)
     return { id: Number(synced.batch_id), planId: synced.plan_id, destinationId: audience }
-  const [last] = await tx.query<{ id: string; plan_id: string }>(
+  const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(
     `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
     [audience],
   )

@@ -10,6 +10,7 @@ import { erasurePhase } from '../../db/batches/states.ts'
 import type { Database } from '../../db/database.ts'
 import { pauseDestination, resumeDestination } from '../../db/destinations.ts'
 import { entryOutcome, usersOf } from '../../db/entries/read.ts'
+import type { Row } from '../../db/row.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -39,7 +40,7 @@ const recordAtOnce = 4
  * paused, or Updates wait for a parked Delete. `planCounts` shows what is open.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
-  const [plan] = await deps.db.query<{ destination_id: number; run_id: string }>('select destination_id, run_id from plan where id = $1', [
+  const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
     planId,
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
@@ -69,7 +70,7 @@ export async function settleLeftovers(
  * more can be sent now; the next run of the audience sends the rest.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
-  const [first] = await deps.db.query<{ run_id: string }>(
+  const [first] = await deps.db.query<Row<'plan', 'run_id'>>(
     `select p.run_id from erasure_delete d join batch b on b.id = d.batch_id join plan p on p.id = b.plan_id
      where d.erasure_id = $1 and b.destination_id = $2 limit 1`,
     [erasure, audience],
@@ -215,7 +216,7 @@ async function openSending(
   },
 ): Promise<Sending> {
   const { db, clock, service, settings } = deps
-  const [row] = await db.query<{ kind: string; account_id: string; target_id: string }>(
+  const [row] = await db.query<Row<'destination', 'kind' | 'account_id' | 'target_id'>>(
     'select kind, account_id, target_id from destination where id = $1',
     [destinationId],
   )

@@ -5,6 +5,7 @@ import { backoffMs, readHold } from '../../http/waitPolicy.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
+import type { Row } from '../../db/row.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
@@ -142,7 +143,7 @@ async function isReadable({ deps, destination, target, signal, onWait }: Sending
 async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)
-  const rows = await deps.db.query<{ keys: Buffer[]; users: number; byte_offset: number; byte_length: number }>(
+  const rows = await deps.db.query<Row<'entry', 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `select e.keys, e.users, e.byte_offset, e.byte_length from ${entriesOf('$1::bigint')} e order by e.ord`,
     [batch.id],
   )

@@ -7,6 +7,7 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { markLate } from '../../db/remote/synced.ts'
+import type { Row } from '../../db/row.ts'
 import { remainingOrds, splitBatch } from '../../db/batches/split.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Queryable } from '../../db/database.ts'
@@ -33,7 +34,7 @@ export interface BatchHandler {
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (!destination.reachesPeople || batch.operation !== 'upsert') return false
-  const lists = await tx.query<{ id: number; changed: boolean }>(
+  const lists = await tx.query<Row<'destination', 'id'> & { readonly changed: boolean }>(
     `select l.id, l.desired_version is distinct from s.suppression_version as changed
      from destination t
      join destination l on l.kind = any($3) and l.service = t.service and l.account_id = t.account_id
@@ -43,7 +44,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],
   )
   await awaitErasures(tx)
-  const [erased] = await tx.query<{ service: string }>(
+  const [erased] = await tx.query<Row<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
      where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
@@ -55,7 +56,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   const listed = (keys: string) =>
     `select from unnest(${keys}) as k (key) join remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isSuppressed('$2::int[]')}
      union all select from unnest(${keys}) as k (key) where k.key in (${erasedIdentifiers('$4')})`
-  const suppressed = await tx.query<{ ord: number; keys: Buffer[] }>(
+  const suppressed = await tx.query<Row<'entry', 'ord' | 'keys'>>(
     `with carried as materialized (
        select e.ord, e.keys, e.record_key, coalesce(o.identifiers, '{}') as identifiers
        from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
