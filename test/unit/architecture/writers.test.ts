@@ -73,13 +73,24 @@ interface Node {
 
 const hole = '«»'
 const write =
-  /\b(?:(?<insert>insert\s+into|merge\s+into|delete\s+from|truncate(?:\s+table)?|copy)|(?<update>update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(?<table>\w+|«»)"?(?<rest>[^]*)/gi
+  /\b(?:(?<insert>insert\s+into|merge\s+into|delete\s+from|truncate(?:\s+table)?|copy)|(?<update>update))\s+(?:only\s+)?(?:"?\w+"?\.)?"?(?<table>\w+|«»)"?(?=(?<rest>[^]*))/gi
+/** A text without these words has no statement that writes, and need not be parsed. */
+const mayWrite = /insert\s+into|merge\s+into|delete\s+from|truncate|copy|update/i
+
+const known = new Map<string, readonly string[]>()
 
 /** Returns the tables that the SQL of a source text writes; `«»` for a name that is put in at run time. */
 function writesOf(text: string): readonly string[] {
+  const found = known.get(text) ?? findWrites(text)
+  known.set(text, found)
+  return found
+}
+
+function findWrites(text: string): readonly string[] {
+  if (!mayWrite.test(text)) return []
   const found: string[] = []
   visit(parseSync('file.ts', text).program as unknown as Node, (node) => {
-    for (const { groups } of textOf(node).matchAll(new RegExp(write.source.replace('(?<rest>[^]*)', '(?=(?<rest>[^]*))'), 'gi'))) {
+    for (const { groups } of textOf(node).matchAll(write)) {
       const { insert, update, table = '', rest = '' } = groups ?? {}
       // `on conflict do update set`, `for update of`, and prose are no statements.
       if (update !== undefined && !/^(?:\s+as)?(?:\s+\w+)?\s+set\b/i.test(rest)) continue
