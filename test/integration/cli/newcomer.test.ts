@@ -16,7 +16,7 @@ const blocks = [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language =
 const blockWith = (command: string) => blocks.find(({ language, text }) => language === 'sh' && text.includes(command))?.text ?? ''
 const notCloned = new Set(['.git', 'node_modules', 'dist', '.sluice', '.env', 'sandbox.json'])
 
-test('the five commands, the questions about rejects and records, and the program run as written', { timeout: 240_000 }, async () => {
+test('the five commands, the questions about rejects and records, and the program run as written', { timeout: 480_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'sluice-newcomer-'))
   const clone = join(home, 'sluice')
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
