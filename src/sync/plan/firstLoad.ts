@@ -9,6 +9,7 @@ import { queryable } from '../../db/database.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers, insertFirstProducts } from '../../db/remote/desired.ts'
+import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
 import { fillTable } from './planTables.ts'
@@ -36,8 +37,13 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
 
 /**
  * Writes the desired state of an untouched destination from the stage. `loadId`: number of this run, if its keys may be implied.
+ * `facts`: what the read knows about the identifiers, so that they need not be searched.
  */
-export async function loadFirst(context: DesiredContext, loadId: number | undefined): Promise<FirstLoad> {
+export async function loadFirst(
+  context: DesiredContext,
+  loadId: number | undefined,
+  facts: IdentifierFacts | undefined,
+): Promise<FirstLoad> {
   const { client, destinationId } = context
   await context.changed.addAll()
   if (context.keys === 'products') {
@@ -45,10 +51,9 @@ export async function loadFirst(context: DesiredContext, loadId: number | undefi
     await insertFirstProducts(queryable(client), destinationId, 'select key, hash from record where destination_id = $1')
     return { creates, plain: true, shared: false, loadId: undefined }
   }
-  const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
-  const plain = timed.rowCount === 0
-  const shared = await collectShared(client)
-  const implied = plain && (await areDigests(client)) ? loadId : undefined
+  const plain = facts?.mayHaveTimes === false || !(await haveTimes(client))
+  const shared = await collectShared(client, facts?.mayShare)
+  const implied = plain && (facts?.areDigests === true || (await areDigests(client))) ? loadId : undefined
   const ofLoad = `${implied ?? 'null'}::bigint`
   const creates = await insertRecords(
     context,
@@ -80,6 +85,10 @@ async function insertKeys({ client, destinationId }: DesiredContext, shared: boo
   )
 }
 
+async function haveTimes(client: pg.PoolClient): Promise<boolean> {
+  return (await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')).rowCount === 1
+}
+
 /**
  * Returns true if every identifier is a digest. Only a `partner_user_id` is not; because identifiers are sorted, it is the last one
  * of its row.
@@ -94,15 +103,18 @@ async function areDigests(client: pg.PoolClient): Promise<boolean> {
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `holder`: the row under which each is
  * sent. `lost`: for the other rows, the identifiers that they are sent without. `sharing`: all these rows. Returns false, without
- * tables, if there are none.
+ * tables, if there are none. `among`: first bytes of the only identifiers that may be shared; grouping two million took Postgres 5 s.
  */
-async function collectShared(client: pg.PoolClient): Promise<boolean> {
+async function collectShared(client: pg.PoolClient, among: readonly Buffer[] | undefined): Promise<boolean> {
+  if (among?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
   // Two steps, because to compute the smallest key for all identifiers takes twice as long.
   const shared = await fillTable(
     client,
     'shared',
-    `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid} group by i.identifier having count(*) > 1`,
+    `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
+       ${among === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`} group by i.identifier having count(*) > 1`,
+    among === undefined ? [] : [among],
   )
   if (shared === 0) return false
   await client.query('analyze shared')

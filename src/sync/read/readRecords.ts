@@ -33,6 +33,8 @@ export interface ReadContext {
   readonly run: RunRow
   readonly suppressedBy: readonly number[]
   readonly previous: readonly SourceFacts[]
+  /** True if no source was read into this destination before. */
+  readonly first: boolean
 }
 
 /** Maximum number of known records in memory (29 bytes each). A larger file is read in full, with constant memory. */
@@ -123,6 +125,7 @@ export async function readRecords(
     opened,
     gate,
     statistics,
+    first: context.first,
   })
   crashPoint('read.staged')
   // Only the columns of joins and groups; the long columns would take five times as long.

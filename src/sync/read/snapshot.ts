@@ -21,6 +21,7 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
+import type { IdentifierFacts } from './identifierWatch.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -43,6 +44,8 @@ export interface SnapshotResult {
   readonly warnings: readonly WarningSummary[]
   /** Stored with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
+  /** Only of the first read of a destination. */
+  readonly identifiers?: IdentifierFacts
 }
 
 interface LastSnapshot {
@@ -103,7 +106,15 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
         ? await knownRecords(client, run.destinationId, last.rows)
         : undefined
-    const context: ReadContext = { deps, client, pipeline, run, suppressedBy: suppression.destinationIds, previous: last?.sources ?? [] }
+    const context: ReadContext = {
+      deps,
+      client,
+      pipeline,
+      run,
+      suppressedBy: suppression.destinationIds,
+      previous: last?.sources ?? [],
+      first: last === undefined,
+    }
     const read =
       (known && (await readRecords(context, bytes.opened, gate, known))) ??
       (await (known
@@ -127,6 +138,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
       warnings,
       quality: read.quality,
+      ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
     }
   } catch (error) {
     await discardSnapshot(deps.db, snapshotId)

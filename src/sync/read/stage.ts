@@ -16,6 +16,7 @@ import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import { RejectWriter } from './rejectWriter.ts'
+import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
@@ -39,6 +40,8 @@ export interface Staged {
   readonly withholding: number
   /** False if every key was staged once. */
   readonly mayRepeat: boolean
+  /** Undefined unless the read is the destination's first. */
+  readonly identifiers: IdentifierFacts | undefined
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
@@ -61,6 +64,8 @@ export async function stageSources(
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
     readonly statistics: QualityStatistics
+    /** True for the first read of a destination. */
+    readonly first: boolean
   },
 ): Promise<Staged> {
   keepMemoryFlat()
@@ -78,7 +83,13 @@ export async function stageSources(
   let rejected = 0
   let filtered = 0
   const Stage = destinationOf(pipeline.destination.kind).keys === 'products' ? ProductStage : MemberStage
-  const tally: StageTally = { valid: 0, leaving: 0, withholding: 0, keys: new RepeatWatch() }
+  const tally: StageTally = {
+    valid: 0,
+    leaving: 0,
+    withholding: 0,
+    keys: new RepeatWatch(),
+    identifiers: options.first ? new IdentifierWatch() : undefined,
+  }
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
@@ -154,6 +165,7 @@ export async function stageSources(
     leaving,
     withholding,
     mayRepeat: keys.possible,
+    identifiers: tally.identifiers?.finish(),
     facts,
     warnings: [...notes, ...warnings.summaries()],
     columns,

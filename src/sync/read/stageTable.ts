@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
+import type { IdentifierWatch } from './identifierWatch.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
@@ -29,6 +30,8 @@ export interface StageTally {
   /** Valid rows with an identifier that the person opted out of. */
   withholding: number
   readonly keys: RepeatWatch
+  /** Undefined unless the read is the destination's first. */
+  readonly identifiers: IdentifierWatch | undefined
 }
 
 const noHash = Buffer.alloc(16)
@@ -110,6 +113,7 @@ export class MemberStage extends StageWriter {
     if (record.wanted) this.tally.valid++
     else this.tally.leaving++
     if (record.withheld !== undefined) this.tally.withholding++
+    this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
     const kept = record.withheld === undefined ? digest : undefined
     this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
