@@ -34,7 +34,7 @@ export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean
   return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
 }
 
-/** Returns the exit code of several runs: the worst of 1, 5, 4, 3, 0. */
+/** Returns the exit code of several runs: the first of 2, 1, 5, 4, 3 that one of them has, else 0. */
 export function worstExitCode(codes: readonly number[]): number {
   return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0
 }

@@ -221,7 +221,7 @@ export type RequestOutcome =
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
   /**
    * Not applied; the same bytes are sent again before anything newer. The headers of the response give the wait
-   * (http/waitPolicy.ts).
+   * (http/retryAfter.ts).
    */
   | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
   /** Not applied, for a reason that is not in the records. The destination is paused. */

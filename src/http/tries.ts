@@ -1,4 +1,4 @@
-import { longestBackoffMs } from './waitPolicy.ts'
+import { longestBackoffMs } from './retryAfter.ts'
 
 /** Maximum number of attempts of one step, and of consecutive connections without progress. */
 export const maxTries = 4

@@ -1,13 +1,13 @@
 /**
- * Counts values that are on many rows (item groups, identifiers), also in gated reads, which look at new rows only. Known frequent
- * values are counted exactly, as an item of the row statistics. For the others there is an upper bound: the count of the last full
- * read, plus the new rows since.
+ * Counts values that are on many rows (item groups, identifiers), also in gated reads, which look at new rows only. The most frequent
+ * values are counted exactly: the row statistics of a row say that it has one (`rowStatistics.ts`). For the others there is an upper
+ * bound: the count of the last full read, plus the new rows since.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
 /**
- * Counts for the next read, stored as JSON. `counts`: for each value, the highest count in one source. A value that is not listed
- * has at most `slack` rows.
+ * Counts for the next read, stored as JSON. `counts`: for each value, the highest count in one source. Rare values are not listed, because
+ * there are too many: each has at most `slack` rows.
  */
 export interface StoredFrequent {
   readonly counts: Readonly<Record<string, number>>
@@ -21,7 +21,7 @@ const mostStored = 1_000
 export interface FrequentRows {
   /** Values on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
-  /** Known number of rows of the most frequent value; `most` is its upper bound. */
+  /** Rows that are known to have the most frequent value. `most`: upper bound of their number. */
   readonly first: number
   readonly most: number
   /** True if a value without an exact count may be over the limit. Then only a full read can decide. */

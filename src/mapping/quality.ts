@@ -41,7 +41,7 @@ const noItems: readonly number[] = []
 
 /**
  * Creates the statistics of one source. Rows are counted by feature set, so that unchanged rows need not be mapped again. `first`:
- * brand and item group that their feature sets refer to.
+ * the brand and item group that the stored statistics of unchanged rows were compared with.
  */
 export function createQuality(
   statistics: QualityStatistics = openStatistics(),

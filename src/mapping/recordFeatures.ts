@@ -19,7 +19,7 @@ export class RecordFeatures {
   #lastCurrency = ''
   #currencyBits = 0
 
-  /** `first`: brand and group that known rows refer to; empty if there are no known rows. */
+  /** `first`: the brand and item group that the stored statistics of unchanged rows were compared with; empty if there are none. */
   constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
     this.#featureSets = featureSets
     this.brand = first.brand
@@ -38,7 +38,7 @@ export class RecordFeatures {
     let bits: number = feature.product
     const stock = json.indexOf('"availability":"')
     if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
-    // No other key comes between the two.
+    // The keys are sorted, and no key of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', stock + 16) + 2
     if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
     if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand

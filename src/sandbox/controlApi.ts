@@ -1,4 +1,4 @@
-/** Typed client of the control API: faults, clock, ledger, violations, state. Uses HTTP, so the sandbox may run in another process. */
+/** Typed client of the control API: faults, clock, ledger, violations, switches, users, features, events and state. Uses HTTP, so the sandbox may run in another process. */
 import type { ACCOUNT_ROLES } from './auth/people.ts'
 import type { Stage, Apply } from './faults/faultKinds.ts'
 import type { FaultMatch } from './faults/faultRule.ts'
@@ -40,7 +40,7 @@ export interface FaultInput {
   }
 }
 
-/** Armed fault. `matched`: requests that `match` accepted. `fired`: requests that it hit. */
+/** Armed fault. `matched`: number of requests that `match` accepted. `fired`: number of them that the fault changed. */
 export interface ArmedFault extends FaultInput {
   readonly id: string
   readonly matched: number
@@ -100,7 +100,7 @@ export interface SandboxControl {
     /** Advances the clock of memberships, webhooks and scheduled posts. Signatures and rate limits use the machine's clock. */
     readonly advance: (seconds: number) => Promise<void>
   }
-  /** Returns the requests in order, after the one with `seq` `after`. */
+  /** Returns the requests in order. `after`: only those with a higher `seq`. */
   readonly ledger: (after?: number) => Promise<readonly LedgerEntry[]>
   /** Returns counts by endpoint name. */
   readonly stats: () => Promise<Readonly<Record<string, EndpointStats>>>

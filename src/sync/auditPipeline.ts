@@ -126,7 +126,7 @@ async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pip
   return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
 }
 
-/** Returns true for drift, and for products that only a put can verify. */
+/** Returns true for products that differ at the service, and for those whose content the service does not show: they must be put again. */
 function canRepair({ changed, gone, hidden }: Drift): boolean {
   return changed + gone + hidden > 0
 }

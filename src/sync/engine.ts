@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { longestHoldMs } from '../http/waitPolicy.ts'
+import { longestHoldMs } from '../http/retryAfter.ts'
 import type { Logger } from '../log.ts'
 import { isLoopback } from '../loopback.ts'
 import type { Transport } from '../service/client/exchange.ts'

@@ -5,7 +5,10 @@ import type { Outer, Row } from '../db/row.ts'
 import { decodeSources } from '../db/snapshots.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
-/** Yields the header, then every rejected row; personal cells are masked. */
+/**
+ * Yields the header, then every rejected row. Personal cells are masked, because they are not stored: the person who corrects the file
+ * fills them in again.
+ */
 export async function* rejectRows(db: Database, runId: string): AsyncGenerator<readonly string[]> {
   const { columns } = await loadRun(db, runId)
   const { facts } = await loadReading(db, runId)
@@ -92,9 +95,9 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * One line of CSV. A cell that begins with `=`, `+`, `-`, `@`, TAB, CR or NUL, or with the full-width forms of the four
- * signs, gets a leading apostrophe, and is quoted, because some programs look behind a separator of their own. Spaces
- * before such a sign do not hide it.
+ * Writes one line of CSV. A spreadsheet could take a cell for a formula if it begins with `=`, `+`, `-`, `@`, TAB, CR or NUL, or
+ * with the full-width forms of the four signs, also behind spaces. Such a cell gets a leading apostrophe. It is also quoted: some programs
+ * split cells at `;` or TAB, and a formula could begin behind one.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`

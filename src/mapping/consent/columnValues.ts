@@ -43,7 +43,7 @@ export class ColumnValues {
   }
 }
 
-/** Recognizes `2024-01-31`, `31.01.2024 10:00`, `1/31/24`, `Jan 31, 2024`, `20240131`, to distinguish dates from states. */
+/** Recognizes `2024-01-31`, `31.01.2024 10:00`, `1/31/24`, `Jan 31, 2024`, `20240131` and Unix times, to distinguish dates from states. */
 export function looksLikeDate(value: string): boolean {
   return (
     value.length >= 6 &&

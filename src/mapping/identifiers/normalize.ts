@@ -12,7 +12,8 @@ export interface IdentifierRules {
 }
 
 /**
- * Normalizes one value of a type without a row: for `explain`, `forget` and tests. A SHA-256 in hex is used as the digest.
+ * Normalizes one value of any type. Used by `explain` and `forget`, and for the types without a faster way in `members/rowIdentifiers.ts`.
+ * A SHA-256 in hex is used as the digest.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,

@@ -7,7 +7,7 @@ import type { Mapped, Reject, Row } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from './passesConsent.ts'
+import { passesConsent } from '../consent/passesConsent.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 

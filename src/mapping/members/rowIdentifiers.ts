@@ -14,7 +14,7 @@ import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from './passesConsent.ts'
+import { passesConsent } from '../consent/passesConsent.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
 export const maxIdentifiers = 50

@@ -73,7 +73,7 @@ export const accountHandlers: Readonly<Record<string, Handler<CampaignsState>>> 
   },
 }
 
-/** Returns the wire form, without the fields of the sandbox. */
+/** Returns the account as the service shows it: without the fields that only the sandbox uses. */
 function toWire({ userIds: _users, roles: _roles, currency: _currency, ...wire }: SandboxAccount): object {
   return wire
 }

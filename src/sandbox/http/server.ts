@@ -163,7 +163,8 @@ export class SandboxServer {
     entry.answer_bytes = Buffer.byteLength(answer.body)
     if (answer.status !== 204) answer.headers['content-length'] = String(entry.answer_bytes)
     response.writeHead(answer.status, answer.headers)
-    // Node sends a string in one write with the headers, a Buffer in a second one (1.0 of 3.4 s at 25 products a request).
+    // A string, because Node sends it in one write with the headers, but a Buffer in a second write. For requests of 25 products that
+    // second write took 1.0 of 3.4 s.
     response.end(answer.body)
   }
 }

@@ -50,7 +50,7 @@ interface Head {
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Bytes of lines from which the file is replaced by the state. A replay of fewer takes less than a second. */
+/** Size of the journal, in bytes, at which the state replaces its lines. A shorter one is replayed in less than a second. */
 const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
@@ -64,7 +64,7 @@ export class Journal {
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfter`: bytes of lines from which the state replaces them. */
+  /** `save` returns the current state. `compactAfter`: size in bytes at which the state replaces the lines. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save

@@ -13,7 +13,8 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
   const given = rule.names.filter(present)
-  // Empty lists do not count beside another parameter: a card of slides reads with `components: []`, and clients send that back.
+  // An empty list counts only if it is the only parameter given: the answer for a card of slides has `components: []`, and clients
+  // send it back.
   const filled = given.filter((name) => !isEmptyList(params[name]))
   const counted = filled.length > 0 ? filled : given
   const inclusive = (): void => {

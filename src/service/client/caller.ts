@@ -1,6 +1,6 @@
 /** Sends a call of the contract. Waits and retries where a repetition is safe (docs/guarantees.md#bounded-retry). */
 import type { Clock } from '../../clock.ts'
-import { backoffMs, longestHoldMs } from '../../http/waitPolicy.ts'
+import { backoffMs, longestHoldMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { endpointOf } from '../contract/index.ts'

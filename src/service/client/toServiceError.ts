@@ -1,5 +1,5 @@
 /** Classifies exchanges: converts a failed one to a typed error. Only this file reads statuses and error codes. */
-import { readHold } from '../../http/waitPolicy.ts'
+import { readHold } from '../../http/retryAfter.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange, Lost, NotSent } from './exchange.ts'
 import { cleanText } from './cleanText.ts'

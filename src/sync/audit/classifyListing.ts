@@ -12,7 +12,11 @@ import { unsettledKeys } from '../plan/pendingChanges.ts'
 import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
 import type { ShownDifference } from './report.ts'
 
-/** Result for one product. `open`: not compared, because no content of it was confirmed, or its delete is outstanding. */
+/**
+ * Result for one product: `same` or `changed` content; `gone`, confirmed but not listed; `hidden`, not listed because its group shows
+ * only one variant; `foreign`, listed but never sent by Sluice; `unsettled`, changed by a request during the audit; `open`, not compared
+ * because no content of it was confirmed, or its delete is outstanding.
+ */
 export type ListingOutcome = 'same' | 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled' | 'open'
 
 /** Number of changed products whose differences are stored in full. For the others only the names of the fields are stored. */
@@ -28,8 +32,9 @@ type KnownProduct = Outer<Row<'remote', 'held' | 'remote_key' | 'synced_hash'>> 
 }
 
 /**
- * SQL of the confirmed content of key `m` with its record `r`. If the key is in sync or invalidated: the content of the record.
- * Else: the frozen bytes of the confirmed batch, or null once they have expired.
+ * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. Content of the record, if the
+ * key is in sync, or an earlier audit found it to differ (`db/invalidated.ts`). Else the bytes of the request that confirmed it, or null
+ * once they are no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -99,7 +104,7 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds confirmed products that were not listed, and excludes those that changed meanwhile. A group lists only its first variant
+   * Adds confirmed products that were not listed. Products with a request since the audit began become `unsettled`. A group lists only its first variant
    * (spec 2.2), so other variants of a listed group may exist (docs/faults.md, C1).
    */
   async finish(): Promise<void> {

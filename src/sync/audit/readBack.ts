@@ -5,7 +5,7 @@
  */
 import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destinations/destination.ts'
 import { RunError } from '../../errors.ts'
-import { backoffMs } from '../../http/waitPolicy.ts'
+import { backoffMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'

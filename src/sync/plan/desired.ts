@@ -3,9 +3,12 @@
  * each key). Later the plan selects all keys that are out of sync. So nothing is lost if a plan is never applied, and a refused key
  * is tried again automatically.
  *
- * A product is one key. A member has several identifiers, and several members may have the same identifier: `held` is its
- * reference count (docs/guarantees.md#reference-counts). `group_key` is the member under which it is sent, so that each identifier
- * is in one user object, and all identifiers beside a deleted one are known.
+ * A product is one key. A member has several identifiers, and each is a key. Several members may have the same identifier: `held` is
+ * the number of them (docs/guarantees.md#reference-counts). It is sent with the other identifiers of one of them, whose record key is
+ * its `group_key`. So no identifier is in two user objects. And a delete, which may remove a whole user at the service, shows which
+ * identifiers must be sent again.
+ *
+ * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
  */
 import pg from 'pg'
 import { queryable } from '../../db/database.ts'
@@ -47,8 +50,8 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
 }
 
 /**
- * Adds products to the changes that are still missing and were kept, or taken out of stock, by an earlier `missing` policy, if the
- * current policy does more. Returns their number.
+ * Finds products that are missing for longer. An earlier `missing` policy kept them or took them out of stock. If the current policy is
+ * `delete`, or `out-of-stock` for products that were kept, they are added to the changes. Returns their number.
  */
 export async function recallMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   const recalled = await client.query(
@@ -61,7 +64,7 @@ export async function recallMissing({ client, destinationId }: DesiredContext, p
   return recalled.rowCount ?? 0
 }
 
-/** Fills `removal` with the records to remove, and the cause. Missing ones only if the caller may delete them. */
+/** Fills `removal` with the records to remove and the cause. `absent`: includes records whose row is missing. */
 export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
   await fillTable(
     client,
@@ -71,8 +74,8 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * Adds to the changes, for lists without row keys, every record that has an identifier of a removed row. A removal has no key
- * there, and the person may be on the list with other identifiers too. Returns their number.
+ * Adds every record to the changes that has an identifier of a removed row. For lists whose removals name identifiers, not row keys: the
+ * person may be on the list with other identifiers too. Returns their number.
  */
 export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const leaving = await client.query(
@@ -87,7 +90,7 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
 
 /**
  * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). Returns how many of them were marked as missing, and how many as stale.
+ * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`absent`), and how many rejected (`stale`).
  */
 export async function leaveListed(
   { client, destinationId }: DesiredContext,
@@ -109,7 +112,8 @@ export async function leaveListed(
 
 /**
  * Removes the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
- * number that the diff did not mark as suppressed. Looks up few keys, and records only if one of them is desired.
+ * number that the diff did not mark as suppressed. Reads the keys of all erased people, and reads records only if one of these keys is
+ * desired.
  */
 export async function leaveErased(context: DesiredContext, service: string): Promise<number> {
   const { client, destinationId } = context
@@ -259,8 +263,8 @@ async function wantProducts({ client, destinationId, changed }: DesiredContext):
 }
 
 /**
- * Fills `delta` (identifier, d, group_key) with the net change of each reference count, before `record` changes. The group matters
- * only for identifiers that rows gain.
+ * Fills `delta` (identifier, d, group_key) with the change of each reference count, before `record` changes. `group_key` is used only
+ * for identifiers that rows gain: it becomes the group of those that have none.
  *
  * Most identifiers belong to one row and need no sum. Only those that several rows share, or that moved between rows, are summed.
  * Summing all 2,000,000 identifiers of a first load, with the smallest key of each, took twice as long.

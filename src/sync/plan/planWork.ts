@@ -52,9 +52,9 @@ export interface PlanWork {
   readonly resync: readonly string[]
   /** True if the destination has no state, and the read was a full one. */
   readonly untouched: boolean
-  /** True for a backfill source, and without a read: no row counts as missing. */
+  /** True if no row counts as missing: for a backfill source, and if no source was read. */
   readonly ignoresMissing: boolean
-  /** Newest erasure at the time of the plan. Before a batch is sent, it is checked for people of later erasures. */
+  /** Number of the newest erasure. Before a batch of this plan is sent, people of later erasures are taken out of it. */
   readonly erasures: number
   /** True if no source was read (`rerun --failed`, repair of an audit). */
   readonly sourceless: boolean

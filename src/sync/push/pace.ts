@@ -1,6 +1,6 @@
 /** Controls the number of requests in flight, and pauses while the service does not answer. */
 import type { Clock } from '../../clock.ts'
-import { backoffMs, type Backoff } from '../../http/waitPolicy.ts'
+import { backoffMs, type Backoff } from '../../http/retryAfter.ts'
 
 export interface PaceSettings extends Backoff {
   readonly concurrency: number

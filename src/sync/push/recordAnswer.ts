@@ -1,7 +1,7 @@
 /** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
 import { hash } from 'node:crypto'
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
-import { backoffMs, readHold } from '../../http/waitPolicy.ts'
+import { backoffMs, readHold } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'

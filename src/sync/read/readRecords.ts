@@ -45,9 +45,9 @@ const mostColumns = 256
 
 /**
  * Returns true if unchanged records may be skipped. They may not if the outcome of a row depends on the time, for standard input
- * (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. They also may not if the last of
- * several rows wins and the last read had such rows (`repeats`): only the winner has a record, so the gated read would always be
- * abandoned.
+ * (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. Nor with
+ * `duplicates: last` if the last read had repeated keys (`repeats`): the rows that lost have no record, so they would count as new, and
+ * each gated read would end as a full one.
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
@@ -82,8 +82,8 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
-  // If the last read had repeats, every one must be found: a repeat that counts as new is correct, but causes a full read in each
-  // run.
+  // With repeated rows in the last read, digests are searched everywhere: a repeat that is not found counts as new. The result is the
+  // same, but every run reads the whole file.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
   for await (const { chunk, digests, traits: featureSets, gone } of stored.chunks()) {
     known.add(chunk, digests, featureSets, gone)

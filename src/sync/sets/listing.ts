@@ -8,7 +8,7 @@ import {
   type SetAnswer,
   type SetRequest,
 } from '../../destinations/productSets.ts'
-import { backoffMs } from '../../http/waitPolicy.ts'
+import { backoffMs } from '../../http/retryAfter.ts'
 import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 import { interrupted } from '../read/stage.ts'

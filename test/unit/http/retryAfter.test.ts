@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { backoffMs, longestBackoffMs, readHold, readLimit, retryAfterMs } from '../../../src/http/waitPolicy.ts'
+import { backoffMs, longestBackoffMs, readHold, readLimit, retryAfterMs } from '../../../src/http/retryAfter.ts'
 
 const now = Date.UTC(2026, 2, 1, 12, 0, 0)
 const date = new Date(now).toUTCString()

@@ -1,5 +1,6 @@
 /**
- * Policy for waits between requests, shared by client, push and sources: the wait that a response requests, else backoff. Pure.
+ * Computes the wait before the next request: the one that a response requests (`Retry-After` and others), else a growing backoff. Shared by
+ * the client, push and sources. Pure.
  */
 
 /** Headers by name in lower case. */
