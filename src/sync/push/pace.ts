@@ -13,6 +13,12 @@ const floor = 8
 const easyPart = 1 / 6
 /** Minimum gain of a larger number: with twice the requests in flight, the rate of answers must rise by half. */
 const enoughGain = 0.5
+/**
+ * Factor of a raise until one brought too few answers, and afterwards. A short push to a slow service ends before its number is found: 400
+ * requests at 2 s latency used 71 % of the allowance when each raise doubled it.
+ */
+const firstGrowth = 4
+const laterGrowth = 2
 /** Measurements until a larger number is tried again. */
 const holdMeasurements = 10
 
@@ -44,6 +50,7 @@ export class Pace {
   #measured = 0
   #measuredSince: number | undefined
   #hold = 0
+  #growth = firstGrowth
 
   constructor(clock: Clock, settings: PaceSettings, allowance: { readonly limit: number; readonly windowMs: number }) {
     this.#clock = clock
@@ -105,9 +112,15 @@ export class Pace {
     if (this.#slots > slots && rate < rateBelow * (1 + (this.#slots / slots - 1) * enoughGain)) {
       this.#change(slots, { slots, rate: 0 })
       this.#hold = holdMeasurements
+      this.#growth = laterGrowth
     } else if (useful < this.#slots) this.#change(useful, { slots: useful, rate: 0 })
     else if (this.#hold > 0) this.#hold--
-    else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * 2), { slots: this.#slots, rate })
+    else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * this.#factor), { slots: this.#slots, rate })
+  }
+
+  /** Factor of the next raise. If the service is overloaded, its answers take that many times longer: far below the deadline. */
+  get #factor(): number {
+    return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
   }
 
   #change(slots: number, below: Level): void {

@@ -55,6 +55,11 @@ describe('concurrency', () => {
     expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
   })
 
+  test('a short push to a slow service finds its number soon', () => {
+    expect(400 / push(400, { latencyMs: () => 2_000 }).seconds).toBeGreaterThan(25 * 0.82)
+    expect(400 / push(400, { latencyMs: () => 1_000 }).seconds).toBeGreaterThan(25 * 0.95)
+  })
+
   test('a latency that varies by ten times does not slow it down', () => {
     let seed = 7
     const random = () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
@@ -70,9 +75,10 @@ describe('concurrency', () => {
   ])('a service that answers at most %d a second soon has no more than %i requests', (perSecond, enough) => {
     const { latencies, seconds } = push(1_000, { latencyMs: () => 300, perSecond })
     const sorted = latencies.toSorted((a, b) => a - b)
-    // Behind one another, and twice as many while a larger number is tried.
+    // Behind one another; once four times as many, and later twice as many, while a larger number is tried.
     expect(sorted[600]).toBeLessThanOrEqual((enough / perSecond) * 1_000 + 300)
-    expect(sorted.at(-1)).toBeLessThan(((2 * enough + 1) / perSecond) * 1_000 + 300)
+    expect(sorted.at(-1)).toBeLessThan(((4 * enough + 1) / perSecond) * 1_000 + 300)
+    expect(sorted[900]).toBeLessThan(((2 * enough + 1) / perSecond) * 1_000 + 300)
     expect(sorted.at(-1)).toBeLessThan(30_000)
     expect(1_000 / seconds).toBeGreaterThan(perSecond * 0.95)
   })
