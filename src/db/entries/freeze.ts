@@ -7,6 +7,7 @@ import type { Destination, Operation } from '../../destinations/destination.ts'
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
+import { frozenColumns } from './read.ts'
 
 export interface FrozenEntry {
   readonly recordKey: Buffer
@@ -45,22 +46,6 @@ const togetherColumns = (
     'template',
   ] satisfies ColumnName<'batch_entries'>[]
 ).join(', ')
-const eachColumns = (
-  [
-    'batch_id',
-    'ord',
-    'destination_id',
-    'record_key',
-    'keys',
-    'change',
-    'hash',
-    'expires_at',
-    'users',
-    'byte_offset',
-    'byte_length',
-  ] satisfies ColumnName<'entry'>[]
-).join(', ')
-
 export async function writeEntries(
   client: pg.PoolClient,
   destinationId: number,
@@ -136,7 +121,7 @@ function once<T>(values: readonly T[]): readonly T[] {
 }
 
 async function writeEach(client: pg.PoolClient, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(client, `entry (${eachColumns})`)
+  const copy = new CopyWriter(client, `entry (${frozenColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {
       copy.row(11)

@@ -22,25 +22,23 @@ export const expanded = (
       as er (record_key, keys, change, hash, users, bytes, place)
   where ${where}`
 
+/** Columns of `entry` that a plan writes. */
+export const frozenColumns = [
+  'batch_id',
+  'ord',
+  'destination_id',
+  'record_key',
+  'keys',
+  'change',
+  'hash',
+  'expires_at',
+  'users',
+  'byte_offset',
+  'byte_length',
+] as const satisfies ColumnName<'entry'>[]
+
 /** Columns of `entry`, as `expanded` returns them. */
-export const columns = (
-  [
-    'batch_id',
-    'ord',
-    'destination_id',
-    'record_key',
-    'keys',
-    'change',
-    'hash',
-    'expires_at',
-    'users',
-    'byte_offset',
-    'byte_length',
-    'outcome',
-    'code',
-    'message',
-  ] satisfies ColumnName<'entry'>[]
-).join(', ')
+export const columns = ([...frozenColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
 
 /**
  * SQL of the outcome of entry `e` of batch `b`. If all entries are confirmed, or all are superseded, only the state of the batch is

@@ -44,7 +44,7 @@ export interface SnapshotResult {
   readonly warnings: readonly WarningSummary[]
   /** Stored with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
-  /** Only of the first read of a destination. */
+  /** Undefined if an earlier read is compared with. */
   readonly identifiers?: IdentifierFacts
 }
 

@@ -30,7 +30,7 @@ export interface StageTally {
   /** Valid rows with an identifier that the person opted out of. */
   withholding: number
   readonly keys: RepeatWatch
-  /** Undefined unless the read is the destination's first. */
+  /** Undefined if an earlier read is compared with. */
   readonly identifiers: IdentifierWatch | undefined
 }
 
