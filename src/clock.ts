@@ -1,6 +1,6 @@
 /**
- * Time as it is passed in: no module below cli/ reads a clock on its own. Durable decisions (leases, ticks, grants) use the
- * database's clock instead (docs/guarantees.md#clocks); this one serves deadlines, signatures and what people read.
+ * Clock of this machine, for deadlines, signatures and times that users read. It is passed in. Leases, ticks and grants use the
+ * database's clock instead (docs/guarantees.md#clocks).
  */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */

@@ -1,8 +1,8 @@
 /**
- * The one shape of every error that a person may see: a stable code, where it happened, what happened, and the hint.
+ * Errors that users see: a stable code, where it happened, what happened, and the hint.
  *
- * `code` and `recovery` are for programs and never change; texts are for people and may. Raw personal data never goes
- * into a message, a `where` or a cause (docs/guarantees.md#no-raw-identifier-at-rest): mask before constructing.
+ * `code` and `recovery` are for programs and never change; texts may. A message, a `where` or a cause never contains raw personal
+ * data (docs/guarantees.md#no-raw-identifier-at-rest): mask it first.
  */
 
 import type { ErrorCode } from './model/errorCodes.ts'
@@ -34,7 +34,7 @@ export abstract class SluiceError extends Error {
   }
 }
 
-/** The command was called wrongly: unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
+/** Error in a call of a command: unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
 export class UsageError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'fix-config'
@@ -44,7 +44,7 @@ export class UsageError extends SluiceError {
   }
 }
 
-/** One problem of a configuration or pipeline file, with its place in it. */
+/** Problem of a pipeline file or the environment. */
 export interface Problem {
   /** Path inside the definition, for example `destination.catalog_id`. */
   readonly path: string
@@ -54,7 +54,7 @@ export interface Problem {
   readonly where?: string
 }
 
-/** A pipeline file or the environment is wrong. Lists every problem. Exit code 2. */
+/** Error for an invalid pipeline file or environment, with every problem. Exit code 2. */
 export class ConfigError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'fix-config'
@@ -66,7 +66,7 @@ export class ConfigError extends SluiceError {
   }
 }
 
-/** The run cannot go on (source unreadable, incomplete, guard of the file …). Exit code 1; what was confirmed stays. */
+/** Error that ends a run, such as an unreadable source. Exit code 1; what was confirmed is kept. */
 export class RunError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'stop-run'

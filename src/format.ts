@@ -1,4 +1,4 @@
-/** Numbers, durations and instants for people. Programs get them raw. */
+/** Formats numbers, durations and instants for users. JSON output has them unformatted. */
 
 const numbers = new Intl.NumberFormat('en-US')
 
@@ -21,7 +21,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
 }
 
-/** ISO instant without milliseconds, zone included. */
+/** Formats an instant as ISO 8601 in UTC, without milliseconds. */
 export function instant(value: string | Date | number): string {
   return new Date(value).toISOString().replace(/\.\d{3}Z$/, 'Z')
 }

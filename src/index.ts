@@ -1,4 +1,4 @@
-/** The public API of the package: what a pipeline file, or a program of yours, imports from `sluice`. */
+/** Public API of the package: what pipeline files and programs import from `sluice`. */
 import './nodeVersion.ts'
 
 export * from './pipeline/index.ts'

@@ -8,5 +8,5 @@ export interface Logger {
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined | readonly string[]>>
 
-/** Says nothing. */
+/** Logs nothing. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }

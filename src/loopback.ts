@@ -1,4 +1,4 @@
-/** This machine itself, as `URL` writes the host: no network stands between. */
+/** Returns true for a host name of this machine, in the form that `URL` has it. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

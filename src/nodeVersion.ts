@@ -1,5 +1,5 @@
 /// <reference types="node" preserve="true" />
-/** Fails on a Node that the library's dependencies do not support, before one of them fails with a riddle. Imported first by each entry. */
+/** Throws on a Node that the dependencies do not support, before one of them fails without a clear message. Each entry imports it first. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19))
   throw new Error(

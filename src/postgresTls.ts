@@ -1,6 +1,6 @@
 /**
- * Writes out what the driver makes of an address: `prefer`, `require` and `verify-ca` verify certificate and host name. As they
- * stand it would do the same, with a warning of Node on stderr.
+ * Replaces the modes `prefer`, `require` and `verify-ca` of an address by `verify-full`. The driver treats them alike, but warns about
+ * the first three on stderr.
  */
 export function verifyFully(address: string): string {
   if (!URL.canParse(address)) return address

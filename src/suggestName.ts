@@ -1,14 +1,14 @@
-/** The one suggestion of a name that the user probably meant: of commands, flags, pipelines, settings, columns. */
+/** Suggests the name that a user probably meant: of commands, flags, pipelines, settings, columns. */
 import { distance } from 'fastest-levenshtein'
 
-/** Longer names are not typed by hand. */
+/** Users do not type longer names by hand. */
 const maxLength = 64
-/** Shorter beginnings fit too many names. */
+/** Minimum length of a name that is compared as a beginning: a shorter one begins too many names. */
 const minBeginning = 3
 
 /**
- * Returns the candidate that differs from `name` in the fewest letters, upper and lower case alike: at most a third of them, or two in
- * short names. A candidate that begins with `name` counts as half a letter away. Undefined where none is near.
+ * Returns the candidate that differs from `name` in the fewest letters, ignoring case: at most in a third of them, or in two of a
+ * short name. A candidate that begins with `name` counts as different in half a letter. Undefined if every candidate differs in more.
  */
 export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase()

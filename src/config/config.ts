@@ -21,21 +21,21 @@ import { variables } from './variables.ts'
 
 export type { Environment } from './values.ts'
 
-/** The environment, read once and checked. Everything below takes this, nothing else reads `process.env`. */
+/** Configuration from the environment, read and checked once. Other modules get it as a value and do not read `process.env`. */
 export interface Config {
   readonly databaseUrl: Secret | undefined
   readonly dataDir: string
-  /** Schema of the database that holds everything. */
+  /** Database schema of all tables. */
   readonly schema: string
   readonly service: ServiceSettings
-  /** For how many days an ended run is kept; undefined: the engine's own measure. */
+  /** Days that ended runs are kept. Undefined: the engine's default. */
   readonly keepRunsDays: number | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
   /** The HTTP server of `serve`. */
   readonly server: ServerSettings
-  /** `.env` below the process's own variables: where sources look up the credentials they name. */
+  /** Variables of the process, and those of `.env` that the process does not have. Sources look up their credentials here. */
   readonly env: Environment
-  /** Every secret that was read, so that output can be cleared of them. */
+  /** Every secret that was read. Output never shows them. */
   readonly secrets: readonly Secret[]
 }
 
@@ -44,7 +44,7 @@ export type LogLevel = (typeof logLevels)[number]
 export interface ServerSettings {
   /** Bearer token of the API, and of the dashboard on any address but loopback. */
   readonly apiToken: Secret | undefined
-  /** Address under which people reach the dashboard: for links in alerts, and the host that requests may name. */
+  /** Public address of the dashboard: alerts link to it, and requests may name its host. */
   readonly publicUrl: string | undefined
   /** Header in which a trusted proxy sends the signed-in user. */
   readonly userHeader: string | undefined
@@ -61,11 +61,11 @@ export interface ServiceSettings {
   readonly adsVersion: string
   readonly consumerKey: Secret | undefined
   readonly consumerSecret: Secret | undefined
-  /** During a rotation: the receiver of webhooks still accepts it. */
+  /** Secret before a rotation, which the receiver of webhooks still accepts. */
   readonly previousConsumerSecret: Secret | undefined
   readonly accessToken: Secret | undefined
   readonly accessTokenSecret: Secret | undefined
-  /** Neutral word → the service's own spelling. */
+  /** Neutral words of the contract with the service's own spelling. */
   readonly names: Readonly<Record<string, string>>
 }
 
@@ -87,7 +87,7 @@ const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**
- * Reads the environment: process variables, below them `.env` of the working directory, `NAME_FILE` for mounted secrets.
+ * Reads the environment: the variables of the process, then `.env` of the working directory; `NAME_FILE` for mounted secrets.
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
@@ -100,7 +100,7 @@ export function loadConfig(
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     problems.push({
       path: 'NODE_TLS_REJECT_UNAUTHORIZED',
-      message: 'switches certificate checks off for every connection; Sluice does not run like that',
+      message: 'switches off certificate checks for every connection, which Sluice does not allow',
       hint: 'unset it, and name your own authority in NODE_EXTRA_CA_CERTS',
     })
   }
@@ -113,7 +113,7 @@ export function loadConfig(
     })
   const secrets: Secret[] = []
   const secret = (name: string) => readSecret(name, env, problems, secrets)
-  // Values that pipeline files may take up by `${NAME}` are cleared from output as well.
+  // Pipeline files may contain these values by `${NAME}`, so they are secrets too.
   for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) remember(value, secrets)
   const url = (name: string) => readUrl(name, env, problems)
 
@@ -124,7 +124,7 @@ export function loadConfig(
   const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
   const password = decodeURIComponent(address?.password ?? '')
   if (password !== '') remember(password, secrets)
-  // An address that holds no password has to be read in the message that says what is wrong with it.
+  // An address without a password is not a secret, so that error messages can show it.
   else if (given && address?.search === '') secrets.splice(secrets.indexOf(given), 1)
   const adsVersion = text(env, 'SLUICE_ADS_VERSION') ?? '12'
   if (!/^\d{1,3}$/.test(adsVersion))
@@ -160,7 +160,7 @@ export function loadConfig(
     env,
     secrets,
   }
-  reportUnknown(env, problems)
+  reportMisspelt(env, problems)
   const [first] = problems
   if (first !== undefined) {
     throw new ConfigError(
@@ -176,14 +176,14 @@ export function loadConfig(
   return config
 }
 
-/** The address with the TLS mode that the driver takes it for; both spellings stay out of output. */
+/** Returns the address with the TLS mode that the driver uses for it. Both forms are secrets. */
 function verified(given: Secret, secrets: Secret[]): Secret {
   const address = verifyFully(given.reveal())
   return address === given.reveal() ? given : remember(address, secrets)
 }
 
 /**
- * All that a signed call needs. `user: false`: calls that only the application signs; the user's part may be empty then.
+ * Returns the settings of signed calls. `user: false`: for calls that only the application signs; the tokens of the user may be empty.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
  */
@@ -208,7 +208,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
     names: service.names,
   }
   if (missing.length > 0) {
-    // An application that is known lacks only its user: sign-in gives the tokens.
+    // Only the tokens of the user are missing, and signing in creates them.
     const signIn = missing.every(({ path }) => path.startsWith('SLUICE_ACCESS_TOKEN'))
     throw new ConfigError(
       'SERVICE_NOT_CONFIGURED',
@@ -225,8 +225,8 @@ export function needService(config: Config, options: { readonly user?: boolean }
   return known
 }
 
-/** A misspelt variable is worse than a missing one: it looks set. Only names that are close to ours are called so. */
-function reportUnknown(env: Environment, problems: Problem[]): void {
+/** Reports frequent wrong names of variables. Such a variable looks set and has no effect. */
+function reportMisspelt(env: Environment, problems: Problem[]): void {
   const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
   const misspelt: Readonly<Record<string, string>> = {
     SLUICE_API_KEY: 'SLUICE_CONSUMER_KEY',

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const shown = '[secret]'
 
-/** A value that must not be shown: it prints as `[secret]` wherever it is turned into text. */
+/** Secret value. Its text is `[secret]`. */
 export class Secret {
   readonly #value: string
 
@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself, for the one place that needs it (a signature, a connection). Never log it. */
+  /** Returns the value, for a signature or a connection. Never log it. */
   reveal(): string {
     return this.#value
   }
@@ -29,8 +29,8 @@ export class Secret {
 }
 
 /**
- * Hides known secrets in a text: the last net under everything that is written to stderr. Shorter than six characters
- * is left alone, because hiding `1` or `key` would make every sentence unreadable and protect nothing.
+ * Replaces known secrets in a text, as the last step before it is written to stderr. Secrets of less than six characters are not
+ * replaced, because replacing `1` or `key` would make other texts unreadable.
  */
 export function hideSecrets(text: string, secrets: readonly Secret[]): string {
   let hidden = text

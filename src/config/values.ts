@@ -1,4 +1,4 @@
-/** Single values of the environment: read, checked, each problem noted with its hint. Nothing throws, so that one error lists all problems. */
+/** Reads and checks single values of the environment. Adds problems to a list and throws nothing, so that one error reports all of them. */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
@@ -21,7 +21,7 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
   return present(parse(content))
 }
 
-/** An empty variable counts as unset: `FOO= sluice …` and a bare `FOO=` in `.env` are how people unset. */
+/** Returns the variables that are not empty. An empty one counts as unset: users unset with `FOO= sluice …`, or `FOO=` in `.env`. */
 export function present(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }
@@ -54,6 +54,7 @@ export function readSecret(name: string, env: Environment, problems: Problem[], 
   return undefined
 }
 
+/** Adds a value to the known secrets. */
 export function remember(value: string, secrets: Secret[]): Secret {
   const secret = new Secret(value)
   secrets.push(secret)
@@ -68,13 +69,13 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     problems.push({ path: name, message: 'is not an http(s) address', hint })
   } else if (url.username !== '' || url.password !== '') {
-    problems.push({ path: name, message: 'holds a user name or password', hint: `keep credentials out of ${name}` })
+    problems.push({ path: name, message: 'contains a user name or password', hint: `keep credentials out of ${name}` })
   } else if (url.search !== '' || url.hash !== '') {
-    problems.push({ path: name, message: 'holds a query or fragment', hint })
+    problems.push({ path: name, message: 'contains a query or fragment', hint })
   } else if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     problems.push({
       path: name,
-      message: 'is plain http to another machine: credentials and members would travel in clear',
+      message: 'is plain http to another machine: credentials and members would be sent unencrypted',
       hint: `use https in ${name}`,
     })
   } else return url.href.replace(/\/+$/, '')
@@ -111,13 +112,13 @@ export function readNames(env: Environment, problems: Problem[]): Readonly<Recor
   return {}
 }
 
-/** Not under two months: what a month's reports, retries and renewals ask about is always there. */
+/** Reads a number of days, at least 60: reports, retries and renewals read up to a month of history. */
 export function readDays(env: Environment, name: string, problems: Problem[]): number | undefined {
   const value = text(env, name)
   if (value === undefined) return undefined
   const days = /^\d{1,5}$/.test(value) ? Number(value) : 0
   if (days >= 60) return days
-  problems.push({ path: name, message: 'is no whole number of days from 60 on', hint: `set ${name} to 400, or unset it` })
+  problems.push({ path: name, message: 'is not a whole number of days, 60 or more', hint: `set ${name} to 400, or unset it` })
   return undefined
 }
 
@@ -135,7 +136,7 @@ export function oneOf<const Values extends readonly string[]>(
   return fallback
 }
 
-/** Name of an HTTP header, in lower case. */
+/** Reads the name of an HTTP header, in lower case. */
 export function readHeaderName(env: Environment, name: string, problems: Problem[]): string | undefined {
   const value = text(env, name)?.toLowerCase()
   if (value === undefined) return undefined
@@ -144,7 +145,7 @@ export function readHeaderName(env: Environment, name: string, problems: Problem
   return undefined
 }
 
-/** A schema's name as Postgres stores it without quotes. */
+/** Reads the name of a schema, one that needs no quotes in SQL. */
 export function readSchema(env: Environment, name: string, problems: Problem[]): string {
   const given = text(env, name) ?? defaultSchema
   const fault = schemaNameFault(given)

@@ -1,8 +1,8 @@
-/** Every environment variable, with the sentence that `sluice help environment` prints. */
+/** Environment variable, with the text that `sluice help environment` prints. */
 export interface Variable {
   readonly name: string
   readonly meaning: string
-  /** Its value never prints, and `NAME_FILE` may name a file that holds it. */
+  /** True: the value is never printed, and `NAME_FILE` may name a file that contains it. */
   readonly secret?: boolean
 }
 

@@ -47,7 +47,10 @@ export const errorGroups = [
         'Choose another destination, put both sources into one file (`source:` as a list), or move the other file away.',
       ),
       OPTIONS_CONFLICT: entry('The options cannot be used together.', 'Leave one out, as shown.'),
-      UNKNOWN_RUN: entry('There is no run with this id, or its history has expired (400 days).', '`sluice runs` lists them.'),
+      UNKNOWN_RUN: entry(
+        'There is no run with this id, or it has expired (after 400 days, or SLUICE_KEEP_RUNS_DAYS).',
+        '`sluice runs` lists them.',
+      ),
       UNKNOWN_PLAN: entry('There is no plan with this id.', '`sluice plan PIPELINE` makes one.'),
       UNKNOWN_BATCH: entry(
         'There is no batch with this number, or its run has expired.',
@@ -249,7 +252,7 @@ export const errorGroups = [
       ),
       SOURCE_UNAVAILABLE: entry('The source does not answer, or broke off.', 'Try again; check the network.'),
       SOURCE_DENIED: entry('The source refused the credentials.', 'Check the variables that `source.credentials` names.'),
-      SOURCE_CREDENTIALS: entry('A variable that holds a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'),
+      SOURCE_CREDENTIALS: entry('A variable with a credential of the source is missing or unusable.', 'Set it, or its `…_FILE`.'),
       SOURCE_FORBIDDEN: entry('This machine may not read the file.', 'Check owner and mode.'),
       SOURCE_REFUSED: entry(
         'Sluice does not read this address: a folder, a device, a private address, or a redirect to another host.',
@@ -285,7 +288,7 @@ export const errorGroups = [
       ),
       FILE_MALFORMED: entry('The file breaks the rules of its format.', 'Correct the place in the message.'),
       FILE_UNCLOSED_QUOTE: entry('A quote is not closed.', 'Close it near the line in the message.'),
-      FILE_FAULTY_ROWS: entry('Too many rows do not fit the header.', 'Check delimiter and quotes.'),
+      FILE_FAULTY_ROWS: entry('Too many rows cannot be read or do not fit the header.', 'Check delimiter and quotes.'),
       FILE_SPREADSHEET_DAMAGE: entry(
         'A spreadsheet changed many values: exponents, dates made of numbers.',
         'Export again with every column formatted as text.',

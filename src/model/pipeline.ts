@@ -1,6 +1,6 @@
 /**
- * A pipeline after its file was read and checked: every default filled in, every text parsed. The schema that a
- * person's file is checked against, and the texts' forms, are in pipeline/schema.ts.
+ * Definition of a pipeline after its file was checked, with all defaults and with parsed values. The schema of the file is
+ * pipeline/schema.ts.
  */
 
 export interface Pipeline {
@@ -10,32 +10,32 @@ export interface Pipeline {
   readonly file: string
   readonly schedule?: Schedule
   readonly sources: readonly SourceDefinition[]
-  /** Preset by name (`google-shopping`, `shopify` …) or undefined: recognized by header. */
+  /** Name of the preset, such as `google-shopping`. Absent: recognized by the header. */
   readonly preset?: string
   readonly map: Readonly<Record<string, FieldMapping>>
-  /** All of them must agree; `none`: no column decides, the preset's own neither. */
+  /** A row must pass every test. `none`: no column decides, not even one of the preset. */
   readonly consent?: readonly ConsentTest[] | 'none'
   /** Columns that are declared irrelevant: neither consent nor identifiers are looked for in them. */
   readonly ignore?: readonly string[]
-  /** Rows that ask to leave a do-not-reach list. */
+  /** Test for rows that are removed from a do-not-reach list. */
   readonly remove?: ValueTest
   readonly destination: DestinationDefinition
   readonly guards: Guards
   /** `only:` and `except:`, in this order; a row must pass all of them. */
   readonly filters: readonly RowFilter[]
-  /** Name of a set of credentials in sluice.yaml; the environment's without it. */
+  /** Name of a set of credentials in sluice.yaml. Absent: those of the environment. */
   readonly credentials?: string
-  /** Receivers of alerts, by their names in sluice.yaml; its defaults without it. */
+  /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
   readonly alerts?: readonly string[]
-  /** So many runs with an unchanged source are reported as stale; never without it. */
+  /** Number of runs with an unchanged source that raises the alert `stale`. Absent: it is not raised for that. */
   readonly staleAfterRuns?: number
-  /** Keeps the last of several rows with one key and different content; without it all of them are rejected. */
+  /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
-  /** Everything below `options` of the file that mapping reads: default currency, allowed html, id length … */
+  /** Settings below `options` of the file. */
   readonly mapping: MappingOptions
-  /** SHA-256 (hex) of all that decides what a row becomes: sources' reading options, map, consent, mapping options. */
+  /** SHA-256 (hex) of everything that decides what a row becomes: reading options of the sources, map, consent, mapping options. */
   readonly definitionHash: string
-  /** SHA-256 (hex) of all that a run of it does: two files of one version may share their runs (docs/decisions/fence.md). */
+  /** SHA-256 (hex) of everything that decides what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
   readonly version: string
 }
 
@@ -55,55 +55,55 @@ export interface SourceDefinition {
   /** `auto` or an encoding label. */
   readonly encoding: string
   readonly compression: 'auto' | 'none' | 'gzip' | 'zip' | 'zstd'
-  /** Member of a zip archive. */
+  /** File to read in a zip archive. */
   readonly member?: string
-  /** Sheet of a workbook; the first without it. */
+  /** Sheet of a workbook. Absent: the first. */
   readonly sheet?: string
   readonly csv: {
     /** `auto`, or one character. */
     readonly delimiter: string
     readonly quote: string
-    /** Line of the header, from 1; `auto` finds it behind comment and title rows. */
+    /** Line of the header, from 1. `auto` finds it below comment and title rows. */
     readonly headerRow: number | 'auto'
     /** Column names for a file without a header. */
     readonly columns?: readonly string[]
-    /** A quote inside a cell that is not quoted is text; without it such a row is rejected. */
+    /** True: a quote inside an unquoted cell is text. Absent: such a row is rejected. */
     readonly relaxedQuotes?: boolean
   }
-  /** Path of the records inside one object: keys joined by dots, `data.products`. Detected where absent, if possible. */
+  /** Path of the records inside one object: keys joined by dots, `data.products`. Absent: detected if possible. */
   readonly json?: { readonly records: string }
-  /** Deviations from a well-formed Google Shopping feed that are read; without it such a file is rejected. */
+  /** Accepted deviations from a well-formed Google Shopping feed. A file with another one is rejected. */
   readonly xml?: {
-    /** Local name of the elements that are records, in XML of any kind. */
+    /** Local name of the elements that are records, for XML that is not such a feed. */
     readonly item?: string
-    /** The named entities of HTML are characters. */
+    /** True: named entities of HTML are read as their characters. */
     readonly htmlEntities?: boolean
-    /** A raw & in an address is `&amp;`. */
+    /** True: a raw & in an address is read as `&amp;`. */
     readonly escapeAmpersands?: boolean
   }
-  /** The pipeline has a `map:`: its author knows the names of the source's elements. */
+  /** True if the pipeline has a `map:`, so that its author knows the names of the source's elements. */
   readonly mapped?: boolean
-  /** Its rows become products, which an export of this preset (else the one its header is known by) may spread over several. */
+  /** Present if rows become products: exports of some presets spread a product over several rows. Without `preset`, the header decides. */
   readonly products?: { readonly preset?: string }
   /** For `postgres:`. */
   readonly query?: string
   readonly parameters?: readonly (string | number | boolean | null)[]
-  /** Names of environment variables (each also as `…_FILE`) that hold the credentials; never the values. */
+  /** Names of the environment variables (each also as `…_FILE`) with the credentials; never the values. */
   readonly credentials?: Readonly<Record<string, string>>
-  /** Private addresses and plain http are refused unless this allows them. */
+  /** Allows private addresses and plain http. */
   readonly allowPrivate: boolean
   /** Pinned SFTP host key, `SHA256:…`. */
   readonly hostKey?: string
   readonly join?: SourceJoin
 }
 
-/** A file whose columns are added to each row of a source, by the values of one column of both. */
+/** File whose columns are added to the rows of a source with the same id. */
 export interface SourceJoin {
   readonly source: SourceDefinition
-  /** Columns with the values that are equal: of the source, and of the file. */
+  /** Columns with the id: of the source, and of the file. */
   readonly sourceColumn: string
   readonly fileColumn: string
-  /** Columns of the file that are added; all others without it. They replace those of the source of the same name. */
+  /** Columns of the file that are added. Absent: all but the id. They replace columns of the source with the same name. */
   readonly columns?: readonly string[]
 }
 
@@ -114,7 +114,7 @@ export type CompletenessProof =
   | { readonly kind: 'trailer'; readonly pattern: string }
   | { readonly kind: 'rows'; readonly count: number }
 
-/** A condition on one column. */
+/** Condition on one column. */
 export interface RowFilter {
   readonly column: string
   /** Compared trimmed and ignoring case. */
@@ -125,25 +125,25 @@ export interface RowFilter {
 
 export interface ValueTest {
   readonly column: string
-  /** Compared trimmed and case-blind. */
+  /** Compared trimmed and ignoring case. */
   readonly values: readonly string[]
 }
 
-/** Test of one consent column: by its values, by what they must not be, or by a date. */
+/** Test of one consent column: by the values that mean yes, by those that mean no, or by a date. */
 export interface ConsentTest {
   readonly column: string
-  /** Values that mean yes, compared trimmed and case-blind; every other one is a no. */
+  /** Values that mean yes, compared trimmed and ignoring case. Every other value is a no. */
   readonly values?: readonly string[]
-  /** Values that mean no; every other one is a yes. */
+  /** Values that mean no. Every other value is a yes. */
   readonly notValues?: readonly string[]
   /** The cell is a date before this one (ISO 8601), or after it. */
   readonly before?: string
   readonly after?: string
-  /** Decides over the identifiers of this kind only; without it, over the row. */
+  /** Decides only about identifiers of this type. Absent: about the row. */
   readonly only?: 'email' | 'phone_number'
 }
 
-/** One target field: from one column or several in order, or a constant, then transforms. */
+/** Mapping of one field: columns in order, or a constant, then transforms. */
 export interface FieldMapping {
   readonly columns: readonly string[]
   readonly constant?: string
@@ -153,11 +153,11 @@ export interface FieldMapping {
   /** The column holds SHA-256 digests: a raw value in it is rejected. */
   readonly hashed?: boolean
   readonly transforms: readonly Transform[]
-  /** TypeScript pipelines only: the cells of the row by column name → text. */
+  /** Function of a TypeScript pipeline. It gets the cells of the row by column name. */
   readonly compute?: (row: Readonly<Record<string, string | readonly string[] | undefined>>) => string | readonly string[] | undefined
 }
 
-/** A named transform with its arguments, checked by mapping/transforms.ts. */
+/** Transform with its arguments, checked by mapping/transforms.ts. */
 export interface Transform {
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
@@ -177,16 +177,16 @@ export interface SetFilter {
   readonly value: string
 }
 
-/** A product set that the pipeline keeps: by filters of the service or, for a brand, by a list of products. */
+/** Product set that the pipeline keeps: by filters of the service or, for a brand, by a list of products. */
 export interface ProductSetRule {
   readonly name: string
   readonly description?: string
   readonly filters: readonly SetFilter[]
-  /** The service filters by no brand: the products are listed one by one. */
+  /** Brand of the products. The service has no filter for it, so the set lists its products. */
   readonly brand?: string
 }
 
-/** Calendar months stay months (clamped to the month's end), everything else is milliseconds. */
+/** Duration in calendar months (an end after the last day of a month is that day), or in milliseconds. */
 export type Duration = { readonly months: number } | { readonly ms: number }
 
 export interface Guards {
@@ -194,30 +194,30 @@ export interface Guards {
   readonly maxDeleteCount: number
   readonly maxDeletePercent: number
   readonly maxRejectPercent: number
-  /** Notes of docs/rejects.md that withhold the run, besides those that do by themselves. */
+  /** Codes of notes (docs/rejects.md) that withhold the run, beside those that do so by default. */
   readonly hold?: readonly string[]
-  /** Notes that their owner has looked at: they withhold nothing. */
+  /** Codes of notes that do not withhold the run. */
   readonly accept?: readonly string[]
-  /** Products going out of stock in one run, in percent of the synced ones; 10 where absent. */
+  /** Maximum share of the synced products that go out of stock in one run, in percent. Absent: 10. */
   readonly maxOutOfStockPercent?: number
-  /** A price that moves further is noted; 50 where absent. */
+  /** Change of a price above which there is a note, in percent. Absent: 50. */
   readonly maxPriceChangePercent?: number
 }
 
 export interface MappingOptions {
-  /** Currency of prices written without one. Undefined: such a price is a reject. */
+  /** Currency of prices without one. Absent: such a price is rejected. */
   readonly defaultCurrency?: string
   readonly maxIdLength: number
-  /** IANA zone of sale periods written without offset. Undefined: such a period is left out. */
+  /** IANA zone of sale periods without an offset. Absent: such a period is left out. */
   readonly timezone?: string
-  /** Hosts that product links lead to; others are noted. Undefined: any. */
+  /** Hosts that product links may lead to; there is a note about others. Absent: any host. */
   readonly linkHosts?: readonly string[]
-  /** Products whose image links a run checks by sample; none where absent. */
+  /** Number of image links that a run checks. Absent: none. */
   readonly imageSample?: number
-  /** Options of docs/inputs.md that an owner may switch on, by name (`cut_title`, `upgrade_http` …). */
+  /** Names of inputs that are rejected by default and that this pipeline accepts (docs/inputs.md): `cut_title`, `upgrade_http` … */
   readonly allow: readonly string[]
-  /** Inputs that are accepted by default and that this pipeline rejects, by name (`http_image`). */
+  /** Names of inputs that are accepted by default and that this pipeline rejects: `http_image`. */
   readonly refuse?: readonly string[]
-  /** Words to the service's own words, by field (`availability: { "yes": "in stock" }`). */
+  /** By field: words of the source with the words of the service for them (`availability: { "yes": "in stock" }`). */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
 }

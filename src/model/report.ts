@@ -5,13 +5,13 @@ export const runStatuses = ['succeeded', 'partial', 'withheld', 'failed', 'cance
 /** Status of a run that ended: the public one, with an exit code. */
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Status as stored: a run that waits or is under way has no public one yet. */
+/** Status as stored: `queued` and `running` too, which have no exit code. */
 export type StoredRunStatus = RunStatus | 'queued' | 'running'
 
 export const runTriggers = ['manual', 'schedule', 'backfill', 'rerun', 'plan', 'apply'] as const
 export type RunTrigger = (typeof runTriggers)[number]
 
-/** Trigger in reports: an audit is stored as a `plan` with an option. */
+/** Trigger as reports show it. An audit is stored as a `plan` with an option. */
 export type ShownTrigger = RunTrigger | 'audit'
 
 /** Returns true for runs that send nothing; they may store a plan. */
@@ -101,7 +101,7 @@ export interface Failure {
   readonly outcome: 'refused' | 'ambiguous' | 'pending'
   /** Code of the service, or of the attempt: `http-503`, `not-sent`, `connection-lost` … */
   readonly code: string
-  /** A message of the service with that code, without personal data; or the meaning of the code. */
+  /** Message of the service without personal data, or the meaning of the code. */
   readonly message: string
   readonly count: number
   /** The first ids of products; never of members. */
@@ -141,7 +141,7 @@ export interface ProductSetChange {
   readonly message?: string
 }
 
-/** The document of `run --json`. Keys may be added, never removed. */
+/** Document of `run --json`. Keys may be added, never removed. */
 export interface RunReport {
   readonly runId: string
   readonly pipeline: string
@@ -166,16 +166,16 @@ export interface RunReport {
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly where: string | null; readonly hint: string }
 }
 
-/** Run as lists and pages show it: one that waits or is under way shows its stored status. */
+/** Run as lists and pages show it, queued and running ones too. */
 export type ShownRun = Omit<RunReport, 'status'> & { readonly status: StoredRunStatus }
 
-/** `plan --json`. */
+/** Document of `plan --json`. */
 export interface PlanReport extends RunReport {
   readonly planId: string
   /** Updates by changed field, for products. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   readonly requests: number
-  /** Minutes at the service's limits; null when that cannot be known. */
+  /** Minutes that sending takes at the service's limits; null if unknown. */
   readonly minutes: number | null
   readonly proof: string
 }

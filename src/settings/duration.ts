@@ -4,7 +4,7 @@ const dayMs = 86_400_000
 const unitMs: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: dayMs }
 const form = /^\s*(\d{1,7})\s*(seconds?|minutes?|hours?|days?|months?)\s*$/i
 
-/** `13 months`, `30 days`, `90 seconds`. Undefined for anything else, zero included. */
+/** Parses `13 months`, `30 days`, `90 seconds`. Undefined for any other text, and for zero. */
 export function parseDuration(text: string): Duration | undefined {
   const match = form.exec(text)
   if (match === null) return undefined
@@ -15,12 +15,12 @@ export function parseDuration(text: string): Duration | undefined {
   return ms === undefined ? { months: count } : { ms: count * ms }
 }
 
-/** Shortest span a duration can stand for: months of 28 days. */
+/** Returns the shortest length of a duration in milliseconds: a month counts as 28 days. */
 export function shortestMs(duration: Duration): number {
   return 'months' in duration ? duration.months * 28 * dayMs : duration.ms
 }
 
-/** Renewals begin at most half a life before its end: the lesser of the two. */
+/** Returns `renewBefore`, at most half of `expiresIn`. */
 export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration {
   const half = Math.floor(shortestMs(expiresIn) / 2)
   const longest = 'months' in renewBefore ? renewBefore.months * 31 * dayMs : renewBefore.ms

@@ -1,10 +1,10 @@
-/** Values of the files that people write. The message for a wrong key or word suggests the nearest right one. */
+/** Schemas of values in pipeline and project files. The message about a wrong key or word suggests the nearest right one. */
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { listOf } from '../unknownValue.ts'
 import { parseDuration } from './duration.ts'
 
-/** An object of these keys only; a wrong key gets the nearest right one. */
+/** Returns the schema of an object with these keys only. */
 export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) => {
@@ -35,7 +35,7 @@ export const column = text('the name of a column')
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 
-/** Ids are texts; YAML reads 1234 as a number, which is taken where nothing was lost. */
+/** Schema of an id: a text, or a whole number. YAML reads an unquoted 1234 as a number; a number above 2^53 has lost digits. */
 export const id = z
   .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
   .transform(String)
@@ -45,7 +45,7 @@ export const duration = z.string('must be a duration such as "13 months" or "30 
   if (parsed !== undefined) return parsed
   context.addIssue({
     code: 'custom',
-    message: `"${value.slice(0, 40)}" is no duration; write a number and seconds, minutes, hours, days or months`,
+    message: `"${value.slice(0, 40)}" is not a duration; write a number and seconds, minutes, hours, days or months`,
   })
   return z.NEVER
 })

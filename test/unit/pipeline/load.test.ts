@@ -139,7 +139,7 @@ guards: { min_rows: -1 }
         'bad.yaml:6 source.fromat: unknown key "fromat"; did you mean "format"?',
         'bad.yaml:8 map.emial: unknown field "emial"; did you mean "email"?',
         expect.stringMatching(/^bad.yaml:9 map.phone_number.*: unknown transform "replac"; did you mean "replace"\?/),
-        expect.stringMatching(/^bad.yaml:14 destination.expires_in: "soon" is no duration/),
+        expect.stringMatching(/^bad.yaml:14 destination.expires_in: "soon" is not a duration/),
         'bad.yaml:15 guards.min_rows: must be 0 or more',
         expect.stringMatching(/^bad.yaml:\d+ map: needs key/),
       ]),
