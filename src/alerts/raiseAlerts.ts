@@ -18,7 +18,7 @@ export interface AlertDeps {
   readonly baseUrl: string
   readonly secret: string | undefined
   /**
-   * Interval of checks in milliseconds. Without changes only every fifth check is done, for conditions that depend on time alone.
+   * Interval in milliseconds at which changes are looked for. Without one, conditions are still checked every fifth time: some depend on time alone.
    */
   readonly everyMs?: number
   readonly timeoutMs?: number
@@ -27,8 +27,9 @@ export interface AlertDeps {
 }
 
 const longestRetryMs = 30 * 60_000
-const quietLooks = 5
+const skippedChecks = 5
 
+/** Starts the loop. `stop` ends it and waits for the deliveries in progress. */
 export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<void> } {
   const ending = new AbortController()
   const sending = new Set<Promise<void>>()
@@ -37,9 +38,9 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
     for (let quiet = 0; !ending.signal.aborted; quiet += 1) {
       try {
         const { mark, busy } = await alertActivity(deps.db)
-        if (busy || mark !== seen || quiet >= quietLooks) {
-          await look(deps)
-          await send(deps, sending, ending.signal)
+        if (busy || mark !== seen || quiet >= skippedChecks) {
+          await checkConditions(deps)
+          await startDeliveries(deps, sending, ending.signal)
           seen = mark
           quiet = 0
         }
@@ -57,7 +58,7 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
   }
 }
 
-async function look(deps: AlertDeps): Promise<void> {
+async function checkConditions(deps: AlertDeps): Promise<void> {
   const [{ pipelines }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   const conditions = await findConditions(deps.db, pipelines, new Date(deps.clock.now()))
   const found = conditions.map((condition) => ({
@@ -74,7 +75,7 @@ async function look(deps: AlertDeps): Promise<void> {
 }
 
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */
-async function send(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
+async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, signal: AbortSignal): Promise<void> {
   const { receivers } = await deps.loadProject()
   for (const delivery of await takeDeliveries(deps.db, Object.keys(receivers), 20)) {
     const task = deliver(deps, delivery, receivers[delivery.receiver], signal)
@@ -107,5 +108,5 @@ async function deliver(
   }
   const wait = Math.min(longestRetryMs, retryMs * 2 ** (delivery.attempts - 1))
   await finishDelivery(deps.db, delivery.id, { delivered: false, error, retryMs: wait })
-  deps.log.warn({ ...fields, error }, 'alert not delivered; it is tried again')
+  deps.log.warn({ ...fields, error }, 'alert not delivered; it will be tried again')
 }

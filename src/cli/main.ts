@@ -126,9 +126,9 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
   const handlers = { SIGINT: () => on(130), SIGTERM: () => on(143), SIGHUP: () => on(143) } as const
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler)
   // Called if the launcher died unexpectedly (SIGKILL).
-  const gone = () => on(143)
+  const onDisconnect = () => on(143)
   if (process.channel) {
-    process.on('disconnect', gone)
+    process.on('disconnect', onDisconnect)
     process.channel.unref()
   }
   return {
@@ -136,7 +136,7 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
     exitCode: () => first?.code,
     release: () => {
       for (const [name, handler] of Object.entries(handlers)) process.off(name, handler)
-      process.off('disconnect', gone)
+      process.off('disconnect', onDisconnect)
       if (process.connected) process.disconnect()
     },
   }

@@ -11,29 +11,29 @@ const firstBytes = 256 * 1024
  * next one is requested.
  */
 export async function* copyOut(client: pg.PoolClient, query: string): AsyncGenerator<Buffer> {
-  let held: Buffer = Buffer.allocUnsafeSlow(firstBytes)
+  let buffer: Buffer = Buffer.allocUnsafeSlow(firstBytes)
   let length = 0
   let header = headerBytes
   const chunks: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
   for await (const chunk of chunks) {
     // One buffer is reused, to save garbage collection of many megabytes.
-    if (length + chunk.length > held.length) {
+    if (length + chunk.length > buffer.length) {
       const larger = Buffer.allocUnsafeSlow((length + chunk.length) * 2)
-      held.copy(larger, 0, 0, length)
-      held = larger
+      buffer.copy(larger, 0, 0, length)
+      buffer = larger
     }
-    length += chunk.copy(held, length)
+    length += chunk.copy(buffer, length)
     if (length < header) continue
     let at = header
     header = 0
     // A row has the number of its fields (-1 at the end), the length of the field, and its bytes.
     while (length >= at + 6) {
-      const end = at + 6 + held.readInt32BE(at + 2)
+      const end = at + 6 + buffer.readInt32BE(at + 2)
       if (length < end) break
-      yield held.subarray(at + 6, end)
+      yield buffer.subarray(at + 6, end)
       at = end
     }
-    held.copyWithin(0, at, length)
+    buffer.copyWithin(0, at, length)
     length -= at
   }
 }

@@ -6,7 +6,7 @@ import type { Row } from './row.ts'
 
 const chunkRecords = 4_096
 /** If a larger share of digests is no longer current, `loadDigests` returns none, so that a full read rewrites the chunks. */
-const goneShare = 0.3
+const outdatedShare = 0.3
 
 export interface StoredDigests {
   /** Number of current digests. */
@@ -23,14 +23,14 @@ export interface StoredChunk {
   readonly chunk: number
   readonly digests: Uint8Array
   /** Two bytes per digest: the number of the record's feature set. */
-  readonly traits: Uint8Array
-  readonly gone: readonly number[]
+  readonly featureSets: Uint8Array
+  readonly outdated: readonly number[]
 }
 
 /** Key of the destination's digests, 16 bytes. */
 export async function digestKey(db: Queryable, destinationId: number): Promise<Buffer> {
   const [row] = await db.query<Row<'destination', 'digest_key'>>('select digest_key from destination where id = $1', [destinationId])
-  if (!row) throw new Error('the destination of a run is there')
+  if (!row) throw new Error(`destination ${destinationId} does not exist`)
   return row.digest_key
 }
 
@@ -41,12 +41,12 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
     [destinationId],
   )
   const stored = chunks.reduce((sum, { count }) => sum + count, 0)
-  const gone = chunks.reduce((sum, chunk) => sum + chunk.gone.length, 0)
-  if (stored === 0 || gone > stored * goneShare) return undefined
+  const outdated = chunks.reduce((sum, chunk) => sum + chunk.gone.length, 0)
+  if (stored === 0 || outdated > stored * outdatedShare) return undefined
   const quality = await loadQuality(client, destinationId)
   if (quality === undefined) return undefined
   return {
-    count: stored - gone,
+    count: stored - outdated,
     stored,
     quality,
     async *chunks() {
@@ -56,7 +56,7 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
         const entry = chunks[at++]
         if (entry?.count !== value.length / 18) throw new Error('the digests changed while they were read')
         const digests = value.subarray(0, entry.count * 16)
-        yield { chunk: entry.chunk, digests, traits: value.subarray(digests.length), gone: entry.gone }
+        yield { chunk: entry.chunk, digests, featureSets: value.subarray(digests.length), outdated: entry.gone }
       }
     },
   }

@@ -157,13 +157,13 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
          select from record r where r.destination_id = $1 and r.load_id is not null and r.key >= k.key and r.key < k.key || ${behindAll})`,
       [destinationId, keys],
     )
-    const gone = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))
+    const outdated = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))
     await tx.execute('update implied_key set digests = $4, record_keys = $5 where destination_id = $1 and chunk = $2 and part = $3', [
       destinationId,
       row.chunk,
       row.part,
-      without(row.digests, digestBytes, gone),
-      without(row.record_keys, keyBytes, gone),
+      without(row.digests, digestBytes, outdated),
+      without(row.record_keys, keyBytes, outdated),
     ])
   }
 }
@@ -242,9 +242,9 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
   return rows.map(({ identifier, record_key }) => ({ identifier, recordKey: record_key }))
 }
 
-/** Copies fixed-length elements except those with an index in `gone`. */
-function without(elements: Buffer, bytes: number, gone: ReadonlySet<number>): Buffer {
+/** Copies fixed-length elements except those with an index in `outdated`. */
+function without(elements: Buffer, bytes: number, outdated: ReadonlySet<number>): Buffer {
   const kept: Buffer[] = []
-  for (let i = 0; i * bytes < elements.length; i++) if (!gone.has(i)) kept.push(elements.subarray(i * bytes, (i + 1) * bytes))
+  for (let i = 0; i * bytes < elements.length; i++) if (!outdated.has(i)) kept.push(elements.subarray(i * bytes, (i + 1) * bytes))
   return Buffer.concat(kept)
 }

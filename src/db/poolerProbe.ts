@@ -58,16 +58,16 @@ async function isSeenByServer(client: pg.Client): Promise<boolean> {
  */
 async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boolean> {
   const before = await processOf(first)
-  let held: number | undefined
+  let occupied: number | undefined
   try {
     await second.query('begin')
-    held = await processOf(second)
+    occupied = await processOf(second)
   } catch (error) {
     // Statement mode rejects transactions. A session pooler with a single server connection never answers.
     return !(error instanceof Error && /timeout/i.test(error.message))
   }
   try {
-    return held === before || (await processOf(first)) !== before
+    return occupied === before || (await processOf(first)) !== before
   } finally {
     await second.query('commit')
   }

@@ -118,10 +118,10 @@ export interface RunClaim {
 }
 
 /**
- * Claims a queued run. Returns `busy` if another run has locked the destination, and `gone` if the run is not queued any more, or
+ * Claims a queued run. Returns `busy` if another run has locked the destination, and `not_claimable` if the run is not queued any more, or
  * belongs to another environment or another version of its pipeline.
  */
-export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'gone'> {
+export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
   try {
     return await db.transaction((tx) => takeRun(tx, runId, claim))
   } catch (error) {
@@ -130,14 +130,14 @@ export async function claimRun(db: Database, runId: number, claim: RunClaim): Pr
   }
 }
 
-async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim }: RunClaim): Promise<RunRow | 'gone'> {
+async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim }: RunClaim): Promise<RunRow | 'not_claimable'> {
   const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
     `select r.destination_id from run r join destination d on d.id = r.destination_id
      where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
        and ($2::text is null or (d.kind, d.account_id, d.target_id) = ($4, $5, $6))`,
     [runId, pipeline?.version ?? null, fence.origin, pipeline?.kind ?? null, pipeline?.accountId ?? null, pipeline?.targetId ?? null],
   )
-  if (queued === undefined) return 'gone'
+  if (queued === undefined) return 'not_claimable'
   await adoptDestination(tx, queued.destination_id, fence)
   const [row] = await tx.query<
     Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
@@ -150,7 +150,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
      returning id, pipeline, destination_id, trigger, options, epoch, rerun_of, started_at`,
     [runId, claim.workerId, claim.leaseMs, queued.destination_id, fence.origin, fence.credentials, pipeline?.version ?? null],
   )
-  if (row === undefined) return 'gone'
+  if (row === undefined) return 'not_claimable'
   return {
     id: Number(row.id),
     pipeline: row.pipeline,

@@ -1,7 +1,7 @@
 import { RunError } from '../errors.ts'
 import type { EncodingGuesses } from './encodingGuess.ts'
 
-/** Error for bytes that are not UTF-8, without a declared encoding. The message has no value of the file; `found` does. */
+/** Error for bytes that are not UTF-8, without a declared encoding. `found` contains samples of the file, the message does not. */
 export class EncodingError extends RunError {
   readonly found: EncodingGuesses
 

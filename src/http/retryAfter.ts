@@ -15,7 +15,7 @@ export type Headers = Readonly<Record<string, string>>
  * - The reset of a quota with requests left applies only to a 429: there the exceeded limit has another scope, and this reset is
  * the best estimate of its end.
  */
-export function readHold(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
+export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
   const now = serviceNow(headers, nowMs)
   const waits: (number | undefined)[] = []
@@ -53,7 +53,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
  * Longest requested wait that is applied. A longer one counts as a mistake of the service: a request after this time shows whether
  * it still holds.
  */
-export const longestHoldMs = 15 * 60_000
+export const longestRequestedWaitMs = 15 * 60_000
 
 export interface Backoff {
   readonly backoffMinMs: number

@@ -5,22 +5,22 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
 /**
- * Interval in milliseconds of reading the files again while a run waits, and of retrying a run that this worker could not claim.
+ * Time in milliseconds after which a file is read again while a run waits, and a run is tried again that this worker could not claim.
  */
-const keptForMs = 3_000
+const retryAfterMs = 3_000
 
 export interface Definitions {
   /** Returns the first run whose pipeline this worker has. The claim checks the version later. */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /**
-   * Leaves a run to other workers for a while. Called if the claim failed because this worker has another version of the pipeline.
+   * Omits a run from `firstRunnable` for a while. Called if the claim failed because this worker has another version of the pipeline.
    */
-  readonly leave: (runId: number) => void
+  readonly postpone: (runId: number) => void
 }
 
 export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' | 'log'>): Definitions {
   const known = new Map<string, { readonly pipeline: Pipeline | undefined; readonly until: number }>()
-  const left = new Map<number, number>()
+  const postponed = new Map<number, number>()
 
   const load = async (name: string): Promise<Pipeline | undefined> => {
     try {
@@ -36,22 +36,22 @@ export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' |
     const found = known.get(name)
     if (found !== undefined && found.until > deps.clock.monotonic()) return found.pipeline
     const pipeline = await load(name)
-    known.set(name, { pipeline, until: deps.clock.monotonic() + keptForMs })
+    known.set(name, { pipeline, until: deps.clock.monotonic() + retryAfterMs })
     return pipeline
   }
   return {
     async firstRunnable(queued) {
       const now = deps.clock.monotonic()
-      for (const [id, until] of left) if (until <= now) left.delete(id)
+      for (const [id, until] of postponed) if (until <= now) postponed.delete(id)
       for (const run of queued) {
-        if (left.has(run.id)) continue
+        if (postponed.has(run.id)) continue
         const pipeline = await pipelineOf(run.pipeline)
         if (pipeline !== undefined) return { run, pipeline }
       }
       return undefined
     },
-    leave(runId) {
-      left.set(runId, deps.clock.monotonic() + keptForMs)
+    postpone(runId) {
+      postponed.set(runId, deps.clock.monotonic() + retryAfterMs)
     },
   }
 }

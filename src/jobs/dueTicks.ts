@@ -116,9 +116,9 @@ async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow,
   }
   const open = await openRuns(tx, destinationId)
   const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
-  const held = open.at(0)
-  if (held !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
-    const reason = waiting === undefined ? `run r_${held.id} was still in progress` : `run r_${waiting.id} was already waiting`
+  const running = open.at(0)
+  if (running !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
+    const reason = waiting === undefined ? `run r_${running.id} was still in progress` : `run r_${waiting.id} was already waiting`
     const runId = await requestRun(tx, request)
     if (runId !== undefined)
       await skipRun(tx, runId, {
@@ -135,8 +135,8 @@ async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow,
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,
-    outcome: held === undefined ? 'ran' : 'queued',
-    reason: held === undefined ? null : `behind run r_${held.id}`,
+    outcome: running === undefined ? 'ran' : 'queued',
+    reason: running === undefined ? null : `behind run r_${running.id}`,
     runId,
   }
 }

@@ -91,7 +91,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
           },
         })
         if (report === 'busy') return
-        if (report === 'gone') definitions.leave(next.run.id)
+        if (report === 'not_claimable') definitions.postpone(next.run.id)
         else logRunEnd(deps.log, report)
       } finally {
         for (const planId of own) plans.delete(planId)

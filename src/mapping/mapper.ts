@@ -101,7 +101,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
         }
       }
       try {
-        return withHints(row, bound.map(row))
+        return withReaderWarnings(row, bound.map(row))
       } catch (error) {
         if (!(error instanceof TransformFault)) throw error
         const reject = { line: row.line, ...transformFault(error) }
@@ -147,9 +147,9 @@ const nothingUnread: UnreadReport = {
   seen: () => '',
 }
 
-function withHints({ line, hints }: Row, mapped: Mapped): Mapped {
-  if (hints === undefined) return mapped
-  return { ...mapped, warnings: [...hints.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
+function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
+  if (warnings === undefined) return mapped
+  return { ...mapped, warnings: [...warnings.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
 
 /** Returns the key of a rejected row, so that its record is kept. Undefined if a transform of the key itself fails. */

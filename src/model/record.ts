@@ -10,8 +10,8 @@ export interface Row {
   readonly cells: readonly (Cell | undefined)[]
   /** Fault that the reader found (ragged, bad quote, bad JSON …): the row is rejected with its code. */
   readonly fault?: RowFault
-  /** Repairs that the reader made because of a setting: warnings of a row that stays. */
-  readonly hints?: readonly RowHint[]
+  /** Warnings of the reader: repairs that a setting allows, and rows that were joined. */
+  readonly warnings?: readonly RowWarning[]
 }
 
 /** Text, or several texts if an element or key repeats (`additional_image_link`). */
@@ -23,14 +23,14 @@ export interface RowFault {
   readonly field?: string
 }
 
-/** `code` of a warning; `field`: the column, empty if it is not about one; `message` repeats no value. */
-export interface RowHint {
+/** Warning of the reader. `field`: its column, empty if it is not about one. `message` contains no value of the row. */
+export interface RowWarning {
   readonly code: RejectCode
   readonly field: string
   readonly message: string
 }
 
-/** Upper snake case, stable; rejectCodes.ts lists the codes with their hints. */
+/** Stable code in upper snake case. rejectCodes.ts lists the codes with their hints. */
 export type RejectCode = string
 
 /** One fault of a row. */
@@ -93,8 +93,8 @@ export interface MemberRecord {
   /** Set only if the row names it; milliseconds since 1970, whole seconds. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
-  /** False if the row opted out (no consent, or `remove` of a do-not-reach list); its identifiers may be blank by then. */
-  readonly wanted: boolean
+  /** False if the row opted out (no consent, or `remove` of a do-not-reach list). Its identifiers may be missing then. */
+  readonly desired: boolean
 }
 
 export type MappedRecord = ProductRecord | MemberRecord

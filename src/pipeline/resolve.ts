@@ -25,35 +25,38 @@ export interface PathProblem extends Problem {
  */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
-  const say = (parts: readonly (string | number)[], message: string, hint?: string) => {
+  const addProblem = (parts: readonly (string | number)[], message: string, hint?: string) => {
     problems.push({ parts, path: pathText(parts), message, ...(hint === undefined ? {} : { hint }) })
   }
   const checked = pipelineSchema.safeParse(input)
-  if (!checked.success) for (const issue of flattenIssues(checked.error.issues, input)) say(issue.path, issue.message)
+  if (!checked.success) for (const issue of flattenIssues(checked.error.issues, input)) addProblem(issue.path, issue.message)
   const raw = isObject(input) ? input : {}
-  const { map, remove } = readMap(raw, say)
+  const { map, remove } = readMap(raw, addProblem)
   if (checked.data?.preset !== undefined && presetByName(checked.data.preset) === undefined) {
     const near = suggestName(
       checked.data.preset,
       presets.map((preset) => preset.name),
     )
-    say(
+    addProblem(
       ['preset'],
       `unknown preset "${checked.data.preset}"${near === undefined ? `; known are ${presets.map((preset) => preset.name).join(', ')}` : `; did you mean "${near}"?`}`,
     )
   }
   const currency = checked.data?.options?.default_currency?.toUpperCase()
   if (currency !== undefined && !minorUnits.has(currency))
-    say(['options', 'default_currency'], `"${currency}" is not an active ISO 4217 currency`)
-  if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), say)
+    addProblem(['options', 'default_currency'], `"${currency}" is not an active ISO 4217 currency`)
+  if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), addProblem)
   if (!checked.success || problems.length > 0) return { problems }
   return { pipeline: complete(checked.data, map, remove, name, { path: file, code }), problems: [] }
 }
 
-type Say = (parts: readonly (string | number)[], message: string, hint?: string) => void
+type AddProblem = (parts: readonly (string | number)[], message: string, hint?: string) => void
 
 /** Reads `map`. The target fields depend on the type of the destination. Suggests the most similar field for an unknown one. */
-function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
+function readMap(
+  input: Readonly<Record<string, unknown>>,
+  addProblem: AddProblem,
+): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
   const map: Record<string, FieldMapping> = Object.create(null)
   let remove: ValueTest | undefined
   const type = findDestination(isObject(input['destination']) ? input['destination']['kind'] : undefined)
@@ -64,24 +67,24 @@ function readMap(input: Readonly<Record<string, unknown>>, say: Say): { map: Rec
     for (const [field, value] of Object.entries(given)) {
       if (!known.includes(field)) {
         const near = suggestName(field, known)
-        say(
+        addProblem(
           ['map', field],
           `unknown field "${field}"${near === undefined ? `; known are ${known.join(', ')}` : `; did you mean "${near}"?`}`,
         )
       } else if (field === 'remove') {
         const checked = removeSchema.safeParse(value)
         if (checked.success) remove = checked.data
-        else for (const issue of checked.error.issues) say(['map', field, ...issue.path.map(part)], issue.message)
+        else for (const issue of checked.error.issues) addProblem(['map', field, ...issue.path.map(part)], issue.message)
       } else {
         const checked = fieldSchema.safeParse(value)
         if (checked.success) map[field] = toMapping(checked.data)
-        else for (const issue of flattenIssues(checked.error.issues, value)) say(['map', field, ...issue.path], issue.message)
+        else for (const issue of flattenIssues(checked.error.issues, value)) addProblem(['map', field, ...issue.path], issue.message)
       }
     }
   }
   const fields = isObject(given) ? Object.keys(given) : []
   const problems = type.checkMap({ fields, hasPreset: input['preset'] !== undefined, hasConsent: input['consent'] !== undefined })
-  for (const { setting, message, hint } of problems) say([setting], message, hint)
+  for (const { setting, message, hint } of problems) addProblem([setting], message, hint)
   return { map, remove }
 }
 
@@ -103,16 +106,16 @@ function toMapping(field: FieldFile): FieldMapping {
   }
 }
 
-function checkSources(sources: readonly SourceFile[], isList: boolean, say: Say): void {
+function checkSources(sources: readonly SourceFile[], isList: boolean, addProblem: AddProblem): void {
   sources.forEach((source, index) => {
     const at = isList ? ['source', index] : ['source']
     const isSql = /^postgres(?:ql)?:/i.test(source.url)
-    if (isSql && source.query === undefined) say([...at, 'query'], 'is needed for a postgres source')
-    if (!isSql && source.query !== undefined) say([...at, 'query'], 'belongs to postgres sources only')
+    if (isSql && source.query === undefined) addProblem([...at, 'query'], 'is needed for a postgres source')
+    if (!isSql && source.query !== undefined) addProblem([...at, 'query'], 'belongs to postgres sources only')
     const isJoinSql = source.join !== undefined && /^postgres(?:ql)?:/i.test(source.join.url)
-    if (isJoinSql && source.join?.query === undefined) say([...at, 'join', 'query'], 'is needed for a postgres source')
-    if (source.join?.url === '-') say([...at, 'join', 'url'], 'a joined file cannot be stdin')
-    if (source.url === '-' && sources.length > 1) say([...at, 'url'], 'stdin cannot be one of several sources')
+    if (isJoinSql && source.join?.query === undefined) addProblem([...at, 'join', 'query'], 'is needed for a postgres source')
+    if (source.join?.url === '-') addProblem([...at, 'join', 'url'], 'a joined file cannot be stdin')
+    if (source.url === '-' && sources.length > 1) addProblem([...at, 'url'], 'stdin cannot be one of several sources')
   })
 }
 

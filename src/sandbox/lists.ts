@@ -105,7 +105,7 @@ function encodeCursor(id: string, index: number, listing: string): string {
   return Buffer.from(`${index}.${listing}.${id}`).toString('base64url')
 }
 
-/** Returns true if `listReply` may have written the cursor, for whatever listing. */
+/** Returns true if the cursor has the form that `listReply` writes. */
 export function isListCursor(cursor: string): boolean {
   return partsOf(cursor) !== null
 }

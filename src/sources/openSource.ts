@@ -142,7 +142,7 @@ function unchangedSource(definition: SourceDefinition, previous: SourceFacts | u
     detected: undefined,
     rows: {
       [Symbol.asyncIterator]: () => {
-        throw new Error('an unchanged source has no rows to read; ask `unchanged` first')
+        throw new Error('an unchanged source has no rows to read; check `unchanged` first')
       },
     },
     facts: () => previous,

@@ -67,7 +67,7 @@ async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{
 }
 
 /** Claims a queued run, if it was requested for this pipeline in this version and environment. */
-export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'gone'> {
+export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
   return claimRun(deps.db, runId, { ...claimOf(deps), pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version } })
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { longestHoldMs } from '../http/retryAfter.ts'
+import { longestRequestedWaitMs } from '../http/retryAfter.ts'
 import type { Logger } from '../log.ts'
 import { isLoopback } from '../loopback.ts'
 import type { Transport } from '../service/client/exchange.ts'
@@ -72,7 +72,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
     maxAttempts: 8,
     backoffMinMs: local ? 100 : 1_000,
     backoffMaxMs: local ? 5_000 : 60_000,
-    retryAfterCapMs: longestHoldMs,
+    retryAfterCapMs: longestRequestedWaitMs,
     concurrency,
     unclaimedAfterMs: 10 * 60_000,
     bytesInHand: 48 * 1024 * 1024,

@@ -28,11 +28,11 @@ export async function explainKey(
   const type = destinationOf(pipeline.destination.kind)
   const catalog = type.keys === 'products'
   const asked = catalog ? [] : identifierTypes.flatMap((type) => packedForms(type, text))
-  const { keys, gone } = catalog ? { keys: [Buffer.from(text)], gone: [] } : await memberRecordKeys(deps.db, id, text)
+  const { keys, former } = catalog ? { keys: [Buffer.from(text)], former: [] } : await memberRecordKeys(deps.db, id, text)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
     ...(catalog ? [] : await erasureEvents(deps.db, deps.service.origin, id, text)),
-    ...gone,
+    ...former,
     ...(await readEvents(deps.db, id, keys)),
     ...(await rejectEvents(deps.db, id, keys)),
     ...(await entryEvents(deps.db, id, keys, catalog)),
@@ -62,7 +62,7 @@ interface Found {
   /** Records in the history. */
   readonly keys: readonly Buffer[]
   /** Last known state of an identifier without a record. */
-  readonly gone: readonly StoryEvent[]
+  readonly former: readonly StoryEvent[]
 }
 
 /**
@@ -78,9 +78,9 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
   )
   const implied = await findImpliedKeys(db, destinationId, identifiers)
   const keys = [...own, ...rows.map(({ key }) => key), ...implied.map(({ recordKey }) => recordKey)]
-  if (rows.length + implied.length > 0) return { keys, gone: [] }
+  if (rows.length + implied.length > 0) return { keys, former: [] }
   const known = await db.query(`select from record where destination_id = $1 and key = any($2) limit 1`, [destinationId, own])
-  return known.length > 0 ? { keys, gone: [] } : formerRecordKeys(db, destinationId, { own, identifiers })
+  return known.length > 0 ? { keys, former: [] } : formerRecordKeys(db, destinationId, { own, identifiers })
 }
 
 /**
@@ -104,12 +104,12 @@ async function formerRecordKeys(
   )
   const keys = [...asked.own, ...rows.map(({ record_key }) => record_key)]
   const [last] = rows
-  if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, gone: [] }
+  if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, former: [] }
   const why =
     last.line === null ? 'no row that may be sent has it any more' : `its row, now line ${last.line} of the source, has other identifiers`
   return {
     keys,
-    gone: [
+    former: [
       {
         at: last.at.toISOString(),
         what: 'deleted',

@@ -104,7 +104,7 @@ export async function executeRun(
   runId: number,
   pipeline: Pipeline,
   options: { readonly onPlanned?: RunRequest['onPlanned'] } = {},
-): Promise<RunReport | 'busy' | 'gone'> {
+): Promise<RunReport | 'busy' | 'not_claimable'> {
   const row = await claimQueued(deps, runId, pipeline)
   if (typeof row === 'string') return row
   return carryOut(deps, pipeline, row, {

@@ -101,10 +101,10 @@ function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] 
 
 /** Returns the next step once every source is readable: guards that would stop a run, then the command to type. */
 export function nextStep(checks: readonly Check[], output: Output): string {
-  const held = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
-  const names = checks.filter(({ pipeline }) => !held.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
+  const stopping = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
+  const names = checks.filter(({ pipeline }) => !stopping.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
   return [
-    ...held.map(
+    ...stopping.map(
       ({ pipeline, code, message, hint }) =>
         `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message.replace(/: nothing was sent$/, ''))}`, output.columns)}\n${fold(`      hint: ${safe(hint)}`, output.columns)}\n`,
     ),

@@ -193,7 +193,7 @@ function operationState(outcome: OperationOutcome, status: BatchStatus): string 
   return { confirmed: 'confirmed', refused: 'refused', ambiguous: 'unresolved', pending: 'unsent', superseded: 'unsent' }[outcome]
 }
 
-function gone({ status }: BatchDetails): Html {
+function noOperations({ status }: BatchDetails): Html {
   return html`<div class="card pad muted">
     ${status === 'split' ? 'They were moved to other batches.' : 'They have expired: operations on people are kept for 30 days, those on products for 12 months.'}
   </div>`
@@ -201,7 +201,7 @@ function gone({ status }: BatchDetails): Html {
 
 function entries(details: BatchDetails): Html {
   const { entries: lines, batch, status, pipeline, operations: all } = details
-  if (lines.length === 0) return gone(details)
+  if (lines.length === 0) return noOperations(details)
   return html`<div class="card scroll">
     <table class="cards">
       <caption class="${lines.length < all ? 'pad' : 'sr'}">
@@ -235,7 +235,7 @@ function entries(details: BatchDetails): Html {
 /** Renders the outcomes of operations on people. They are identified only by their places in the request. */
 function groups(details: BatchDetails): Html {
   const { outcomes, batch, status, pipeline } = details
-  if (outcomes.length === 0) return gone(details)
+  if (outcomes.length === 0) return noOperations(details)
   return html`<div class="card scroll">
       <table class="cards">
         <caption class="sr">

@@ -39,11 +39,11 @@ export async function dropOldEntries(db: Database): Promise<number> {
       values,
     )
     const each = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
-      `with gone as (delete from entry where batch_id in (${done}) returning destination_id, change, keys)
+      `with dropped as (delete from entry where batch_id in (${done}) returning destination_id, change, keys)
        select g.destination_id, count(*)::int as n, (
-         select array_agg(k.key) from gone d cross join lateral unnest(d.keys) as k (key)
+         select array_agg(k.key) from dropped d cross join lateral unnest(d.keys) as k (key)
          where d.destination_id = g.destination_id and d.change = 'delete') as deleted
-       from gone g group by g.destination_id`,
+       from dropped g group by g.destination_id`,
       values,
     )
     // The search for implied keys contains digests of people too, so it is cleaned: of deleted identifiers, and of a load that was

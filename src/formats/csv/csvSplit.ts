@@ -25,7 +25,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter guarantees a closed quote. This line prevents an endless loop if there is none all the same.
+      // The cutter passes only records with closed quotes. Without this line, another record would cause an endless loop.
       if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)

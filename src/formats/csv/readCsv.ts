@@ -1,4 +1,4 @@
-import type { Row, RowFault, RowHint } from '../../model/record.ts'
+import type { Row, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'
@@ -109,14 +109,14 @@ class CsvReader {
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
       const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
       if ((flags & recordFlags.oddQuote) === 0 || this.#dialect.relaxedQuotes !== true) return { line, columns: this.#columns, cells }
-      return { line, columns: this.#columns, cells, hints: [this.#quoteKept(fields)] }
+      return { line, columns: this.#columns, cells, warnings: [this.#quoteKept(fields)] }
     }
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
-  #quoteKept(fields: readonly string[]): RowHint {
+  #quoteKept(fields: readonly string[]): RowWarning {
     const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
     return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
   }

@@ -22,8 +22,8 @@ interface Member {
   readonly packedBytes: number
 }
 
-/** Returns true for folders and for the extra files of macOS archives. */
-function isBeside(name: string): boolean {
+/** Returns true for folders and for the additional files in archives of macOS, which are not content. */
+function isNotContent(name: string): boolean {
   return name.endsWith('/') || name.startsWith('__MACOSX/') || /(?:^|\/)\.DS_Store$/.test(name)
 }
 
@@ -55,11 +55,11 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     }
     const start = offset
     const { member, headerBytes } = await readLocalHeader(input, context)
-    const folder = isBeside(member.name)
+    const folder = isNotContent(member.name)
     if (!folder) files++
     const wanted = !folder && (context.member === undefined || context.member === member.name)
     if (wanted && found) {
-      const names = [...members.map(({ name }) => name).filter((name) => !isBeside(name)), member.name]
+      const names = [...members.map(({ name }) => name).filter((name) => !isNotContent(name)), member.name]
       throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
         hint: `Name the one to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,

@@ -37,23 +37,23 @@ export function escapeAmpersands(item: string): { readonly text: string; readonl
  * returned unchanged.
  */
 export class AmpersandEscaper {
-  #held = ''
+  #kept = ''
   /** Local names of the repaired elements. */
   readonly elements = new Set<string>()
 
   /** Returns the text that is complete so far. */
   write(piece: string): string {
-    const text = this.#held + piece
+    const text = this.#kept + piece
     const open = lastTag(text)
-    this.#held = text.slice(open)
-    if (this.#held.length <= maxKept) return this.#hint(text.slice(0, open))
-    this.#held = ''
+    this.#kept = text.slice(open)
+    if (this.#kept.length <= maxKept) return this.#hint(text.slice(0, open))
+    this.#kept = ''
     return text
   }
 
   end(): string {
-    const text = this.#held
-    this.#held = ''
+    const text = this.#kept
+    this.#kept = ''
     return this.#hint(text)
   }
 

@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes'
 import type { SaxesTagNS } from 'saxes'
 import type { SourceDefinition } from '../../model/pipeline.ts'
-import type { Row, RowHint } from '../../model/record.ts'
+import type { Row, RowWarning } from '../../model/record.ts'
 import { ColumnRegistry } from '../columnRegistry.ts'
 import { fileError, type SourceSettings } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
@@ -92,8 +92,8 @@ export function readXml(
                 hint: 'Check the feed: an element name should not change from item to item.',
               })
             }
-            const hints = repaired === undefined && !htmlEntities ? [] : repairHints(repaired?.elements ?? [], items.htmlColumns)
-            parsed.push(hints.length === 0 ? { line, cells } : { line, cells, hints })
+            const warnings = repaired === undefined && !htmlEntities ? [] : repairWarnings(repaired?.elements ?? [], items.htmlColumns)
+            parsed.push(warnings.length === 0 ? { line, cells } : { line, cells, warnings })
           } catch (error) {
             if (!(error instanceof XmlItemError)) throw error
             const fault = findXmlFault(repaired?.text ?? raw)
@@ -107,8 +107,8 @@ export function readXml(
         prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
-        yield parsed.map(({ line, cells, hints }) =>
-          hints === undefined ? { line, columns: names, cells } : { line, columns: names, cells, hints },
+        yield parsed.map(({ line, cells, warnings }) =>
+          warnings === undefined ? { line, columns: names, cells } : { line, columns: names, cells, warnings },
         )
       }
       scopes.splice(0, batch.count)
@@ -143,7 +143,7 @@ class Skeleton {
   readonly #parser: SaxesParser<{ xmlns: true; additionalNamespaces: Record<string, string> }>
   readonly #scopes: Scope[] = []
   readonly #name: string
-  readonly #mender: AmpersandEscaper | undefined
+  readonly #escaper: AmpersandEscaper | undefined
   /** Line of the current piece, and lines that the parser had read before it. */
   #line = 1
   #parserLine = 1
@@ -152,9 +152,9 @@ class Skeleton {
   #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
   constructor(name: string, settings: XmlSettings) {
-    const { htmlEntities = false, escapeAmpersands: hints = false, mapped = false, item } = settings
+    const { htmlEntities = false, escapeAmpersands = false, mapped = false, item } = settings
     this.#name = name
-    this.#mender = hints ? new AmpersandEscaper() : undefined
+    this.#escaper = escapeAmpersands ? new AmpersandEscaper() : undefined
     const parser = new SaxesParser({ xmlns: true, additionalNamespaces: { g: productNamespace } })
     this.#parser = parser
     parser.ENTITIES = entityTable(htmlEntities, () => {})
@@ -178,25 +178,25 @@ class Skeleton {
 
   /** Returns the scope of the item that starts here, because its parent may be closed when the item is parsed. */
   beginItem(): Scope {
-    if (this.#mender !== undefined) this.#read(this.#mender.end())
+    if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#atItem = true
     return this.#scopes.at(-1) ?? noScope
   }
 
   /** Local names of the elements with a repaired address. */
   get repaired(): readonly string[] {
-    return [...(this.#mender?.elements ?? [])]
+    return [...(this.#escaper?.elements ?? [])]
   }
 
   /** Parses a piece. `line`: line of its first character. */
   write(text: string, line: number): void {
     if (this.#atItem) this.#line = line
     this.#atItem = false
-    this.#read(this.#mender === undefined ? text : this.#mender.write(text))
+    this.#read(this.#escaper === undefined ? text : this.#escaper.write(text))
   }
 
   close(): void {
-    if (this.#mender !== undefined) this.#read(this.#mender.end())
+    if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#parser.close()
     if (this.#scopes.length > 0) throw malformed(this.#name, 'the root element is not closed', undefined)
   }
@@ -228,7 +228,7 @@ function bareChannel(name: string) {
   })
 }
 
-function repairHints(elements: readonly string[], htmlColumns: readonly string[]): readonly RowHint[] {
+function repairWarnings(elements: readonly string[], htmlColumns: readonly string[]): readonly RowWarning[] {
   return [
     ...elements.map((field) => ({ code: 'AMPERSAND_MENDED', field, message: 'a raw & in an address was read as &amp;' })),
     ...htmlColumns.map((field) => ({ code: 'ENTITY_HTML', field, message: 'an entity of HTML was read as its character' })),

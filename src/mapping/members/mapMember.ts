@@ -22,15 +22,15 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
   }
   const keyless = binding.key !== undefined && key === undefined
-  const wanted =
+  const desired =
     binding.consent.every((test) => passesConsent(row, test)) &&
     !binding.ages.some((age) => isChild(row, age)) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row is removed by its key if it is opted out, or if all its identifiers are. Some exports leave the identifiers of such rows
   // empty.
-  if ((!wanted || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
+  if ((!desired || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
     return {
-      record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], wanted: false },
+      record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
       warnings: work.warnings,
     }
   const effectiveAtMs = effectiveAtOf(row, binding, work)
@@ -49,7 +49,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   if (faults.length > 0 || key === undefined || expiresAtMs === null) return reject(...faults)
   work.warnDropped()
   const withheld = work.withheld.length === 0 ? {} : { withheld: work.withheld }
-  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, ...withheld, wanted }
+  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, ...withheld, desired }
   if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
   return {
     record: {

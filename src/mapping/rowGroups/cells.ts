@@ -31,9 +31,9 @@ export function textSize(row: Row): number {
   return size
 }
 
-/** Adds to a row one hint for each of `count` other rows that were joined into it. */
+/** Adds to a row one warning for each of `count` other rows that were joined into it. */
 export function joinedInto(row: Row, count: number): Row {
   if (count === 0) return row
-  const hint = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }
-  return { ...row, hints: [...(row.hints ?? []), ...Array.from({ length: count }, () => hint)] }
+  const warning = { code: 'ROWS_JOINED', field: '', message: 'another row of the table belongs to this product and was joined to it' }
+  return { ...row, warnings: [...(row.warnings ?? []), ...Array.from({ length: count }, () => warning)] }
 }

@@ -22,8 +22,8 @@ export class HandleRows implements RowJoiner {
   readonly #inherited: readonly number[]
   #current = ''
   #first: Row | undefined
-  #held: Row[] = []
-  #heldText = 0
+  #buffered: Row[] = []
+  #bufferedText = 0
   #full = false
   #images: string[] = []
   /** Rows with images only: of the current product, and in total. */
@@ -63,7 +63,7 @@ export class HandleRows implements RowJoiner {
 
   push(row: Row): readonly Row[] {
     // Cells of a faulty row may be shifted, so it belongs to no product.
-    if (row.fault !== undefined) return this.#held.length === 0 ? [row] : this.#hold(row)
+    if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#handle)
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
     if (this.#first === undefined) return [withoutFirst(row)]
@@ -78,7 +78,7 @@ export class HandleRows implements RowJoiner {
     }
     if (!this.#full) this.#addImages(row)
     const whole = filledFrom(row, this.#first, this.#inherited)
-    return this.#full ? [this.#withImages(whole)] : this.#hold(whole, row)
+    return this.#full ? [this.#withImages(whole)] : this.#buffer(whole, row)
   }
 
   end(): readonly Row[] {
@@ -103,7 +103,7 @@ export class HandleRows implements RowJoiner {
     if (textAt(row, this.#title) === '') return [withoutFirst(row)]
     this.#first = row
     this.#addImages(row)
-    return this.#hold(row)
+    return this.#buffer(row)
   }
 
   #isImage(row: Row): boolean {
@@ -116,22 +116,22 @@ export class HandleRows implements RowJoiner {
       if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
-  /** Holds a row back. `own`: the row as it was read, for counting its memory without values from the first row. */
-  #hold(row: Row, own = row): readonly Row[] {
-    this.#held.push(row)
-    this.#heldText += textSize(own)
-    if (this.#held.length < mostRows && this.#heldText < mostText) return []
+  /** Buffers a row; returns the buffered rows once there are too many. `own`: the row as it was read, for counting its memory without values from the first row. */
+  #buffer(row: Row, own = row): readonly Row[] {
+    this.#buffered.push(row)
+    this.#bufferedText += textSize(own)
+    if (this.#buffered.length < mostRows && this.#bufferedText < mostText) return []
     this.#full = true
     return this.#release()
   }
 
   #release(): readonly Row[] {
-    const [first, ...others] = this.#held.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
+    const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
     const joined = this.#joinedHere
-    this.#held = []
-    this.#heldText = 0
+    this.#buffered = []
+    this.#bufferedText = 0
     this.#joinedHere = 0
-    // The first row of a product is held first and has no fault.
+    // The first row of a product is buffered first and has no fault.
     return first === undefined ? others : [joinedInto(first, joined), ...others]
   }
 

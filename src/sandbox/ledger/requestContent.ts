@@ -40,7 +40,7 @@ export function contentOf(
 
 /**
  * Returns every key with the hash of its entry as sent. The entry of a user includes the type and times of its operation, but not the other
- * users. Hashes each entry, so `isNeeded` can limit the entries by their keys.
+ * users. `isNeeded` selects entries by their keys, because hashing all of them takes time.
  */
 export function keyValues(
   endpoint: string,

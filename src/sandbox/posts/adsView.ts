@@ -23,7 +23,7 @@ export function createdPostWire(world: World, state: PostsState, post: Post, opt
     created_at: isoSeconds(post.createdAt),
     truncated: false,
     ...(options.extended ? { full_text: post.text, display_text_range: [0, [...post.text].length] } : {}),
-    entities: oldEntities(state, post.text),
+    entities: adsEntities(state, post.text),
     user: userWire(world, state, post.author_id, options.trimUser),
     retweet_count: post.metrics.retweet_count,
     favorite_count: post.metrics.like_count,
@@ -66,7 +66,7 @@ export function listedWaitingWire(world: World, state: PostsState, waiting: Wait
     truncated: false,
     full_text: text,
     display_text_range: [0, [...text].length],
-    entities: oldEntities(state, text),
+    entities: adsEntities(state, text),
     user: userWire(world, state, waiting.user_id, trimUser),
     retweet_count: 0,
     favorite_count: 0,
@@ -116,7 +116,7 @@ function userWire(world: World, state: PostsState, id: string, trim: boolean): R
   }
 }
 
-function oldEntities(state: PostsState, text: string): Record<string, unknown> {
+function adsEntities(state: PostsState, text: string): Record<string, unknown> {
   const found = entitiesOf(text)
   return {
     hashtags: (found.hashtags ?? []).map((tag) => ({ text: tag.tag, indices: [tag.start, tag.end] })),

@@ -1,6 +1,6 @@
 /** Sends a call of the contract. Waits and retries where a repetition is safe (docs/guarantees.md#bounded-retry). */
 import type { Clock } from '../../clock.ts'
-import { backoffMs, longestHoldMs } from '../../http/retryAfter.ts'
+import { backoffMs, longestRequestedWaitMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { endpointOf } from '../contract/index.ts'
@@ -120,7 +120,7 @@ async function sendUntilDone(parts: CallerParts, { endpoint, built, options, pro
       failed = error
     } else failed = toServiceError(exchange, context)
     if (failed.waitUntilMs !== undefined) {
-      const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestHoldMs)
+      const untilMs = Math.min(failed.waitUntilMs, clock.now() + longestRequestedWaitMs)
       waits.set(endpoint.limit, Math.max(waits.get(endpoint.limit) ?? 0, untilMs))
     }
     if (options.retry === false || options.signal?.aborted === true) throw failed

@@ -1,5 +1,5 @@
 /** Classifies exchanges: converts a failed one to a typed error. Only this file reads statuses and error codes. */
-import { readHold } from '../../http/retryAfter.ts'
+import { requestedWaitMs } from '../../http/retryAfter.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange, Lost, NotSent } from './exchange.ts'
 import { cleanText } from './cleanText.ts'
@@ -117,8 +117,8 @@ interface Refused {
 /** Classifies temporary errors: rate limits and failures of the service. Undefined for any other. */
 function classifyWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
   const { status } = answer
-  const holdMs = readHold(answer, context.nowMs)
-  const waitUntilMs = holdMs === undefined ? undefined : context.nowMs + holdMs
+  const waitMs = requestedWaitMs(answer, context.nowMs)
+  const waitUntilMs = waitMs === undefined ? undefined : context.nowMs + waitMs
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const until =
       waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`

@@ -5,7 +5,7 @@ import { RunError } from '../../errors.ts'
 import type { ReadLimits } from '../../formats/limits.ts'
 import { readLimits } from '../../formats/limits.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import { readHold } from '../../http/retryAfter.ts'
+import { requestedWaitMs } from '../../http/retryAfter.ts'
 import { connectorOverInterim } from '../../http/interimAnswers.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Beside } from '../byteStream.ts'
@@ -93,7 +93,7 @@ export class HttpFetcher implements Fetcher {
           throw codingError(coding, this.label)
         }
         await answer.body.dump().catch(() => undefined)
-        const asked = readHold({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
+        const asked = requestedWaitMs({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
         const isTooLong = asked !== undefined && asked > longestWaitMs
         if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && !isTooLong) {
           await delay(asked ?? retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal })

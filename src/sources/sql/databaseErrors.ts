@@ -9,9 +9,9 @@ export function databaseError(error: unknown, where: string, line = 0): unknown 
   if (error instanceof RunError) return error
   const cause = error instanceof pg.DatabaseError ? undefined : error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  // Without a password the driver fails before the server can refuse it.
+  // Without a password the driver fails before the server can deny it.
   if (code.startsWith('28') || (error instanceof Error && error.message.startsWith('SASL:')))
-    return new RunError('SOURCE_DENIED', `the database refused the login (${code})`, {
+    return new RunError('SOURCE_DENIED', `the database denied the login (${code})`, {
       where,
       hint: 'Check user and password of this source.',
       cause,
@@ -22,8 +22,8 @@ export function databaseError(error: unknown, where: string, line = 0): unknown 
       hint: 'Use a database user with a password (scram-sha-256).',
       cause,
     })
-  const refused = error instanceof pg.DatabaseError ? refusal(code, line) : undefined
-  if (refused !== undefined) return new RunError('SOURCE_QUERY', `${refused.what} (${code})`, { where, hint: refused.hint })
+  const fault = error instanceof pg.DatabaseError ? queryFault(code, line) : undefined
+  if (fault !== undefined) return new RunError('SOURCE_QUERY', `${fault.what} (${code})`, { where, hint: fault.hint })
   return new RunError('SOURCE_UNAVAILABLE', `the database cannot be read${after(line)} (${code})`, {
     where,
     hint: 'Check the address and the network; then run again.',
@@ -32,7 +32,7 @@ export function databaseError(error: unknown, where: string, line = 0): unknown 
 }
 
 /** Describes the error of the query by its SQLSTATE; undefined if the query is not the cause. */
-function refusal(code: string, line: number): { readonly what: string; readonly hint: string } | undefined {
+function queryFault(code: string, line: number): { readonly what: string; readonly hint: string } | undefined {
   if (code.startsWith('22'))
     return {
       what: `a value breaks the query${after(line)}`,
@@ -50,7 +50,7 @@ function refusal(code: string, line: number): { readonly what: string; readonly 
     }
   if (/^(23|25|42|21|0A|54|3|P0)/.test(code))
     return {
-      what: `the database refused the query${after(line)}`,
+      what: `the database rejected the query${after(line)}`,
       hint: 'Run the query by hand with the same user; it must be one read-only select.',
     }
   return undefined

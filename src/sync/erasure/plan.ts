@@ -37,9 +37,9 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
       [erasureId],
     )
     if (erasure?.planned !== false) return
-    let held = 0
-    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) held++
-    await finishPlanning(tx, erasureId, held)
+    let known = 0
+    for (const { id, kind } of audiences) if (await planAudience(tx, deps, erasureId, { id, type: destinationOf(kind) })) known++
+    await finishPlanning(tx, erasureId, known)
   })
 }
 

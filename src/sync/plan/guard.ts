@@ -71,11 +71,11 @@ export function guardRejects(
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
   const fresh = facts.deletes - facts.cleared
-  const held = (code: string, message: string, hint: string, withheld: number) =>
+  const withhold = (code: string, message: string, hint: string, withheld: number) =>
     results.push({ code, message, hint, withheld, examples: facts.examples })
 
   if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
-    held(
+    withhold(
       'GUARD_MIN_ROWS',
       `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
       `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
@@ -85,7 +85,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   // A pipe without `complete:` never has a proven end, so without deletes only the warning is shown. For any other source the guard
   // result is shown even without deletes.
   if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
-    held(
+    withhold(
       'GUARD_INCOMPLETE',
       `the end of the source is not proven (${facts.incomplete}): nothing is deleted`,
       facts.fromPipe
@@ -106,9 +106,9 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const limits = (count: number) =>
     `(${percentOf(count).toFixed(1)} %), over both limits (${group(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
   const leaving = fresh - facts.replaced
-  if (overBoth(leaving)) held('GUARD_DELETES', `${share(leaving)} would be deleted ${limits(leaving)}`, approve, fresh)
+  if (overBoth(leaving)) withhold('GUARD_DELETES', `${share(leaving)} would be deleted ${limits(leaving)}`, approve, fresh)
   if (overBoth(facts.replaced)) {
-    held(
+    withhold(
       'GUARD_IDENTIFIERS',
       `${share(facts.replaced)} would lose identifiers that their rows no longer have ${limits(facts.replaced)}; the rows are still in the source`,
       approve,
@@ -121,7 +121,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
     facts.previousValid >= 20 &&
     facts.valid + facts.erased < facts.previousValid / 2
   ) {
-    held(
+    withhold(
       'GUARD_ROWS_FELL',
       `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`,
       approve,

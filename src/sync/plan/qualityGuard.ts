@@ -9,10 +9,10 @@ import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
 /** Returns the guard results for the warnings of a read; empty if the run may continue. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
-  const held = warnings.filter((warning) => withholds(pipeline.guards, warning))
+  const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
   // Notes with the same setting as their hint are one guard result.
   const answered = Map.groupBy(
-    held.filter(({ hint }) => hint !== undefined),
+    withholding.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
   const together = [...answered.values()].map((notes): GuardResult => {
@@ -25,7 +25,7 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
       examples: notes.flatMap(({ lines }) => lines.filter((line) => line > 1).map((line) => `line ${line}`)).slice(0, 5),
     }
   })
-  const alone = held
+  const alone = withholding
     .filter(({ hint }) => hint === undefined)
     .map(({ code, message, lines }) => ({
       code: `GUARD_${code}`,
@@ -70,21 +70,21 @@ export async function changeNotes(
 ): Promise<WarningSummary[]> {
   const { destinationId, guards } = options
   const percent = guards.maxPriceChangePercent ?? 50
-  const { rows } = await client.query<{ updated: string; gone: string; moved: string; known: string; examples: string[] | null }>(
+  const { rows } = await client.query<{ updated: string; sold_out: string; moved: string; known: string; examples: string[] | null }>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
-         s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as gone,
+         s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = 'update' and s.kind = 0),
      moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2)
-     select (select count(*) from changed) as updated, (select count(*) from changed where gone) as gone, (select count(*) from moved) as moved,
+     select (select count(*) from changed) as updated, (select count(*) from changed where sold_out) as sold_out, (select count(*) from moved) as moved,
        (select count(*) from record where destination_id = $1 and status = 'live') as known,
        (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples`,
     [destinationId, percent],
   )
   const [row] = rows
-  const gone = Number(row?.gone ?? 0)
+  const soldOut = Number(row?.sold_out ?? 0)
   const moved = Number(row?.moved ?? 0)
   const known = Number(row?.known ?? 0)
   const updated = Number(row?.updated ?? 0)
@@ -107,12 +107,12 @@ export async function changeNotes(
       lines: [],
     })
   const allowed = guards.maxOutOfStockPercent ?? 10
-  if (known >= sharesFrom && gone * 100 > known * allowed) {
+  if (known >= sharesFrom && soldOut * 100 > known * allowed) {
     notes.push({
       code: 'OUT_OF_STOCK_ROSE',
       field: 'availability',
-      message: `${gone} of ${known} synced products go out of stock in this run, above ${allowed} %`,
-      count: gone,
+      message: `${soldOut} of ${known} synced products go out of stock in this run, above ${allowed} %`,
+      count: soldOut,
       lines: [],
     })
   }

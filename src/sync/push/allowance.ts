@@ -3,22 +3,22 @@ import type { Clock } from '../../clock.ts'
 import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
 import type { Database } from '../../db/database.ts'
-import { longestBackoffMs, readHold, readLimit } from '../../http/retryAfter.ts'
+import { longestBackoffMs, requestedWaitMs, readLimit } from '../../http/retryAfter.ts'
 import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
 /**
  * Windows of the budget are longer by this time, because a request may be sent some time after its grant. Grants older than
- * `grantLivesMs` are discarded.
+ * `grantValidMs` are discarded.
  */
 const slackMs = 1_000
-const grantLivesMs = 500
+const grantValidMs = 500
 /** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
 const askAgainMs = 5_000
 /** Minimum polling interval. An exhausted budget frees one grant at a time, and several are taken in one statement. */
 const askPauseMs = 40
-/** Maximum number of grants taken in one statement. Each must be used within `grantLivesMs`. */
+/** Maximum number of grants taken in one statement. Each must be used within `grantValidMs`. */
 const grantsAtOnce = 16
 
 export interface TakeOptions {
@@ -44,7 +44,7 @@ export class Allowance {
   #isAsking = false
   #known: number
   /** End of the requested wait for this process, by the monotonic clock. Other processes read it from the database. */
-  #heldUntil = 0
+  #blockedUntil = 0
 
   private constructor(
     { db, clock, settings }: AllowanceDeps,
@@ -105,8 +105,8 @@ export class Allowance {
   }
 
   /** True while a wait that the service requested lasts. */
-  get held(): boolean {
-    return this.#clock.monotonic() < this.#heldUntil
+  get isBlocked(): boolean {
+    return this.#clock.monotonic() < this.#blockedUntil
   }
 
   /**
@@ -115,10 +115,10 @@ export class Allowance {
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
-    const holdMs = Math.min(this.#settings.retryAfterCapMs, Math.max(backoff, readHold(answer, this.#clock.now()) ?? 0))
-    if (holdMs > 0) {
-      this.#heldUntil = Math.max(this.#heldUntil, this.#clock.monotonic() + holdMs)
-      await blockBudget(this.#db, this.name, holdMs)
+    const waitMs = Math.min(this.#settings.retryAfterCapMs, Math.max(backoff, requestedWaitMs(answer, this.#clock.now()) ?? 0))
+    if (waitMs > 0) {
+      this.#blockedUntil = Math.max(this.#blockedUntil, this.#clock.monotonic() + waitMs)
+      await blockBudget(this.#db, this.name, waitMs)
     }
     const stated = readLimit(answer.headers)
     if (stated !== undefined && stated > 0) {
@@ -144,6 +144,6 @@ export class Grant {
   }
 
   get stale(): boolean {
-    return this.#clock.monotonic() - this.#at > grantLivesMs
+    return this.#clock.monotonic() - this.#at > grantValidMs
   }
 }

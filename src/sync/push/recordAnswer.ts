@@ -1,7 +1,7 @@
 /** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
 import { hash } from 'node:crypto'
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
-import { backoffMs, readHold } from '../../http/retryAfter.ts'
+import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
@@ -159,7 +159,7 @@ function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outc
   const { settings, clock } = sending.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
   const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
-  const asked = exchange.kind === 'answer' ? (readHold(exchange, clock.now()) ?? 0) : 0
+  const asked = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
   return Math.max(own, Math.min(asked, settings.retryAfterCapMs))
 }
 

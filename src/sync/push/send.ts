@@ -112,12 +112,12 @@ async function beginUnderGrant(
     if (grant === undefined) return putBack(sending, batch)
     const begun = await begin(sending, batch)
     if (begun === 'split') return undefined
-    if (begun !== 'held') return { ...begun, grant }
+    if (begun !== 'blocked') return { ...begun, grant }
   }
 }
 
 /** Runs the suppression check and commits the attempt in one transaction. */
-async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'held'> {
+async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
   const { deps, destination, runId } = sending
   const { db, settings, workerId } = deps
   const atMs = deps.clock.monotonic()
@@ -130,13 +130,13 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
           return beginAttempt(tx, batch, options)
         })
   if (attemptId === 'split') return attemptId
-  return attemptId === undefined ? 'held' : { attemptId, atMs }
+  return attemptId === undefined ? 'blocked' : { attemptId, atMs }
 }
 
 /** Returns the grant, or a new one if it is too old or a requested wait lasts. */
 async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current?.stale || (current !== undefined && allowance.held)) current = await allowance.take(sending)
+  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.take(sending)
   return current
 }
 

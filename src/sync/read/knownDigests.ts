@@ -40,17 +40,17 @@ export class KnownDigests {
   }
 
   /**
-   * Appends a stored chunk of 16-byte digests. Those at the positions `gone` are no longer current and are never found.
+   * Appends a stored chunk of 16-byte digests. Those at the positions `outdated` are no longer current and are never found.
    * `featureSets`: two bytes each, big-endian.
    */
-  add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, gone: readonly number[]): void {
+  add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, outdated: readonly number[]): void {
     const first = this.#count
     const sets = new DataView(featureSets.buffer, featureSets.byteOffset, featureSets.length)
     for (let i = 0; i < sets.byteLength; i += 2) this.#featureSets[first + i / 2] = sets.getUint16(i)
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
-    for (const position of gone) {
+    for (const position of outdated) {
       this.tick(first + position)
       // All zero is never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)

@@ -85,8 +85,8 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   // With repeated rows in the last read, digests are searched everywhere: a repeat that is not found counts as new. The result is the
   // same, but every run reads the whole file.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
-  for await (const { chunk, digests, traits: featureSets, gone } of stored.chunks()) {
-    known.add(chunk, digests, featureSets, gone)
+  for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
+    known.add(chunk, digests, featureSets, outdated)
     // Every four megabytes.
     if (chunk % 64 === 63) dropBuffers()
   }

@@ -110,13 +110,13 @@ export class MemberStage extends StageWriter {
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
-    if (record.wanted) this.tally.valid++
+    if (record.desired) this.tally.valid++
     else this.tally.leaving++
     if (record.withheld !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
     const kept = record.withheld === undefined ? digest : undefined
-    this.row(record.key, this.#hash, record.wanted ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
+    this.row(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.withheld === undefined) copy.null()

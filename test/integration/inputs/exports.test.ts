@@ -87,7 +87,7 @@ test.for(all)('$name: Enter on every question of init leaves a person, and sends
   if (draft.consent.length > 0) return
   for (const row of inspection.rows) {
     const { record } = mapper.map(row)
-    if (record?.kind !== 'member' || !record.wanted) continue
+    if (record?.kind !== 'member' || !record.desired) continue
     const emails = record.identifiers.filter((packed) => packed[0] === 1).map((packed) => `email\t${packed.subarray(1).toString('hex')}`)
     // One that another row opted out is left out by the reading, not by the row.
     for (const identifier of emails) if (given.name !== 'one person twice, opted out once') expect(sendable).toContain(identifier)

@@ -124,7 +124,7 @@ describe('a worker of another environment', () => {
     const { planId } = await plannedBeside(engine, runId)
     const deps: EngineDeps = { ...engine.deps, service: { ...engine.deps.service, credentials: otherUser } }
     const pipeline = await loadPipeline(pipelines(engine), 'shop')
-    expect(await claimRun(engine.db, runId, { workerId: 'w', leaseMs: 1_000, fence: deps.service })).toBe('gone')
+    expect(await claimRun(engine.db, runId, { workerId: 'w', leaseMs: 1_000, fence: deps.service })).toBe('not_claimable')
     await pushPlan(deps, planId)
     await expect(runPipeline(deps, pipeline, { trigger: 'manual' })).rejects.toMatchObject({
       code: 'OTHER_CREDENTIALS',
@@ -197,7 +197,7 @@ describe('a worker with another folder', () => {
     expect(await status(engine, runId)).toBe('queued')
     for (const text of [`${yaml}guards: { max_delete_count: 3 }\n`, yaml.replace('4001', '4002')]) {
       const pipeline = await loadPipeline(folderOf({ 'shop.yaml': text }), 'shop')
-      expect(await executeRun(engine.deps, runId, pipeline)).toBe('gone')
+      expect(await executeRun(engine.deps, runId, pipeline)).toBe('not_claimable')
     }
     expect(await status(engine, runId)).toBe('queued')
     // The same file in another place is the same version.

@@ -65,7 +65,7 @@ test.each([
   ['a missing parameter', 'select $1::text as id', [], 'the number of parameters in the query differs from `parameters` (08P01)'],
   ['a parameter too many', 'select 1 as id', ['canary'], 'the number of parameters in the query differs from `parameters` (08P01)'],
   ['an end from outside', 'select pg_cancel_backend(pg_backend_pid()), pg_sleep(1)', [], 'the database ended the query (57014)'],
-  ['an exception of its own', 'select fail() as id', [], 'the database refused the query (P0001)'],
+  ['an exception of its own', 'select fail() as id', [], 'the database rejected the query (P0001)'],
 ] as const)('a query that fails by %s says so, shows no value, and none of its rows count', async (_, query, parameters, message) => {
   await using database = await testDatabase()
   await database.db.execute(`create function fail() returns int language plpgsql as $$ begin raise exception 'canary'; end $$`)

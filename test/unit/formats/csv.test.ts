@@ -28,7 +28,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     for (const chunkBytes of [1, 7, 4096]) {
       const { rows } = await read(file, { csv: { relaxedQuotes: true }, chunkBytes })
       expect(
-        rows.map(({ line, cells, fault, hints }) => [line, cells, fault, hints?.map(({ code, field }) => `${code} ${field}`)]),
+        rows.map(({ line, cells, fault, warnings }) => [line, cells, fault, warnings?.map(({ code, field }) => `${code} ${field}`)]),
       ).toEqual([
         [2, ['1', '5" nail', '2.00 USD'], undefined, ['QUOTE_KEPT title']],
         [3, ['2', 'a "b", c', '3"'], undefined, ['QUOTE_KEPT title']],

@@ -110,7 +110,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const item = '<g:title>a&nbsp;b &eacute;&amp;&euro;&gbreve;</g:title><g:brand>B&sup2;</g:brand><g:id note="&copy;">1</g:id>'
     const { rows } = await read(feed(item, '<g:id>2</g:id>').replace('<channel>', '<channel><title>Shop&nbsp;A</title>'), htmlAllowed)
     expect(cellsOf(rows[0])).toEqual({ title: 'a\u00a0b \u00e9&\u20ac\u011f', brand: 'B\u00b2', id: '1' })
-    expect(rows.map(({ hints }) => hints?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+    expect(rows.map(({ warnings }) => warnings?.map(({ code, field }) => `${code} ${field}`))).toEqual([
       ['ENTITY_HTML title', 'ENTITY_HTML brand'],
       undefined,
     ])
@@ -190,7 +190,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       { id: '2', image_link: [rawLink, rawLink] },
       { id: '3' },
     ])
-    expect(whole.rows.map(({ hints }) => hints?.map(({ code, field }) => `${code} ${field}`))).toEqual([
+    expect(whole.rows.map(({ warnings }) => warnings?.map(({ code, field }) => `${code} ${field}`))).toEqual([
       ['AMPERSAND_MENDED link'],
       ['AMPERSAND_MENDED image_link', 'AMPERSAND_MENDED applink'],
       undefined,
@@ -209,7 +209,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const item = `<g:description><![CDATA[<a href="${rawLink}">${rawLink}</a>]]></g:description><!-- <g:link>${rawLink}</g:link> --><g:id>1</g:id>`
     const { rows } = await read(feed(item), repairedAmpersands)
     expect(cellsOf(rows[0])).toEqual({ description: `<a href="${rawLink}">${rawLink}</a>`, id: '1' })
-    expect(rows[0]?.hints).toBeUndefined()
+    expect(rows[0]?.warnings).toBeUndefined()
   })
   test('case 146: well-formed items are the same text with the setting and without', () => {
     const value = fc.string({ unit: fc.constantFrom('a', 'https://', '?', '&', '<', '>', '"', "'", ' ', ';', ']]'), maxLength: 8 })

@@ -88,7 +88,7 @@ describe('XML whose records have another name', () => {
     const text = '<x><product><name>a&nbsp;b</name><url>https://shop.example.com/?a=1&b=2</url></product></x>'
     const { rows } = await read(text, { xml: { item: 'product', htmlEntities: true, escapeAmpersands: true } })
     expect(cellsOf(rows[0])).toEqual({ name: 'a\u00a0b', url: 'https://shop.example.com/?a=1&b=2' })
-    expect(rows[0]?.hints?.map(({ code, field }) => `${code} ${field}`)).toEqual(['AMPERSAND_MENDED url', 'ENTITY_HTML name'])
+    expect(rows[0]?.warnings?.map(({ code, field }) => `${code} ${field}`)).toEqual(['AMPERSAND_MENDED url', 'ENTITY_HTML name'])
   })
 
   test('case 174: a shop of such XML becomes products by a map', async () => {

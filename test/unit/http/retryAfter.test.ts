@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { backoffMs, longestBackoffMs, readHold, readLimit, retryAfterMs } from '../../../src/http/retryAfter.ts'
+import { backoffMs, longestBackoffMs, requestedWaitMs, readLimit, retryAfterMs } from '../../../src/http/retryAfter.ts'
 
 const now = Date.UTC(2026, 2, 1, 12, 0, 0)
 const date = new Date(now).toUTCString()
@@ -32,7 +32,7 @@ describe('the wait that an answer asks for', () => {
   test.for(cases)('%i with Retry-After %s and the quota %s: %s s', ([status, form, state, seconds]) => {
     const value = retryAfter[form]
     const headers = { date, ...quota[state], ...(value === undefined ? {} : { 'retry-after': value }) }
-    expect(readHold({ status, headers }, now + 7)).toBe(seconds === undefined ? undefined : seconds * 1000)
+    expect(requestedWaitMs({ status, headers }, now + 7)).toBe(seconds === undefined ? undefined : seconds * 1000)
   })
 
   test.for([
@@ -45,13 +45,15 @@ describe('the wait that an answer asks for', () => {
     ['both have requests left: the account quota governs', { ...accountQuota('9', 30), ...userQuota('9', 900) }, 30_000],
     ['the quota of the whole application is spent', { ...accountQuota('9', 30), ...userQuota('0', 900) }, 900_000],
   ] as const)('429, %s', ([, headers, expected]) => {
-    expect(readHold({ status: 429, headers: { date, ...headers } }, now)).toBe(expected)
+    expect(requestedWaitMs({ status: 429, headers: { date, ...headers } }, now)).toBe(expected)
   })
 
   test("counts from the service's clock where the answer names it, else from ours", () => {
     const reset = { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': String(now / 1000 - 3_600 + 30) }
-    expect(readHold({ status: 429, headers: { date: new Date(now - 3_600_000).toUTCString(), ...reset } }, now)).toBe(30_000)
-    expect(readHold({ status: 429, headers: { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': in10Minutes } }, now)).toBe(600_000)
+    expect(requestedWaitMs({ status: 429, headers: { date: new Date(now - 3_600_000).toUTCString(), ...reset } }, now)).toBe(30_000)
+    expect(requestedWaitMs({ status: 429, headers: { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': in10Minutes } }, now)).toBe(
+      600_000,
+    )
   })
 })
 

@@ -161,11 +161,11 @@ describe('consent', () => {
     ['0', false],
     ['"false "', false],
     ['y', false],
-  ] as const)('%s means %s', ([value, wanted]) => {
-    expect(mapped({ id: '1', email: 'a@b.example', consent: value }, consent).record?.wanted).toBe(wanted)
+  ] as const)('%s means %s', ([value, desired]) => {
+    expect(mapped({ id: '1', email: 'a@b.example', consent: value }, consent).record?.desired).toBe(desired)
   })
   test('an opted-out row is removed even if the export has blanked its identifiers', () => {
-    expect(mapped({ id: '1', consent: 'no' }, consent).record).toMatchObject({ wanted: false, identifiers: [] })
+    expect(mapped({ id: '1', consent: 'no' }, consent).record).toMatchObject({ desired: false, identifiers: [] })
   })
   test('a source without the column is rejected', () => {
     expect(() => mapperOf(consent).start(['id', 'email'])).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING' }))
@@ -179,8 +179,8 @@ test('a do-not-reach list is keyed by its identifiers, and rows are removed only
   }
   const added = mapped({ email: 'A@b.example', status: 'unsubscribed' }, list).record
   const left = mapped({ email: 'a@b.example', status: 'Resubscribed' }, list).record
-  expect(added?.wanted).toBe(true)
-  expect(left?.wanted).toBe(false)
+  expect(added?.desired).toBe(true)
+  expect(left?.desired).toBe(false)
   expect(left?.key).toEqual(added?.key)
   expect(mapped({ email: 'a@b.example', phone: '+12025550143' }, list).record?.key).not.toEqual(
     mapped({ email: 'a@b.example', phone: '+12025550144' }, list).record?.key,
@@ -196,7 +196,7 @@ test('the given day decides who is a child and when a membership without an end 
   const wantedOn = (day: string) => {
     const mapper = mapperOf({ map: { key: 'id', email: 'email' } }, new Date(day))
     const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'birthday'], cells: ['1', 'a@b.example', '2013-06-16'] })
-    return record?.kind === 'member' && record.wanted
+    return record?.kind === 'member' && record.desired
   }
   expect(wantedOn('2026-06-15T23:59:59Z')).toBe(false)
   expect(wantedOn('2026-06-16T00:00:00Z')).toBe(true)
@@ -301,7 +301,7 @@ describe('presets', () => {
       })
       expect(reject).toBeUndefined()
       expect(record?.kind).toBe(preset.records === 'products' ? 'product' : 'member')
-      expect(record?.kind === 'member' ? record.wanted : true).toBe(true)
+      expect(record?.kind === 'member' ? record.desired : true).toBe(true)
       const json = record?.kind === 'product' ? record.json : ''
       expect(json.includes('"inventory":4')).toBe(preset.name === 'meta-catalog')
     },

@@ -20,7 +20,7 @@ const member = (line: number, ...emails: string[]): { record: MemberRecord; warn
     key: Buffer.from(String(line)),
     line,
     identifiers: emails.flatMap((email) => packedOf('email', email) ?? []),
-    wanted: true,
+    desired: true,
   },
   warnings: [],
 })

@@ -150,7 +150,7 @@ test('of several identifiers the one with a failed transform is dropped, and a p
   const mapper = createMapper(pipeline, today)
   const columns = ['id', 'email', 'phone']
   const both = mapper.map({ line: 2, columns, cells: ['1', 'jane@example.com', 'x'] })
-  expect(both.record).toMatchObject({ identifiers: [expect.anything()], wanted: true })
+  expect(both.record).toMatchObject({ identifiers: [expect.anything()], desired: true })
   expect(both.warnings.map(({ code }) => code)).toEqual(['IDENTIFIER_DROPPED'])
   const none = mapper.map({ line: 3, columns, cells: ['1', '', 'x'] })
   expect(none.reject).toMatchObject({ code: 'TRANSFORM_FAILED', field: 'phone_number' })

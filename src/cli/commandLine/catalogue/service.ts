@@ -4,7 +4,7 @@ import type { CommandEntry } from './entry.ts'
 export const serviceCommands: readonly CommandEntry[] = [
   {
     name: 'auth',
-    summary: 'sign in, who am I, sign out, app-only token',
+    summary: 'sign in, show the user, sign out, get the app-only token',
     examples: ['sluice auth login', 'sluice auth status'],
     commands: [
       {
@@ -14,12 +14,12 @@ export const serviceCommands: readonly CommandEntry[] = [
         options: [
           { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
           { flags: '--pin <PIN>', meaning: 'finish a sign-in that was started without a terminal' },
-          { flags: '--out <FILE>', meaning: 'where the tokens go, mode 0600; default .env' },
+          { flags: '--out <FILE>', meaning: 'file for the tokens, mode 0600; default .env' },
         ],
       },
       {
         name: 'status',
-        summary: 'signed-in user, its accounts, what is missing',
+        summary: 'show the signed-in user, its accounts, and what is missing',
         examples: ['sluice auth status'],
       },
       {

@@ -52,7 +52,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     valid,
     suppressed,
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
-    holds: [...holds, ...guardNotes(pipeline, onePerCode(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
+    holds: [...holds, ...guardNotes(pipeline, onePerCodeAndField(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
     whole,
     records,
     warnings,
@@ -82,7 +82,7 @@ function endWords({ notes = [], completeness }: SourceFacts, detected: readonly 
   ]
 }
 
-/** Keeps one warning per code, as a run reports them. */
-function onePerCode(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
+/** Keeps one warning for each code and field, as a run reports them. */
+function onePerCodeAndField(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
   return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
 }

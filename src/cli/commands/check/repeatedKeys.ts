@@ -14,7 +14,7 @@ export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
 
   add(record: MappedRecord): void {
-    if (record.kind === 'member' && !record.wanted) return
+    if (record.kind === 'member' && !record.desired) return
     const key = Buffer.from(record.key).toString('base64')
     const content = contentOf(record)
     const seen = this.#seen.get(key)

@@ -59,7 +59,7 @@ export class RowTally {
     if (reject) this.rejects.push(this.#lines.name(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
     if (filtered) this.filtered++
     if (!record) return
-    if (record.kind === 'member' && !record.wanted) this.suppressed++
+    if (record.kind === 'member' && !record.desired) this.suppressed++
     else this.valid++
     this.#keys.add(record)
     if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
@@ -128,7 +128,7 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }
   const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
-  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.wanted }
+  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.desired }
 }
 
 /** Shortens a digest, because a digest is personal data too. Masks a `partner_user_id`. */

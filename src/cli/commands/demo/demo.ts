@@ -56,7 +56,7 @@ export const run: CommandRun = async (outer, invocation) => {
         const days = await showDays(context, engine, sandbox)
         const code = worstExitCode(days.flat().map((report) => exitCodeOfRun(report.status)))
         if (context.json) writeJson(context, days.flat())
-        say(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
+        print(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
         if (keep) {
           // Commands in this folder then use the running sandbox and database.
           writePrivately('.env', dotenv(env))
@@ -92,7 +92,7 @@ async function keepUp(
   const server = await listen(8080).catch(() => listen(0))
   try {
     running = await serve(jobDeps(context, engine.deps))
-    say(context, stillRunning(context, { ...at, dashboardUrl: server.url }))
+    print(context, stillRunning(context, { ...at, dashboardUrl: server.url }))
     await untilAborted(context.signal)
     await running.stop()
   } finally {
@@ -129,15 +129,15 @@ function dotenv(env: Readonly<Record<string, string>>): string {
 
 async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {
   const data = join('pipelines', 'data')
-  say(context, title(context, 'Day one: everything is new'))
+  print(context, title(context, 'Day one: everything is new'))
   const one = await showDay(context, engine, sandbox, { reasons: true })
   makeDayTwo(data)
-  say(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
+  print(context, title(context, 'Day two: a new export of the feed, some customers changed, removed and new'))
   const two = await showDay(context, engine, sandbox, { reasons: true })
   makeDayThree(data)
-  say(context, title(context, 'Day three: a few prices, one customer removed'))
+  print(context, title(context, 'Day three: a few prices, one customer removed'))
   const three = await showDay(context, engine, sandbox, { reasons: false })
-  say(context, title(context, 'Once more: nothing is new'))
+  print(context, title(context, 'Once more: nothing is new'))
   const again = await showDay(context, engine, sandbox, { reasons: false })
   const days = [one, two, three, again]
   const rows = [
@@ -148,8 +148,8 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
   ] as const
   const sum = (reports: readonly RunReport[], of: (counts: RunReport['counts']) => number) =>
     reports.reduce((total, { counts }) => total + of(counts), 0)
-  say(context, title(context, 'Each day only the difference was sent'))
-  say(
+  print(context, title(context, 'Each day only the difference was sent'))
+  print(
     context,
     table(
       rows.map(([name, reports]) => [
@@ -164,7 +164,7 @@ async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Pro
       new Set([1, 2, 3]),
     ),
   )
-  say(context, await atTheService(sandbox))
+  print(context, await atTheService(sandbox))
   return days
 }
 
@@ -180,9 +180,9 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
     // The next commands are removed, because they are useful only for the user's own files.
-    say(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
-    if (show.reasons && report.counts.rejected > 0) say(context, await rejectReasons(context, engine, report.runId))
-    say(context, await sentSince(sandbox, before))
+    print(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
+    if (show.reasons && report.counts.rejected > 0) print(context, await rejectReasons(context, engine, report.runId))
+    print(context, await sentSince(sandbox, before))
   }
   return reports
 }
@@ -240,6 +240,6 @@ function title(context: Context, text: string): string {
   return `\n${context.stdout.style.bold(text)}\n`
 }
 
-function say(context: Context, text: string): void {
+function print(context: Context, text: string): void {
   if (!context.json) context.stdout.write(text)
 }

@@ -1,5 +1,5 @@
 import type { Answer } from '../../../service/client/exchange.ts'
-import type { Say } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 
 /**
  * Clock difference that causes a warning, in seconds: such a clock is not synchronized. The service refuses signatures from 300
@@ -9,23 +9,23 @@ export const clockWarningS = 30
 const clockLimitS = 300
 
 /** Compares this machine's clock with the service's; `nowMs` since 1970. */
-export function examineClock(answer: Answer, nowMs: number, say: Say): void {
+export function examineClock(answer: Answer, nowMs: number, report: ReportFinding): void {
   const date = Date.parse(answer.headers['date'] ?? '')
-  if (Number.isNaN(date)) return say({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
+  if (Number.isNaN(date)) return report({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })
   const offsetS = Math.abs(nowMs - date) / 1000
   if (offsetS > clockLimitS)
-    say({
+    report({
       check: 'clock',
       state: 'failed',
       message: `${offsetS.toFixed(0)} s from the service: signatures are refused`,
       hint: 'set the clock of this machine (NTP)',
     })
   else if (offsetS > clockWarningS)
-    say({
+    report({
       check: 'clock',
       state: 'warning',
       message: `${offsetS.toFixed(0)} s from the service`,
       hint: 'set the clock of this machine (NTP)',
     })
-  else say({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
+  else report({ check: 'clock', state: 'ok', message: `${offsetS.toFixed(1)} s from the service` })
 }

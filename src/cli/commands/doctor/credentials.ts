@@ -1,19 +1,19 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import { plural } from '../../terminal/text.ts'
 import { array, parsed, property, textOf } from './answers.ts'
-import type { Say } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 
 /**
  * Returns the ids of the accessible accounts; undefined if the credentials were refused. `refused`: names of the refused variables.
  */
-export function examineCredentials(answer: Answer, refused: string | undefined, say: Say): readonly string[] | undefined {
+export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
   if (answer.status === 200) {
     const accounts = array(property(body, 'data')).flatMap((account) => textOf(property(account, 'id')))
     if (accounts.length > 0)
-      say({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
+      report({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
     else
-      say({
+      report({
         check: 'credentials',
         state: 'warning',
         message: 'accepted, but no advertising account is accessible',
@@ -26,7 +26,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   const finding =
     refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??
     refusals.find((row) => row.status === answer.status && row.codes.length === 0)
-  say({
+  report({
     check: 'credentials',
     state: 'failed',
     message: `${refused === undefined ? (finding?.what ?? 'the service refused') : `${refused} refused`} (${reason})`,

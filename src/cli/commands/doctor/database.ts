@@ -3,27 +3,27 @@ import { migrationStatus } from '../../../db/migrate.ts'
 import type { Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
 import { clockWarningS } from './clock.ts'
-import { fail, type Say } from './finding.ts'
+import { fail, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
-export async function examineDatabase(context: Context, say: Say): Promise<void> {
+export async function examineDatabase(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {
-      const [server] = await store.db.query<{ server_version: string; skew: string }>(
-        `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as skew`,
+      const [server] = await store.db.query<{ server_version: string; now_s: string }>(
+        `select current_setting('server_version') as server_version, extract(epoch from statement_timestamp())::text as now_s`,
       )
       const { applied, known } = await migrationStatus(store.url, store.db.schema)
-      say({
+      report({
         check: 'database',
         state: 'ok',
         message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
       })
-      if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), say)
-      await examineRights(store, say)
-      const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.skew))
+      if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
+      await examineRights(store, report)
+      const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.now_s))
       // Leases and schedules use the database's clock, deadlines the clock of this machine.
       if (offsetS > clockWarningS)
-        say({
+        report({
           check: 'clock',
           state: 'warning',
           message: `${offsetS.toFixed(0)} s from the database`,
@@ -31,17 +31,17 @@ export async function examineDatabase(context: Context, say: Say): Promise<void>
         })
     })
   } catch (error) {
-    fail(error, 'database', say)
+    fail(error, 'database', report)
   }
 }
 
 const gigabyte = 1_000_000_000
 
 /** Checks the disk space for the embedded server. A run of a million records needs about a gigabyte. */
-export function examineDisk(freeBytes: number, say: Say): void {
+export function examineDisk(freeBytes: number, report: ReportFinding): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
   const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'
-  if (freeBytes < gigabyte / 10) say({ check: 'disk', state: 'failed', message, hint })
-  else if (freeBytes < gigabyte) say({ check: 'disk', state: 'warning', message, hint })
-  else say({ check: 'disk', state: 'ok', message })
+  if (freeBytes < gigabyte / 10) report({ check: 'disk', state: 'failed', message, hint })
+  else if (freeBytes < gigabyte) report({ check: 'disk', state: 'warning', message, hint })
+  else report({ check: 'disk', state: 'ok', message })
 }

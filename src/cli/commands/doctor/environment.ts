@@ -1,18 +1,18 @@
 import type { Config } from '../../../config/config.ts'
 import { ConfigError } from '../../../errors.ts'
 import type { Context } from '../../context.ts'
-import type { Say } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 
 /** Returns undefined for an invalid configuration: no other check can run. */
-export async function examineEnvironment(context: Context, say: Say): Promise<Config | undefined> {
+export async function examineEnvironment(context: Context, report: ReportFinding): Promise<Config | undefined> {
   try {
     const config = context.config()
-    say({ check: 'environment', state: 'ok', message: `data in ${config.dataDir}, logs at ${config.log.level}` })
+    report({ check: 'environment', state: 'ok', message: `data in ${config.dataDir}, logs at ${config.log.level}` })
     return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems)
-      say({
+      report({
         check: 'environment',
         state: 'failed',
         message: `${problem.path} ${problem.message}`,

@@ -2,22 +2,22 @@
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
 import { examineEnvironment } from './environment.ts'
-import type { Finding, Say } from './finding.ts'
+import type { Finding, ReportFinding } from './finding.ts'
 import { examinePipelines } from './pipelines.ts'
 import { examineRuns } from './runs.ts'
 import { examineService } from './service.ts'
 
-export async function examineAll(context: Context, onFinding: Say = () => undefined): Promise<readonly Finding[]> {
+export async function examineAll(context: Context, onFinding: ReportFinding = () => undefined): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  const say: Say = (finding) => {
+  const report: ReportFinding = (finding) => {
     findings.push(finding)
     onFinding(finding)
   }
-  const config = await examineEnvironment(context, say)
+  const config = await examineEnvironment(context, report)
   if (!config) return findings
-  await examineDatabase(context, say)
-  const pipelines = await examinePipelines(context, say)
-  await examineService(config, context, pipelines, say)
-  await examineRuns(context, say)
+  await examineDatabase(context, report)
+  const pipelines = await examinePipelines(context, report)
+  await examineService(config, context, pipelines, report)
+  await examineRuns(context, report)
   return findings
 }

@@ -8,9 +8,9 @@ export interface Finding {
   readonly hint?: string
 }
 
-export type Say = (finding: Finding) => void
+export type ReportFinding = (finding: Finding) => void
 
-export function fail(error: unknown, check: string, say: Say): void {
+export function fail(error: unknown, check: string, report: ReportFinding): void {
   const { message, hint } = presentError(error)
-  say({ check, state: 'failed', message, hint })
+  report({ check, state: 'failed', message, hint })
 }

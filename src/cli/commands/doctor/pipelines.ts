@@ -3,24 +3,24 @@ import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { plural } from '../../terminal/text.ts'
-import type { Say } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 
 /** Returns an empty list if one of the pipelines is invalid. */
-export async function examinePipelines(context: Context, say: Say): Promise<readonly Pipeline[]> {
+export async function examinePipelines(context: Context, report: ReportFinding): Promise<readonly Pipeline[]> {
   try {
     const pipelines = await pipelinesNamed(context, [])
-    say({ check: 'pipelines', state: 'ok', message: `${plural(pipelines.length, 'pipeline')} in ${context.pipelines}` })
+    report({ check: 'pipelines', state: 'ok', message: `${plural(pipelines.length, 'pipeline')} in ${context.pipelines}` })
     return pipelines
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const problem of error.problems)
-        say({
+        report({
           check: 'pipelines',
           state: 'failed',
           message: `${problem.where ?? ''} ${problem.path} ${problem.message}`.trim(),
           hint: 'sluice check',
         })
-    } else if (error instanceof SluiceError) say({ check: 'pipelines', state: 'warning', message: error.message, hint: error.hint })
+    } else if (error instanceof SluiceError) report({ check: 'pipelines', state: 'warning', message: error.message, hint: error.hint })
     else throw error
     return []
   }

@@ -11,16 +11,16 @@ import {
 } from '../../../db/privilegeProbe.ts'
 import type { Store } from '../../../db/open.ts'
 import { quoteName } from '../../../schemaName.ts'
-import { fail, type Finding, type Say } from './finding.ts'
+import { fail, type Finding, type ReportFinding } from './finding.ts'
 
 /** Tests the database privileges and connections that a run and `serve` need. */
-export async function examineRights(store: Store, say: Say): Promise<void> {
+export async function examineRights(store: Store, report: ReportFinding): Promise<void> {
   const { db } = store
   const attempt = async (check: string, probe: () => Promise<Omit<Finding, 'check'>>) => {
     try {
-      say({ check, ...(await probe()) })
+      report({ check, ...(await probe()) })
     } catch (error) {
-      fail(permissionFault(error, db) ?? error, check, say)
+      fail(permissionFault(error, db) ?? error, check, report)
     }
   }
   if (!store.embedded)

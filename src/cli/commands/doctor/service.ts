@@ -7,16 +7,21 @@ import { waiting } from '../../terminal/waiting.ts'
 import { get } from './answers.ts'
 import { examineClock } from './clock.ts'
 import { examineCredentials } from './credentials.ts'
-import { fail, type Say } from './finding.ts'
+import { fail, type ReportFinding } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
 /** Checks the service, and with its answers the clock, the credentials and the destinations. */
-export async function examineService(config: Config, context: Context, pipelines: readonly Pipeline[], say: Say): Promise<void> {
+export async function examineService(
+  config: Config,
+  context: Context,
+  pipelines: readonly Pipeline[],
+  report: ReportFinding,
+): Promise<void> {
   let service: KnownService
   try {
     service = needService(config)
   } catch (error) {
-    return fail(error, 'service', say)
+    return fail(error, 'service', report)
   }
   const direct = createTransport(service)
   const transport: Transport = {
@@ -26,21 +31,21 @@ export async function examineService(config: Config, context: Context, pipelines
   try {
     const first = await get(transport, `/${service.adsVersion}/accounts`)
     if (first.kind !== 'answer') {
-      return say({
+      return report({
         check: 'service',
         state: 'failed',
         message: `${service.adsBaseUrl} does not answer: ${first.error.message}`,
         hint: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
       })
     }
-    say({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
-    examineClock(first, context.clock.now(), say)
+    report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
+    examineClock(first, context.clock.now(), report)
     // This request is signed with the service's time, so that a wrong clock is reported only once.
     const again = first.status === 401 ? await get(transport, `/${service.adsVersion}/accounts`) : first
     const answer = again.kind === 'answer' ? again : first
     const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
-    const accounts = examineCredentials(answer, refused, say)
-    if (accounts) await examineTargets(transport, service, pipelines, accounts, say)
+    const accounts = examineCredentials(answer, refused, report)
+    if (accounts) await examineTargets(transport, service, pipelines, accounts, report)
   } finally {
     await transport.close()
   }

@@ -2,7 +2,7 @@ import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { array, get, parsed, property, textOf } from './answers.ts'
-import type { Say } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /** Checks that each pipeline's destination exists and is accessible to these accounts. */
@@ -11,14 +11,14 @@ export async function examineTargets(
   service: KnownService,
   pipelines: readonly Pipeline[],
   accounts: readonly string[],
-  say: Say,
+  report: ReportFinding,
 ): Promise<void> {
   for (const { name, destination } of pipelines) {
     const check = `pipeline ${name}`
     const type = destinationOf(destination.kind)
     const { path, accountId, listed } = type.probe(destination, service.adsVersion)
     if (accountId !== undefined && !accounts.includes(accountId)) {
-      say({
+      report({
         check,
         state: 'failed',
         message: `account ${accountId} is not accessible to SLUICE_ACCESS_TOKEN`,
@@ -28,9 +28,10 @@ export async function examineTargets(
     }
     const exchange = await get(transport, path)
     const target = type.name(destination)
-    if (exchange.kind !== 'answer') say({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
+    if (exchange.kind !== 'answer')
+      report({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
     else if (exchange.status !== 200)
-      say({
+      report({
         check,
         state: 'failed',
         message: `${target} does not exist or is not accessible (${exchange.status})`,
@@ -40,12 +41,12 @@ export async function examineTargets(
       listed !== undefined &&
       !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
     ) {
-      say({
+      report({
         check,
         state: 'failed',
         message: `${target} is not among the account's lists`,
         hint: `correct destination.${listed.setting} of ${name}`,
       })
-    } else say({ check, state: 'ok', message: `${target} is accessible` })
+    } else report({ check, state: 'ok', message: `${target} is accessible` })
   }
 }

@@ -186,7 +186,7 @@ function tryRows(
     const mapped = mapper.map(row)
     warnings.push(...mapped.warnings)
     if (mapped.reject) rejects.push(mapped.reject)
-    else if (mapped.record?.kind === 'member' && !mapped.record.wanted) suppressed++
+    else if (mapped.record?.kind === 'member' && !mapped.record.desired) suppressed++
     else {
       valid++
       const currency = mapped.record?.kind === 'product' ? /"price":"[\d.]+ ([A-Z]{3})"/.exec(mapped.record.json)?.[1] : undefined

@@ -47,21 +47,21 @@ export async function writeFullRows(
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
         // Rows of one line follow each other. Nearly always there is only one; then the line identifies it, and it is not mapped.
-        let held: Row | undefined
+        let previous: Row | undefined
         let several = false
         const release = () => {
-          if (held === undefined) return
-          const there = rejects.get(`${index} ${held.line}`) ?? []
-          write(held, several ? takeRejects(mapper.map(held), there) : there)
+          if (previous === undefined) return
+          const there = rejects.get(`${index} ${previous.line}`) ?? []
+          write(previous, several ? takeRejects(mapper.map(previous), there) : there)
         }
         for await (const batch of source.rows) {
           for (const row of batch) {
             if (!rejects.has(`${index} ${row.line}`)) continue
-            const together = held?.line === row.line
+            const together = previous?.line === row.line
             several ||= together
             release()
             several = together
-            held = row
+            previous = row
           }
         }
         release()
