@@ -54,7 +54,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
  * identifier, so the user's other identifiers get new desired content (docs/guarantees.md#reference-counts). They are sent again in
  * the second phase of the plan, or by the next plan if this process dies.
  */
-export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'go' | 'done'> {
+export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
@@ -84,7 +84,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await raiseStateVersion(tx, row.destination_id)
     }
     await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id })
-    return 'go'
+    return 'started'
   })
 }
 

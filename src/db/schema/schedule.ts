@@ -26,7 +26,7 @@ export const pipelineSchedule = sluice.table(
     /** Real path of the folder that declared it last. */
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
-    /** Time at which its folder no longer had it; null while it is declared. If declared again, it begins then. */
+    /** Time since which its folder no longer declares it; null while declared. A schedule that is declared again starts at that instant. */
     withdrawnAt: instant('withdrawn_at'),
   },
   (t) => [

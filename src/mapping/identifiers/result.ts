@@ -1,7 +1,7 @@
 import type { RecordCode } from '../rejectCodes.ts'
 
 /**
- * Normalized text ready to be hashed, or the reason why the value is not usable. `also`: the second form to send
+ * Normalized text ready to be hashed, or the reason why it is not usable. `also`: a second form to send
  * (docs/decisions/both-forms.md), if it was requested and exists. `note`: a warning about the value.
  */
 export type Normalized =
