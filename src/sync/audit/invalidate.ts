@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { invalidateKeys } from '../../db/remote/synced.ts'
+import { invalidateKeys } from '../../db/remote/confirmKeys.ts'
 import { unsettledKeys } from '../plan/pendingChanges.ts'
 
 /**
