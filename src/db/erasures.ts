@@ -213,7 +213,7 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-const isConfirmed = `(b.status = 'settled' and not exists (select from entry f where f.batch_id = b.id and f.outcome <> 'confirmed'))`
+const isConfirmed = `(b.status = 'settled' and not exists (select from entry f where f.batch_id = b.id and f.outcome not in ('pending', 'confirmed')))`
 
 /**
  * Deletes the stored data of erased people, unless it is still needed for a request. Safe to repeat, and cheap if there is nothing

@@ -4,6 +4,7 @@ import { forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
+import { recordsIn } from '../db/entries/read.ts'
 import { renewGroups, stampOf } from '../db/remote/desired.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
@@ -77,7 +78,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
         tx,
         row.destination_id,
         `select e.record_key as group_key, ${stampOf('$2', 'e.record_key')} as stamp
-         from entry e join batch b on b.id = e.batch_id where b.plan_id = $2 and b.operation = 'delete'`,
+         from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
         [planId],
       )
       await startPlan(tx, planId)

@@ -4,6 +4,7 @@ import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
 import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeySearch.ts'
 import type { Row, Value } from '../row.ts'
+import { keysTogether } from './read.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 
 /** Deletes all entries of these batches. */
@@ -33,9 +34,12 @@ export async function dropOldEntries(db: Database): Promise<number> {
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
-    const together = await tx.query<Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean }>(
+    const together = await tx.query<
+      Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
+    >(
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${done})
-       returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load`,
+       returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load,
+         case when b.operation = 'delete' then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
       values,
     )
     const each = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
@@ -48,7 +52,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
     )
     // The search for implied keys contains digests of people too, so it is cleaned: of deleted identifiers, and of a load that was
     // not sent completely.
-    for (const { destination_id, deleted } of each) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
+    for (const { destination_id, deleted } of [...together, ...each]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)
     return [...together, ...each].reduce((sum, { n }) => sum + n, 0)

@@ -1,6 +1,5 @@
 /**
- * Writes the entries of frozen batches: for updates of people one row of `batch_entries` per batch, for all others one row of
- * `entry` each.
+ * Writes the entries of frozen batches: for people one row of `batch_entries` per batch, for products one row of `entry` each.
  */
 import type pg from 'pg'
 import type { Destination, Operation } from '../../destinations/destination.ts'
@@ -59,14 +58,17 @@ export async function writeEntries(
 }
 
 /**
- * Returns true if the entries of a batch are stored in one row: updates of people with the same expiry and with keys of one length.
- * Products have an outcome each, and `explain` shows that of each delete, so they have a row each.
+ * Returns true if the entries of a batch are stored in one row: people with the same expiry and with keys of one length. Products have
+ * an outcome each, so they have a row each.
  */
 export function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
-  if (destination.keys !== 'identifiers' || op !== 'upsert') return false
+  if (destination.keys !== 'identifiers') return false
   const expiresAtMs = items[0]?.expiresAtMs
   return items.every(
-    (item) => item.expiresAtMs === expiresAtMs && item.hash !== null && item.keys.every((key) => key.length === keyBytes * 2),
+    (item) =>
+      item.expiresAtMs === expiresAtMs &&
+      (item.hash === null) === (op === 'delete') &&
+      item.keys.every((key) => key.length === keyBytes * 2),
   )
 }
 

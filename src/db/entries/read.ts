@@ -1,6 +1,6 @@
 /**
  * Builds the SQL to read entries of batches, which have two forms (docs/decisions/packed-state.md): one row of `batch_entries` for
- * all updates of people in a batch, or one row of `entry` each. All code that reads entries uses this SQL, so that it sees both.
+ * all people of a batch, or one row of `entry` each. All code that reads entries uses this SQL, so that it sees both.
  * Code that writes an entry expands the batch first (`expand.ts`).
  */
 import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
@@ -62,19 +62,30 @@ export const confirmationsOf = (id: string): string =>
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 
+/** SQL of the record keys of a batch's entries, to be joined laterally. */
+export const recordsIn = (id: string): string =>
+  `lateral (
+     select eo.record_key from entry eo where eo.batch_id = ${id}
+     union all
+     select er.record_key from batch_entries ea cross join lateral unnest(ea.record_keys) as er (record_key) where ea.batch_id = ${id})`
+
 /** SQL of the number of keys of a batch. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
     + coalesce((select sum(length(er.keys)) / ${keyBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
         where ea.batch_id = ${id}), 0))::int`
 
+/** SQL of all keys of a row of `batch_entries`. */
+export const keysTogether = (row: string): string =>
+  `select substring(er.keys from eg.at for ${keyBytes}) as key from unnest(${row}.keys) as er (keys)
+     cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)`
+
 /** SQL of the keys of a batch with the outcome of their entry, to be joined laterally: cheaper than its entries. */
 export const keysOf = (id: string): string =>
   `lateral (
      select ek.key, eo.outcome from entry eo cross join lateral unnest(eo.keys) as ek (key) where eo.batch_id = ${id}
      union all
-     select substring(er.keys from eg.at for ${keyBytes}), 'pending' from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
-       cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at) where ea.batch_id = ${id})`
+     select ek.key, 'pending' from batch_entries ea cross join lateral (${keysTogether('ea')}) ek where ea.batch_id = ${id})`
 
 /** SQL of the users of a batch `b` by outcome, to be joined laterally. One row for the whole batch if it is not expanded. */
 export const usersOf = (b: string): string =>

@@ -1,5 +1,5 @@
 /** Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only), and until when late requests may still change it. */
-import type { EntryOutcome } from '../../destinations/destination.ts'
+import type { Destination, EntryOutcome } from '../../destinations/destination.ts'
 import { addLines } from '../audit.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
 import { addChanged, outOfSync } from '../changedKeys.ts'
@@ -12,6 +12,7 @@ import { storeKeysOfBatches } from './implied.ts'
 interface Settling {
   readonly tx: Queryable
   readonly batch: ClaimedBatch
+  readonly destination: Pick<Destination, 'keys'>
 }
 
 /** Stores the product keys from the answer. */
@@ -35,8 +36,8 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
 
 /**
  * Writes the confirmed content, and adds keys to `changed_key` that are still out of sync because newer content is desired. No
- * index contains the changed columns (HOT). Returns the number of written keys. `entries`: SQL that begins with `entry e`, with the
- * batch as `$1` and the destination as `$2`.
+ * index contains the changed columns (HOT). Returns the number of written keys. `entries`: SQL of the keys' entries, with the batch as
+ * `$1` and the destination as `$2`.
  */
 async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: string, entries: string): Promise<number> {
   const [row] = await tx.query<{ keys: number }>(
@@ -53,22 +54,34 @@ async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: strin
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
 /** Marks the keys of the confirmed entries as synced. `alike`: true if all entries are confirmed (`confirmEntries`). */
-export async function confirmKeys({ tx, batch }: Settling, alike: boolean): Promise<void> {
-  if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
-  const confirmed = `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)
-    where ${alike ? 'true' : `e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`
-  if (batch.operation === 'upsert') {
-    await writeConfirmed(tx, batch, confirmedUpsert, confirmed)
+export async function confirmKeys({ tx, batch, destination }: Settling, alike: boolean): Promise<void> {
+  if (batch.operation === 'delete') {
+    await confirmDeletes({ tx, batch, destination }, alike)
     return
   }
-  // Deletes records that were kept only for their delete.
-  await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, [batch.id, batch.destinationId])
-  await tx.execute(
-    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
-    [batch.id, batch.destinationId],
+  if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
+  await writeConfirmed(
+    tx,
+    batch,
+    confirmedUpsert,
+    `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)
+     where ${alike ? 'true' : `e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`,
   )
+}
+
+async function confirmDeletes({ tx, batch, destination }: Settling, alike: boolean): Promise<void> {
+  const keys = `(select k.key from ${keysOf('$1::bigint')} k where ${alike ? 'true' : `k.outcome = 'confirmed'`}) k`
+  const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
+  const values = [batch.id, batch.destinationId] as const
+  // Deletes records that were kept only for their delete.
+  if (destination.keys === 'products') await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, values)
+  const deleted = await tx.execute(
+    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
+    values,
+  )
+  const [row] = await tx.query<{ keys: number }>(`select count(*)::int as keys from ${keys} where $2::int is not null`, values)
   // Keys that are desired again, or that late requests may still restore, keep their row.
-  await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
+  if (deleted !== row?.keys) await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
 }
 
 /**
@@ -96,7 +109,7 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
  * forever.
  */
 export async function refuseKeys(
-  { tx, batch }: Settling,
+  { tx, batch }: Omit<Settling, 'destination'>,
   { runId, mayStand }: { readonly runId: number; readonly mayStand: boolean },
 ): Promise<void> {
   const refused = `entry e cross join lateral unnest(e.keys) as k (key)

@@ -109,7 +109,7 @@ export const batch = sluice.table(
 )
 
 /**
- * Entry: one frozen operation of a batch, for a product, a product key to delete, or users. Most updates of people are in
+ * Entry: one frozen operation of a batch, for a product, a product key to delete, or users. Most operations on people are in
  * `batch_entries` instead.
  */
 export const entry = sluice.table(
@@ -148,10 +148,10 @@ export const entry = sluice.table(
 )
 
 /**
- * All entries of a batch in one row: updates of people that are pending, confirmed or superseded as a whole
+ * All entries of a batch in one row: updates or deletes of people that are pending, confirmed or superseded as a whole
  * (docs/decisions/packed-state.md). The first answer with different outcomes expands them to rows of `entry`
  * (`db/entries/expand.ts`). Arrays are in the order of the body. `changes`, `hashes`, `users` and `byte_lengths` have one element
- * if all are equal.
+ * if all are equal; deletes have no hashes.
  */
 export const batchEntries = sluice.table(
   'batch_entries',

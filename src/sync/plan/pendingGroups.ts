@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
-import { entryOutcome } from '../../db/entries/read.ts'
+import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { stampOf, unifyGroups } from '../../db/remote/desired.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
@@ -177,7 +177,7 @@ async function markCleared({ client, destinationId }: PendingContext): Promise<v
     `with own as materialized (
        select b.id, b.status from batch b
        where b.plan_id = (select p.id from ${begunPlans(destinationId)} ${lastBegun}) and b.operation = 'delete')
-     select distinct e.record_key as key from own b join entry e on e.batch_id = b.id
+     select distinct e.record_key as key from own b cross join ${entriesOf('b.id')} e
      where e.change = 'delete' and ${entryOutcome} <> 'confirmed' and e.record_key in (select group_key from pending_group where deletes)`,
   )
 }

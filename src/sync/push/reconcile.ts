@@ -57,7 +57,7 @@ export async function reconcile(
   outcome: RequestOutcome,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  if (batch.ofLoad && confirmsAll(destination, batch, outcome)) {
+  if (batch.ofLoad && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
     if (await settleWhole(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
@@ -109,7 +109,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const { tx, batch, options } = work
   const outcomes = answer.entries
   // If all users are confirmed, no outcome per entry is written.
-  const alike = confirmsAll(work.destination, batch, answer)
+  const alike = confirmsAll(work.destination, answer)
   if (alike) await confirmEntries(tx, batch.id)
   else {
     await expandEntries(tx, [batch.id])

@@ -18,13 +18,12 @@ interface Answer {
 
 export type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
 
-/** Returns true if all users of an update are confirmed. False for deletes, because `explain` shows the outcome of each. */
-export function confirmsAll(destination: Destination, batch: ClaimedBatch, outcome: RequestOutcome): outcome is EntriesOutcome {
+/** Returns true if all users of a request are confirmed, without a warning to store. */
+export function confirmsAll(destination: Destination, outcome: RequestOutcome): outcome is EntriesOutcome {
   return (
     outcome.kind === 'entries' &&
     destination.evidence === 'counts' &&
-    batch.operation === 'upsert' &&
-    outcome.entries.every((entry) => entry.outcome === 'confirmed')
+    outcome.entries.every((entry) => entry.outcome === 'confirmed' && entry.warnings === undefined)
   )
 }
 
