@@ -152,14 +152,14 @@ export const impliedKey = sluice.table(
 )
 
 /**
- * Keys that may be out of sync. Written with each change of a key's desired or synced content, and deleted when a run ends with the
- * key in sync. A key may be listed more than once, or without a row in `remote`.
+ * Keys that may be out of sync, one row for each statement that changed some. Written with each change of a key's desired or synced
+ * content, and deleted when a run ends with the key in sync. A key may be listed more than once, or without a row in `remote`.
  */
 export const changedKey = sluice.table(
   'changed_key',
   {
     destinationId: integer('destination_id').notNull(),
-    key: bytea('key').notNull(),
+    keys: bytea('keys').array().notNull(),
   },
   (t) => [index('changed_key_destination').on(t.destinationId)],
 )

@@ -63,7 +63,7 @@ function overlooked(db: Database): Promise<unknown[]> {
   return db.query(
     `select m.key from ${everyKey} m join sluice.destination d on d.id = m.destination_id
      where not d.all_changed and ${outOfSync} and not exists (
-       select from sluice.changed_key c where c.destination_id = m.destination_id and c.key = m.key)`,
+       select from sluice.changed_key c where c.destination_id = m.destination_id and m.key = any(c.keys))`,
   )
 }
 

@@ -1,6 +1,6 @@
 /** Changed keys: neither a plan nor an answer writes an index for them, and no key that is out of sync is ever overlooked. */
 import { expect, test } from 'vitest'
-import { forgetSynced, outOfSync } from '../../../src/db/changedKeys.ts'
+import { changedKeysOf, forgetSynced, outOfSync } from '../../../src/db/changedKeys.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -18,8 +18,8 @@ const csv = (from: number, to: number, domain = 'example.com', changed = 0) =>
 /** True if all keys count as changed, how many are noted, and those out of sync that a plan would overlook. */
 async function changed(db: Database): Promise<{ all: boolean; noted: number; overlooked: number }> {
   const [row] = await db.query<{ all: boolean; noted: number; overlooked: number }>(
-    `select d.all_changed as all, (select count(distinct key)::int from changed_key) as noted,
-       count(*) filter (where not d.all_changed and ${outOfSync} and m.key not in (select key from changed_key))::int as overlooked
+    `select d.all_changed as all, (select count(distinct k)::int from changed_key, unnest(keys) as k) as noted,
+       count(*) filter (where not d.all_changed and ${outOfSync} and m.key not in (${changedKeysOf('d.id')}))::int as overlooked
      from destination d left join remote m on m.destination_id = d.id group by d.id`,
   )
   return row ?? { all: true, noted: -1, overlooked: -1 }
