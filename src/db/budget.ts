@@ -41,8 +41,7 @@ export interface Granted {
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
   const key = pg.escapeLiteral(name)
-  // `pg` returns one result per statement of a message; its types declare only one.
-  const results = (await db.pool.query(`
+  const results = await db.pool.query(`
     select 1 from budget where class = ${key} for update;
     with head as materialized (
       select granted, request_limit, window_ms, blocked_until, statement_timestamp() as t from budget where class = ${key}),
@@ -63,8 +62,9 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
       on conflict (class, slot) do update set granted_at = excluded.granted_at),
     step as (update budget set granted = granted + (select count(*) from given) where class = ${key} and exists (select from given))
     select (select count(*) from given)::int as granted, coalesce((select ceil(min(wait_ms)) from wanted where wait_ms > 0), 0)::float8 as "waitMs"
-    from head`)) as unknown as readonly pg.QueryResult<Granted>[]
-  const granted = results[1]?.rows[0]
+    from head`)
+  // The cast holds because `pg` returns one result per statement of a message, and its types declare only one.
+  const granted = (results as unknown as readonly pg.QueryResult<Granted>[])[1]?.rows[0]
   if (granted === undefined) throw new Error(`budget ${name} was never opened`)
   return granted
 }

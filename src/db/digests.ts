@@ -36,7 +36,7 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
 
 /** Loads the digests. Returns undefined if there are none, or if so many are no longer current that a full read is due. */
 export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
-  const { rows: chunks } = await client.query<{ chunk: number; count: number; gone: number[] }>(
+  const { rows: chunks } = await client.query<Row<'record_digest', 'chunk' | 'gone'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, gone from record_digest where destination_id = $1 order by chunk`,
     [destinationId],
   )
@@ -64,7 +64,9 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
 
 /** Returns the row statistics that the numbers beside the digests refer to; undefined if there are no digests. */
 export async function loadQuality(client: pg.PoolClient, destinationId: number): Promise<unknown> {
-  const { rows } = await client.query<{ quality: unknown }>('select quality from record_quality where destination_id = $1', [destinationId])
+  const { rows } = await client.query<Row<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
+    destinationId,
+  ])
   return rows[0]?.quality
 }
 

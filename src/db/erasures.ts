@@ -131,14 +131,18 @@ export async function listErasures(db: Queryable, service: string): Promise<read
      where e.service = $1 order by e.id, k.destination_id, k.key`,
     [service],
   )
-  return [...Map.groupBy(rows, ({ id }) => id)].map(([id, keys]) => ({
-    id: Number(id),
-    erasedAt: keys[0]!.erased_at,
-    identifiers: keys.flatMap(({ key, target_id }) => (target_id === null ? [key] : [])),
-    records: keys.flatMap(({ key, kind, account_id, target_id }) =>
-      kind === null || account_id === null || target_id === null ? [] : [{ kind, accountId: account_id, audienceId: target_id, key }],
-    ),
-  }))
+  return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap((keys) => {
+    const [erasure] = keys
+    if (erasure === undefined) return []
+    return {
+      id: Number(erasure.id),
+      erasedAt: erasure.erased_at,
+      identifiers: keys.flatMap(({ key, target_id }) => (target_id === null ? [key] : [])),
+      records: keys.flatMap(({ key, kind, account_id, target_id }) =>
+        kind === null || account_id === null || target_id === null ? [] : [{ kind, accountId: account_id, audienceId: target_id, key }],
+      ),
+    }
+  })
 }
 
 /** Returns true if all these keys are already suppressed. */

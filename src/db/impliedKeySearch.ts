@@ -7,7 +7,7 @@ import { CopyWriter } from './copyBinary.ts'
 import { eachPortion } from './cursor.ts'
 import { queryable, type Queryable } from './database.ts'
 import { behindAll, implyingBatch } from './impliedKeys.ts'
-import type { Row } from './row.ts'
+import type { Row, Value } from './row.ts'
 
 /** Number of bytes of the digest, and of the record key, in an entry. */
 const digestBytes = 4
@@ -219,7 +219,7 @@ function placesOf(
 
 async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
   if (places.length === 0) return []
-  const rows = await db.query<{ identifier: Buffer; record_key: Buffer }>(
+  const rows = await db.query<{ identifier: Buffer; record_key: Value<'record', 'key'> }>(
     // The inner "offset 0": without it, Postgres may read the records first.
     `select w.identifier, r.key as record_key
      from (

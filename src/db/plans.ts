@@ -27,6 +27,9 @@ export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
 const review = z.object({ updateFields: z.array(z.object({ field: z.string(), count: z.number() })).default([]) })
 export const decodeReview = jsonColumn('plan', 'review', review)
 
+/** Plans of interrupted full refreshes whose outstanding keys a plan has. */
+export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
+
 /** Product sets as a plan stores them: the rules to keep, and the expected changes. */
 export interface PlannedSets {
   readonly rules: readonly ProductSetRule[]

@@ -47,7 +47,7 @@ export async function refuseTransactionPooler(url: string): Promise<void> {
 /** Returns true if the server sees the port of this process, so that there is no proxy. */
 async function isSeenByServer(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ port: number | null }>('select inet_client_port() as port')
-  // The types of `pg` do not declare the connection.
+  // The cast holds because every client of `pg` has a connection, which its types do not declare.
   const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection
   return stream.localPort !== undefined && rows[0]?.port === stream.localPort
 }

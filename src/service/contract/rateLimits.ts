@@ -87,12 +87,10 @@ export const rateLimits = {
   activity_stream: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: 'assumed: unpublished' },
 } as const satisfies Readonly<Record<string, RateLimit>>
 
-export type RateLimitClass = keyof typeof rateLimits
-
 /**
- * The rate limit behind a class name as endpoints and destinations write it.
+ * Returns the rate limit of a class.
  *
- * @throws {RangeError} for a name that is no class: a mistake in the code
+ * @throws {RangeError} for an unknown name: a mistake in the code
  */
 export function limitOf(limitClass: string): RateLimit {
   const byName: Readonly<Record<string, RateLimit>> = rateLimits

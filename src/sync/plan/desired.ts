@@ -21,6 +21,7 @@ import { insertImpliedKeys } from '../../db/remote/implied.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
+import { recordOf } from '../../unknownValue.ts'
 import { contentHash, stagedKind } from '../read/stageTable.ts'
 import { createTable, fillTable } from './planTables.ts'
 
@@ -224,10 +225,8 @@ export async function markMissing(context: DesiredContext): Promise<void> {
 
 /** Sets the availability in canonical JSON; keys keep their sorted order. */
 export function outOfStock(json: string): string {
-  const product = JSON.parse(json) as Record<string, unknown>
-  product['availability'] = 'out of stock'
-  if ('inventory' in product) product['inventory'] = 0
-  return JSON.stringify(product)
+  const product = recordOf(JSON.parse(json))
+  return JSON.stringify({ ...product, availability: 'out of stock', ...('inventory' in product ? { inventory: 0 } : {}) })
 }
 
 async function upsertRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {

@@ -5,6 +5,8 @@
 import type pg from 'pg'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
+import { decodeResync } from '../../db/plans.ts'
+import type { Row } from '../../db/row.ts'
 import { fillTable } from './planTables.ts'
 
 export interface PendingContext {
@@ -72,10 +74,8 @@ export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc lim
  * table.
  */
 export async function collectResync(client: pg.PoolClient, destinationId: number): Promise<readonly string[]> {
-  const { rows } = await client.query<{ resync: string[] | null }>(
-    `select p.review -> 'resync' as resync from ${begunPlans(destinationId)} ${lastBegun}`,
-  )
-  const plans = rows[0]?.resync ?? []
+  const { rows } = await client.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
+  const plans = rows.flatMap(({ id, review }) => decodeResync(review, id).resync)
   if (plans.length === 0) return []
   const filled = await fillTable(
     client,

@@ -1,5 +1,5 @@
 /** Stores a plan: its row and counts, and completes its snapshot. */
-import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
+import { limitOf } from '../../service/contract/rateLimits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
@@ -103,7 +103,7 @@ async function endSnapshot({ client, destinationId, run, input }: PlanWork): Pro
 function minutesOf(requests: Readonly<Record<string, number>>): number {
   let minutes = 0
   for (const [name, count] of Object.entries(requests)) {
-    const { limit, windowMs } = rateLimits[name as RateLimitClass]
+    const { limit, windowMs } = limitOf(name)
     minutes = Math.max(minutes, ((Math.ceil(count / limit) - 1) * windowMs) / 60_000)
   }
   return Math.ceil(minutes)

@@ -1,6 +1,6 @@
 /** Uses the shared rate budget for one process: grants in the order of requests, and updates of limits and waits from answers. */
 import type { Clock } from '../../clock.ts'
-import { rateLimits, type RateLimitClass } from '../../service/contract/rateLimits.ts'
+import { limitOf } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
 import type { Database } from '../../db/database.ts'
 import { longestBackoffMs, requestedWaitMs, readLimit } from '../../http/retryAfter.ts'
@@ -63,8 +63,7 @@ export class Allowance {
 
   /** Opens the allowance of one class of limit at one service. */
   static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
-    const rate = rateLimits[limitClass as RateLimitClass]
-    if (rate === undefined) throw new Error(`no such class of limit: ${limitClass}`)
+    const rate = limitOf(limitClass)
     const allowance = new Allowance(deps, `${deps.service.origin} ${limitClass}`, rate)
     await openBudget(deps.db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
     return allowance

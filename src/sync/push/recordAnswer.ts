@@ -6,6 +6,7 @@ import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
+import { errorCode } from '../../unknownValue.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
@@ -30,7 +31,7 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
     trustPointers: sending.state.trustPointers,
     sent: {
       httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
-      answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) },
+      answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) ?? exchange.error.name },
       answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
       durationMs: exchange.durationMs,
     },
@@ -161,9 +162,4 @@ function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outc
   const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
   const asked = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
   return Math.max(own, Math.min(asked, settings.retryAfterCapMs))
-}
-
-function errorCode(error: Error): string {
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' ? code : error.name
 }

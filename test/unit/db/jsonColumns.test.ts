@@ -4,7 +4,7 @@ import { decodeAlertDetail } from '../../../src/alerts/message.ts'
 import { decodeAnswer } from '../../../src/db/attempts.ts'
 import { decodeDetail } from '../../../src/db/audit.ts'
 import { decodeEndedCounts } from '../../../src/db/metricRows.ts'
-import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../../src/db/plans.ts'
+import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview, decodeResync } from '../../../src/db/plans.ts'
 import { decodeContent } from '../../../src/db/productSets.ts'
 import { decodeCells, decodeFaults } from '../../../src/db/rejects.ts'
 import {
@@ -158,6 +158,7 @@ const decoders = [
   ['plan.counts', decodePlanCounts, counts, [{ creates: '1' }]],
   ['plan.guards', decodePlanGuards, [guard], [[{ ...guard, code: 1 }]]],
   ['plan.review', decodeReview, { updateFields: [{ field: 'price', count: 3 }] }, [{ updateFields: [{ field: 'price' }] }]],
+  ['plan.review', decodeResync, { resync: ['p_1'] }, [{ resync: 'p_1' }, { resync: [1] }]],
   [
     'plan.product_sets',
     decodePlannedSets,
