@@ -18,6 +18,7 @@ const withPostgres = {
 const furtherType = [
   'test/integration/acceptance/kills.test.ts',
   'test/integration/acceptance/model.test.ts',
+  'test/integration/acceptance/peopleHistories.test.ts',
   'test/integration/erasure/furtherType.test.ts',
   'test/integration/sync/suppressionModel.test.ts',
 ]

@@ -63,22 +63,6 @@ test('5,000 messy customers: the audience is the one computed from the file, unc
   expect(await control.violations()).toEqual([])
 }, 120_000)
 
-test('two people share an address: the first to go leaves it, the last takes it along', async () => {
-  await using engine = await engineUnderTest()
-  const { control } = engine.sandbox
-  const [ada, bert, carl] = customers(3, 21)
-  if (!ada || !bert || !carl) throw new Error('three customers')
-  const shared = { ...bert, cells: [' ' + ada.cells[0], '', '', 'US', ''] as const, identifiers: ada.identifiers.slice(0, 1) }
-  engine.pipeline('customers', customersYaml)
-  for (const rows of [[ada, shared, carl], [shared, carl], [carl], [ada, shared, carl], [ada, carl], [carl]]) {
-    engine.write('crm.csv', crm(rows))
-    expect((await engine.run('customers')).status).toBe('succeeded')
-    expect(await control.identifiers()).not.toBe('')
-    expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
-  }
-  expect(await control.violations()).toEqual([])
-})
-
 test('a changed address: the old one is deleted first, then the new one stands', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox

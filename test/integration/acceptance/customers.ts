@@ -32,13 +32,16 @@ export interface Customer {
   readonly identifiers: readonly Identifier[]
 }
 
-export const customersYaml = `source: { url: "{folder}/crm.csv" }
+/** Source and map of a pipeline of customers. */
+export const customersMap = `source: { url: "{folder}/crm.csv" }
 map:
   key: customer_id
   email: [email, second_email]
   phone_number: { column: phone, default_country: country }
   partner_user_id: loyalty_no
-destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`
+
+export const customersYaml = `${customersMap}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 
 /** Numbers from 0 to 1, the same for the same seed. */
