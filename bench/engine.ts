@@ -115,6 +115,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers',
           implied: await hasImpliedKeys(queryable(client), destinationId),
           changed: new ChangedKeys(queryable(client), destinationId, false),
+          renewed: undefined,
         })
       const appliedAt = performance.now()
       await client.query('rollback')

@@ -47,6 +47,17 @@ export class ChangedKeys {
     if (!this.#all) await this.#db.execute(addChanged(keys), [this.#destinationId, ...values])
   }
 
+  /**
+   * Writes keys, and adds those that fulfil `where`. `statement`: SQL that returns `key` and the columns of `where`, with the destination
+   * as `$1`.
+   */
+  async write(statement: string, where = 'true'): Promise<void> {
+    await this.#db.execute(
+      this.#all ? statement : `with written as (${statement}) ${addChanged(`select key from written where ${where}`)}`,
+      [this.#destinationId],
+    )
+  }
+
   /** Marks all keys as changed. */
   async addAll(): Promise<void> {
     if (this.#all) return

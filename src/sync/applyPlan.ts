@@ -52,17 +52,18 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 
 /**
  * Marks a ready plan as being applied; returns `done` for a plan that was applied. The service may delete a whole user by one
- * identifier, so the user's other identifiers get new desired content (docs/guarantees.md#reference-counts). They are sent again in
- * the second phase of the plan, or by the next plan if this process dies.
+ * identifier, so the user's other identifiers get new desired content, unless the plan wrote it (docs/guarantees.md#reference-counts).
+ * They are sent again in the second phase of the plan, or by the next plan if this process dies.
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
-        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean }
+        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean; renewed: boolean }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
-         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed
+         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,
+         coalesce((p.review ->> 'renewed')::boolean, false) as renewed
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
@@ -74,13 +75,14 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       // The plan may add people who are no longer in the source. The next run would have to delete them again
       // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
-      await renewGroups(
-        tx,
-        row.destination_id,
-        `select e.record_key as group_key, ${stampOf('$2', 'e.record_key')} as stamp
-         from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
-        [planId],
-      )
+      if (!row.renewed)
+        await renewGroups(
+          tx,
+          row.destination_id,
+          `select e.record_key as group_key, ${stampOf('$2', 'e.record_key')} as stamp
+           from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
+          [planId],
+        )
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }

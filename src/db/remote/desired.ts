@@ -2,7 +2,7 @@
  * Writes the desired content of keys to `remote`: the number of rows with the key, its group and its content. Callers pass the keys as
  * SQL with the named columns. The destination is `$1` in it; `values` follow.
  */
-import { addChanged } from '../changedKeys.ts'
+import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 
 /** Inserts desired products, or replaces their desired content. `products`: SQL of `key` and `hash`. */
@@ -74,8 +74,8 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 }
 
 /**
- * Adds new rows to the row counts of identifiers. An identifier keeps its group while it is desired or confirmed, so that it is in only
- * one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired content.
+ * Adds new rows to the row counts of identifiers that have a row. An identifier keeps its group while it is desired or confirmed, so that
+ * it is in only one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired content.
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
@@ -85,6 +85,10 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
      from (${gained}) x where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
+}
+
+/** Inserts the identifiers that have no row. `gained`: as for `addReferences`. */
+export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   // Without "on conflict", which took 1.6 times as long; there are no conflicts, because only plans insert, one at a time. Inserted in
   // sending order, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
   await tx.execute(
@@ -108,17 +112,15 @@ export async function changeTimes(tx: Queryable, destinationId: number, retimed:
 export const stampOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
 const stamped = (groups: string) =>
-  `update remote m set desired_hash = g.stamp from (${groups}) g where m.destination_id = $1 and m.group_key = g.group_key and m.held > 0`
+  `update remote m set desired_hash = g.stamp from (${groups}) g
+   where m.destination_id = $1 and m.group_key = g.group_key and m.held > 0 and m.desired_hash is distinct from g.stamp returning m.key`
 
-/** Gives the desired identifiers of each group the same content, without adding them to the changed keys. `groups`: SQL of `group_key` and `stamp`. */
-export async function unifyGroups(tx: Queryable, destinationId: number, groups: string): Promise<void> {
-  await tx.execute(stamped(groups), [destinationId])
+/** Gives the desired identifiers of each group the same content. `groups`: SQL of `group_key` and `stamp`. */
+export async function unifyGroups(changed: ChangedKeys, groups: string): Promise<void> {
+  await changed.write(stamped(groups))
 }
 
 /** Gives the desired identifiers of groups new content, so that they are sent again: a delete beside them may affect them. */
 export async function renewGroups(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
-  await tx.execute(`with stamped as (${stamped(groups)} returning m.key) ${addChanged('select key from stamped')}`, [
-    destinationId,
-    ...values,
-  ])
+  await tx.execute(`with stamped as (${stamped(groups)}) ${addChanged('select key from stamped')}`, [destinationId, ...values])
 }

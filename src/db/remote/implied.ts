@@ -8,7 +8,17 @@ import { endImplying } from '../records.ts'
 import type { ColumnName, Row } from '../row.ts'
 
 const columns = (
-  ['destination_id', 'key', 'held', 'group_key', 'desired_hash', 'synced_hash', 'expires_at', 'batch_id'] satisfies ColumnName<'remote'>[]
+  [
+    'destination_id',
+    'key',
+    'held',
+    'erase',
+    'group_key',
+    'desired_hash',
+    'synced_hash',
+    'expires_at',
+    'batch_id',
+  ] satisfies ColumnName<'remote'>[]
 ).join(', ')
 
 /**
@@ -22,17 +32,39 @@ export async function insertImpliedKeys(
   records: string,
   values: readonly unknown[] = [],
 ): Promise<void> {
-  await tx.execute(
-    `insert into remote (${columns})
-     select r.destination_id, i.identifier, 1, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end,
-       case when b.settled then b.expires_at end, case when b.settled then b.id end
-     from (select distinct * from (${records}) as rk (key)) k
-       join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null
-       cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
-     order by r.key`,
-    [destinationId, ...values],
+  await tx.execute(inserted(`select distinct * from (${records}) as rk (key)`, unchanged), [destinationId, ...values])
+}
+
+/** State in which implied keys are stored: SQL over the record `r`, its row `k` of the records, and `i.identifier`. */
+interface StoredState {
+  readonly held: string
+  readonly erase: string
+  readonly desired: string
+  /** SQL of further tables. */
+  readonly joins: string
+}
+
+const unchanged: StoredState = { held: '1', erase: 'false', desired: plainTimes, joins: '' }
+
+/**
+ * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different keys. Adds the
+ * keys with other desired content to the changed keys; the caller adds those with another row count.
+ */
+export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
+  await changed.write(
+    `${inserted(records, { ...unchanged, ...state })} returning key, held, desired_hash, synced_hash`,
+    'held > 0 and desired_hash <> synced_hash',
   )
 }
+
+const inserted = (records: string, { held, erase, desired, joins }: StoredState): string =>
+  `insert into remote (${columns})
+   select r.destination_id, i.identifier, ${held}, ${erase}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
+     case when b.settled then b.expires_at end, case when b.settled then b.id end
+   from (${records}) k
+     join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null
+     cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
+   order by r.key`
 
 /** Stores the implied keys of records. If their batch is not settled, stores those of all its records. Safe to repeat. */
 export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
@@ -67,7 +99,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
        from batch b where b.id = any($1::bigint[])),
      stored as (
        insert into remote (${columns})
-       select b.destination_id, i.identifier, 1, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end,
+       select b.destination_id, i.identifier, 1, false, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end,
          case when b.settled then b.expires_at end, case when b.settled then b.id end
        from mine b cross join ${recordsOf('b')} r cross join lateral unnest(r.identifiers) as i (identifier)
        returning key, destination_id, synced_hash),

@@ -24,7 +24,10 @@ export const plan = sluice.table(
     digest: text('digest').notNull(),
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),
-    /** Data for a review, such as update fields and withheld deletes. `desiredVersion`: that of the destination after this plan. */
+    /**
+     * Data for a review, such as update fields and withheld deletes. `desiredVersion`: that of the destination after this plan.
+     * `renewed`: true if the plan gave groups with deletes their new content.
+     */
     review: jsonb('review').notNull().default({}),
     /** `{ rules, changes }`: rules of the product sets that an apply keeps, and the expected changes. Null if there are none. */
     productSets: jsonb('product_sets'),

@@ -104,6 +104,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
     keys: 'identifiers',
     implied: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
+    renewed: undefined,
   })
   await tx.execute('drop table removal')
 }

@@ -16,8 +16,16 @@ import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { plainTimes } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
-import { addReferences, changeProducts, changeTimes, desireProducts, removeReferences, undesireProducts } from '../../db/remote/desired.ts'
-import { insertImpliedKeys } from '../../db/remote/implied.ts'
+import {
+  addReferences,
+  changeProducts,
+  changeTimes,
+  desireProducts,
+  insertReferences,
+  removeReferences,
+  undesireProducts,
+} from '../../db/remote/desired.ts'
+import { insertChangedKeys } from '../../db/remote/implied.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -34,19 +42,27 @@ export interface DesiredContext {
   readonly implied: boolean
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
+  /**
+   * SQL of the new content of a changed group, if the plan that follows is applied in any case. Then the plan writes it, and not the
+   * start of its application. `group`: SQL of the group.
+   */
+  readonly renewed: ((group: string) => string) | undefined
 }
 
 /** Applies creates and updates, and marks stale records. Removals are separate, because a guard may withhold them. */
 export async function applyUpserts(context: DesiredContext): Promise<void> {
   const { client, destinationId } = context
   await client.query('analyze change')
-  if (context.keys === 'identifiers') await collectIdentifierDelta(context)
-  if (context.implied) await storeChangedKeys(context)
+  if (context.keys === 'identifiers') {
+    await collectIdentifierDelta(context)
+    await countReferences(context)
+    if (context.implied) await storeChangedKeys(context)
+  }
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
   await records.markStale(queryable(client), destinationId, `select key from change where what = 'stale'`)
   await upsertRecords(context)
-  if (context.keys === 'identifiers') await applyIdentifierDelta(context)
+  if (context.keys === 'identifiers') await insertIdentifiers(context)
   else await wantProducts(context)
 }
 
@@ -179,7 +195,6 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
     )
     await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
   } else {
-    if (context.implied) await insertImpliedKeys(tx, destinationId, 'select key from removal')
     await removeReferences(
       tx,
       destinationId,
@@ -188,6 +203,12 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
          cross join lateral unnest(r.identifiers) as i (identifier)
        group by i.identifier`,
     )
+    // An implied key has only the record that is removed.
+    if (context.implied)
+      await insertChangedKeys(context.changed, `select key, bool_or(cause = 'suppressed') as suppressed from removal group by key`, {
+        held: '0',
+        erase: 'k.suppressed',
+      })
     await context.changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
     await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
   }
@@ -239,8 +260,11 @@ async function upsertRecords({ client, destinationId, snapshotId }: DesiredConte
   )
 }
 
-/** Stores the implied keys of updated records, and of records that have an identifier which another row gains. */
-async function storeChangedKeys({ client, destinationId }: DesiredContext): Promise<void> {
+/**
+ * Stores the implied keys of updated records, and of records that have an identifier which another row gains: with the row counts of
+ * `delta`, and with the content of the groups that this plan sends again.
+ */
+async function storeChangedKeys({ client, destinationId, changed, renewed }: DesiredContext): Promise<void> {
   await createTable(client, 'sharing')
   for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from delta where d > 0')) {
     if (found.length === 0) continue
@@ -248,7 +272,11 @@ async function storeChangedKeys({ client, destinationId }: DesiredContext): Prom
       found.map(({ recordKey }) => recordKey),
     ])
   }
-  await insertImpliedKeys(queryable(client), destinationId, `select key from change where what = 'update' union select key from sharing`)
+  await insertChangedKeys(changed, `select key from former union select key from sharing`, {
+    held: 'greatest(1 + coalesce(x.d, 0), 0)',
+    joins: 'left join delta x on x.identifier = i.identifier left join former f on f.key = r.key',
+    ...(renewed === undefined ? {} : { desired: `case when f.key is null then ${plainTimes} else ${renewed('r.key')} end` }),
+  })
   await records.endImplying(queryable(client), destinationId, 'select key from sharing')
 }
 
@@ -307,18 +335,29 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   )
 }
 
-async function applyIdentifierDelta({ client, destinationId, changed }: DesiredContext): Promise<void> {
+/** Adds the delta to the row counts of identifiers that have a row. */
+async function countReferences(context: DesiredContext): Promise<void> {
   // Three statements take 1.6 s for 60,000 of 2,000,000 keys. A single one, which looks each identifier up only once, took 3.4 s.
-  const tx = queryable(client)
-  await removeReferences(tx, destinationId, 'select identifier, -d as n, false as suppressed from delta where d < 0')
+  const tx = queryable(context.client)
+  await removeReferences(tx, context.destinationId, 'select identifier, -d as n, false as suppressed from delta where d < 0')
+  await addReferences(tx, context.destinationId, await gainedIdentifiers(context))
+}
+
+/** Returns SQL of the identifiers that rows gain, with their desired content. */
+async function gainedIdentifiers({ client, renewed }: DesiredContext): Promise<string> {
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
-  const wanted = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
-  await addReferences(
-    tx,
-    destinationId,
-    `select x.identifier, x.d as n, x.group_key, ${wanted} as times
-     from delta x ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.d > 0`,
-  )
+  const times = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
+  return `select x.identifier, x.d as n, x.group_key,
+      ${renewed === undefined ? times : `case when f.key is null then ${times} else ${renewed('x.group_key')} end`} as times
+    from delta x left join former f on f.key = x.group_key
+      ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.d > 0`
+}
+
+/** Inserts the identifiers that have no row, and changes the times of groups. */
+async function insertIdentifiers(context: DesiredContext): Promise<void> {
+  const { client, destinationId, changed } = context
+  const tx = queryable(client)
+  await insertReferences(tx, destinationId, await gainedIdentifiers(context))
   await changed.add('select identifier from delta')
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
   await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')

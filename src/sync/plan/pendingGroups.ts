@@ -28,6 +28,10 @@ export interface MembershipContext extends PendingContext {
    * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
    */
   readonly takesBack: boolean
+  /** True if a plan of the destination was started before. */
+  readonly started: boolean
+  /** True if this plan is applied in any case, so it gives groups with deletes their new content too. */
+  readonly renews: boolean
 }
 
 export function pendingGroups(context: MembershipContext): PendingChanges {
@@ -92,24 +96,25 @@ async function collect(context: MembershipContext): Promise<number> {
   }
   const deferred = await queryable(client).execute('delete from pending_group where deferred')
   const stamp = stampOf('$1', 't.group_key')
+  if (confirmed) {
+    // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
+    // Otherwise the whole group gets one new content, so that one answer confirms all of it.
+    await client.query(
+      `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
+    )
+    await client.query(`update pending_group t set stamp = ${stamp} where deletes or (dirty and not created)`, [planId])
+  }
   // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
   // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
-  if (await some(client, `select from plan where destination_id = ${destinationId} and status <> 'ready'`)) {
+  if (context.started) {
     await client.query(
       `update pending_group t set stamp = ${stamp} from (
          select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.held > 0
-         group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+         where d.stamp is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
        where t.group_key = x.group_key`,
       [planId],
     )
   }
-  if (!confirmed) return deferred
-  // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
-  // Otherwise the whole group gets one new content, so that one answer confirms all of it.
-  await client.query(
-    `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
-  )
-  await client.query(`update pending_group t set stamp = ${stamp} where deletes or (dirty and not created)`, [planId])
   return deferred
 }
 
@@ -210,8 +215,6 @@ async function withholdDeletes({ client, destinationId }: PendingContext, sendCl
   )
 }
 
-async function unifyChanged({ client, destinationId, changed }: PendingContext): Promise<void> {
-  const stamped = 'select group_key, stamp from pending_group where stamp is not null and not deletes'
-  await unifyGroups(queryable(client), destinationId, stamped)
-  await changed.add(`select m.key from (${stamped}) t join remote m on m.destination_id = $1 and m.group_key = t.group_key and m.held > 0`)
+async function unifyChanged({ changed, renews }: MembershipContext): Promise<void> {
+  await unifyGroups(changed, `select group_key, stamp from pending_group where stamp is not null ${renews ? '' : 'and not deletes'}`)
 }

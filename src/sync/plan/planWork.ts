@@ -9,6 +9,7 @@ import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeStarted } from '../../db/plans.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { stampOf } from '../../db/remote/desired.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -91,6 +92,9 @@ export async function openWork(
   await supersedeUnsent(queryable(client), destinationId)
   await supersedeStarted(queryable(client), destinationId)
   const resync = await collectResync(client, destinationId)
+  const started =
+    (await client.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).rowCount === 1
+  const renews = run.trigger !== 'plan' && started
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const pending: PendingContext = {
     client,
@@ -119,11 +123,18 @@ export async function openWork(
       keys,
       implied: await hasImpliedKeys(queryable(client), destinationId),
       changed,
+      renewed: renews ? (group) => stampOf(`'${planId}'`, group) : undefined,
     },
     pending:
       membership === undefined
         ? pendingProducts(pending)
-        : pendingGroups({ ...pending, renewBeforeMs: durationMs(membership.renewBefore), takesBack: membership.endsExactly }),
+        : pendingGroups({
+            ...pending,
+            renewBeforeMs: durationMs(membership.renewBefore),
+            takesBack: membership.endsExactly,
+            started,
+            renews,
+          }),
     full,
     resync,
     untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),

@@ -71,6 +71,7 @@ export async function storePlan(
     updateFields: changes.updateFields,
     desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
     erasures: work.erasures,
+    renewed: work.desired.renewed !== undefined,
     suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],
