@@ -1,5 +1,5 @@
 /** Watches the identifiers of a first read, so that the first load needs no search through all of them. */
-import { PairSet } from './pairSet.ts'
+import { PairLog, wordAt } from './pairLog.ts'
 
 /** Facts about the staged identifiers. Rows that are removed from the stage later do not make it wrong. */
 export interface IdentifierFacts {
@@ -11,16 +11,16 @@ export interface IdentifierFacts {
   readonly areDigests: boolean
 }
 
-/** A type and 8 bytes of a digest. */
-export const sharedBytes = 9
+/** A type and 7 bytes of a digest. */
+export const sharedBytes = 8
 const digestLength = 33
-/** Maximum number of identifiers in memory: 50 MB. */
+/** Maximum number of identifiers in memory: 20 MB. */
 const mostIdentifiers = 2_500_000
 const mostShared = 100_000
 
 export class IdentifierWatch {
-  #seen: PairSet | undefined = new PairSet()
-  #shared: Buffer[] = []
+  readonly #log = new PairLog()
+  #isFull = false
   #mayHaveTimes = false
   #areDigests = true
   readonly #most: number
@@ -31,32 +31,34 @@ export class IdentifierWatch {
 
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
-
     for (const identifier of identifiers) {
-      if (identifier.length !== digestLength) this.#areDigests = false
-      if (this.#seen === undefined) continue
-      if (identifier.length !== digestLength || this.#seen.size === this.#most || this.#shared.length === mostShared) this.#giveUp()
-      // Digests are evenly distributed. Equal digests of two types are different identifiers, but one needless candidate.
-      else if (!this.#seen.add(wordAt(identifier, 1), wordAt(identifier, 5)))
-        this.#shared.push(Buffer.from(identifier.subarray(0, sharedBytes)))
+      const isDigest = identifier.length === digestLength
+      if (!isDigest) this.#areDigests = false
+      if (this.#isFull) continue
+      if (isDigest && this.#log.size < this.#most) this.#log.add(wordAt(identifier, 0), wordAt(identifier, 4))
+      else {
+        this.#isFull = true
+        this.#log.free()
+      }
     }
   }
 
   /** Ends the watch. */
   finish(): IdentifierFacts {
-    const mayShare = this.#seen === undefined ? undefined : this.#shared
-    this.#seen?.free()
-    this.#seen = undefined
+    const mayShare = this.#isFull ? undefined : this.#shared()
+    this.#log.free()
     return { mayShare, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
   }
 
-  #giveUp(): void {
-    this.#seen?.free()
-    this.#seen = undefined
-    this.#shared = []
+  #shared(): Buffer[] | undefined {
+    const shared: Buffer[] = []
+    for (const [low, high] of this.#log.repeats()) {
+      if (shared.length === mostShared) return undefined
+      const bytes = Buffer.alloc(sharedBytes)
+      bytes.writeInt32LE(low, 0)
+      bytes.writeInt32LE(high, 4)
+      shared.push(bytes)
+    }
+    return shared
   }
-}
-
-function wordAt(bytes: Uint8Array, at: number): number {
-  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
 }

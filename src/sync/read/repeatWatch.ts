@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { PairSet } from './pairSet.ts'
+import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory. With more, `possible` is true, and a query searches for repeats. */
+/** Maximum number of keys in memory: 20 MB. With more, `possible` is true, and a query searches for repeats. */
 const mostKeys = 2_500_000
 
 /**
@@ -12,28 +12,38 @@ const mostKeys = 2_500_000
 export class RepeatWatch {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))
   #bytes = Buffer.alloc(128)
-  readonly #seen = new PairSet()
-  #possible = false
+  readonly #keys = new PairLog()
+  #isFull = false
+  readonly #areDigests: boolean
 
-  /** False if every key is certainly unique; true if a query must check. */
+  /** `areDigests`: the keys are evenly distributed digests, so their first bytes are taken as they are. */
+  constructor({ areDigests = false }: { readonly areDigests?: boolean } = {}) {
+    this.#areDigests = areDigests
+  }
+
+  /** False if every key is certainly unique; true if a query must check. Searches all keys. */
   get possible(): boolean {
-    return this.#possible
+    return this.#isFull || this.#keys.repeats().next().done !== true
   }
 
   add(key: Uint8Array): void {
-    if (this.#possible) return
-    if (this.#seen.size === mostKeys) return this.#giveUp()
+    if (this.#isFull) return
+    if (this.#keys.size === mostKeys) {
+      this.#isFull = true
+      return this.#keys.free()
+    }
+    if (this.#areDigests && key.length >= 8) return this.#keys.add(wordAt(key, 0), wordAt(key, 4))
     // Copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
     const [low, high] = this.#digester.digest
     // A digest has four words.
-    if (!this.#seen.add(low as number, high as number)) this.#giveUp()
+    this.#keys.add(low as number, high as number)
   }
 
-  #giveUp(): void {
-    this.#possible = true
-    this.#seen.free()
+  /** Frees the keys. */
+  free(): void {
+    this.#keys.free()
   }
 }

@@ -82,12 +82,14 @@ export async function stageSources(
   let read = 0
   let rejected = 0
   let filtered = 0
-  const Stage = destinationOf(pipeline.destination.kind).keys === 'products' ? ProductStage : MemberStage
+  const areProducts = destinationOf(pipeline.destination.kind).keys === 'products'
+  const Stage = areProducts ? ProductStage : MemberStage
   const tally: StageTally = {
     valid: 0,
     leaving: 0,
     withholding: 0,
-    keys: new RepeatWatch(),
+    // The key of a member is a SHA-256.
+    keys: new RepeatWatch({ areDigests: !areProducts }),
     identifiers: options.first ? new IdentifierWatch() : undefined,
   }
 
@@ -157,6 +159,8 @@ export async function stageSources(
     }
   }
   const { valid, leaving, withholding, keys } = tally
+  const mayRepeat = keys.possible
+  keys.free()
   return {
     read,
     rejected,
@@ -164,7 +168,7 @@ export async function stageSources(
     valid,
     leaving,
     withholding,
-    mayRepeat: keys.possible,
+    mayRepeat,
     identifiers: tally.identifiers?.finish(),
     facts,
     warnings: [...notes, ...warnings.summaries()],
