@@ -74,7 +74,7 @@ export interface RecordCutter {
 
 /** Returns the text of record `index`, which must be below the batch's count. */
 export function recordText(batch: RecordBatch, index: number): string {
-  return batch.bytes.toString('utf8', batch.starts[index], batch.ends[index])
+  return batch.bytes.utf8Slice(batch.starts[index], batch.ends[index])
 }
 
 /** Yields the records of a stream in batches, as byte ranges of UTF-8. */
@@ -85,4 +85,11 @@ export async function* cutRecords(chunks: AsyncIterable<Buffer>, cutter: RecordC
   }
   const last = cutter.end()
   if (last.count > 0) yield last
+}
+
+declare global {
+  interface Buffer {
+    /** Present in Node since 0.5, and faster than `toString`; missing in the type package. */
+    utf8Slice: (start: number | undefined, end: number | undefined) => string
+  }
 }

@@ -146,9 +146,12 @@ class CsvReader {
 
   #isRepeatedHeader(fields: readonly string[]): boolean {
     // The first cell is compared first, because it differs in nearly every row.
+    const [first = ''] = fields
+    const [name = ''] = this.#dialect.header
     return (
       this.#headerText !== '' &&
-      fields[0]?.trim() === this.#dialect.header[0] &&
+      first.length >= name.length &&
+      first.trim() === name &&
       fields.map((field) => field.trim()).join('\u0000') === this.#headerText
     )
   }

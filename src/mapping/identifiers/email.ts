@@ -33,8 +33,11 @@ export function normalizeEmail(text: string, options: EmailOptions): Normalized 
   return slowEmail(text, options)
 }
 
+const longestPlaceholder = Math.max(...[...placeholderAddresses].map(({ length }) => length))
+
 function checkPlaceholder(address: string): Normalized {
-  if (placeholderAddresses.has(address)) return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
+  if (address.length <= longestPlaceholder && placeholderAddresses.has(address))
+    return { code: 'EMAIL_INVALID', message: 'is a placeholder' }
   return role.test(address) ? { text: address, note: 'EMAIL_ROLE' } : { text: address }
 }
 

@@ -46,23 +46,21 @@ export function isCountry(code: string): code is CountryCode {
   return Object.hasOwn(plans(), code)
 }
 
+/** A plus and the digits of the number that is read. Joined strings would be made flat again to be hashed. */
+const spelled = Buffer.alloc(25, '+')
+
 /** Returns E.164, or undefined if the library has to decide. */
 export function fastPhone(text: string, country: string | undefined): string | undefined {
   const length = text.length
   if (length < 7 || length > 24) return undefined
-  const international = text.charCodeAt(0) === 43
-  let digits = ''
+  const international = text.charCodeAt(0) === plus
+  let end = 1
   let brackets = 0
-  let from = -1
   for (let i = international ? 1 : 0; i < length; i++) {
     const char = text.charCodeAt(i)
     if (char >= 48 && char <= 57) {
-      if (from < 0) from = i
+      spelled[end++] = char
       continue
-    }
-    if (from >= 0) {
-      digits += text.slice(from, i)
-      from = -1
     }
     if (char === 40) brackets += 1
     else if (char === 41) brackets -= 1
@@ -70,19 +68,21 @@ export function fastPhone(text: string, country: string | undefined): string | u
     if (brackets < 0 || brackets > 1) return undefined
   }
   if (brackets !== 0) return undefined
-  if (from >= 0) digits = from === 0 ? text : digits + text.slice(from)
-  return international ? fastInternational(digits) : country === undefined ? undefined : fastNational(digits, country)
+  if (international) return end < 9 || end > 16 ? undefined : fastInternational(spelled.latin1Slice(0, end))
+  return country === undefined ? undefined : fastNational(spelled.latin1Slice(1, end), country)
 }
 
-function fastInternational(digits: string): string | undefined {
-  if (digits.length < 8 || digits.length > 15) return undefined
-  const one = digits.charCodeAt(0)
-  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode()[digits.slice(0, 2)] !== undefined ? 2 : 3
-  const code = digits.slice(0, codeLength)
-  const national = digits.slice(codeLength)
+const plus = 43
+
+/** `number`: a plus and 8 to 15 digits. */
+function fastInternational(number: string): string | undefined {
+  const one = number.charCodeAt(1)
+  const codeLength = one === 49 || one === 55 ? 1 : countriesByCode()[number.slice(1, 3)] !== undefined ? 2 : 3
+  const code = number.slice(1, 1 + codeLength)
+  const national = number.slice(1 + codeLength)
   const rules = rulesOf(code)
   if (rules === undefined || rules.prefix?.test(national) === true) return undefined
-  return rules.isValid(national) ? `+${digits}` : undefined
+  return rules.isValid(national) ? number : undefined
 }
 
 function fastNational(digits: string, country: string): string | undefined {
@@ -175,4 +175,11 @@ function typesOf(plan: Plan): string {
     patterns.push(`${ahead}(?:${type[0]})`)
   }
   return patterns.length === 0 ? '(?!)' : patterns.join('|')
+}
+
+declare global {
+  interface Buffer {
+    /** Present in Node since 0.5; missing in the type package. */
+    latin1Slice: (start: number, end: number) => string
+  }
 }

@@ -3,7 +3,7 @@ import { isChild } from '../age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Mapped, Reject, Row } from '../../model/record.ts'
+import type { Mapped, MemberRecord, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
@@ -15,16 +15,9 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
   const key = work.key()
-  const reject = (...faults: readonly IdentifierFault[]): Mapped => {
-    const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
-    if (first === undefined) throw new Error('a reject needs a fault')
-    const made: Reject = { line: row.line, ...first, ...(more.length === 0 ? {} : { more }) }
-    return { reject: key === undefined ? made : { ...made, key }, warnings: work.warnings }
-  }
-  const keyless = binding.key !== undefined && key === undefined
   const desired =
-    binding.consent.every((test) => passesConsent(row, test)) &&
-    !binding.ages.some((age) => isChild(row, age)) &&
+    (binding.consent.length === 0 || binding.consent.every((test) => passesConsent(row, test))) &&
+    (binding.ages.length === 0 || !binding.ages.some((age) => isChild(row, age))) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row is removed by its key if it is opted out, or if all its identifiers are. Some exports leave the identifiers of such rows
   // empty.
@@ -35,7 +28,39 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     }
   const effectiveAtMs = effectiveAtOf(row, binding, work)
   const expiresAtMs = expiresAtOf(row, binding)
+  const faults = faultsOf(work, { binding, key, effectiveAtMs, expiresAtMs })
+  if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, work.warnings)
+  work.warnDropped()
+  const { packed: identifiers, withheld, warnings } = work
+  const record: MemberRecord = { kind: 'member', key, line: row.line, identifiers, desired }
+  if (withheld.length === 0 && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
+  return {
+    record: {
+      ...record,
+      ...(withheld.length === 0 ? {} : { withheld }),
+      ...(effectiveAtMs === undefined ? {} : { effectiveAtMs }),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    },
+    warnings,
+  }
+}
+
+function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
+  const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
+  if (first === undefined) throw new Error('a reject needs a fault')
+  const made: Reject = { line: row.line, ...first, ...(more.length === 0 ? {} : { more }) }
+  return { reject: key === undefined ? made : { ...made, key }, warnings }
+}
+
+const noFaults: readonly IdentifierFault[] = []
+
+/** Returns the reasons why the row is rejected; none for a valid one. */
+function faultsOf(work: RowIdentifiers, of: Readonly<FoundInRow>): readonly IdentifierFault[] {
+  const { binding, key, effectiveAtMs, expiresAtMs } = of
+  const isOrdinary = key !== undefined && work.packed.length > 0 && work.count <= maxIdentifiers
+  if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
   const faults: IdentifierFault[] = []
+  const keyless = binding.key !== undefined && key === undefined
   if (keyless) faults.push({ code: 'KEY_MISSING', field: 'key', message: 'is missing' })
   if (work.count > maxIdentifiers)
     faults.push({
@@ -46,19 +71,15 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   else if (work.packed.length === 0) faults.push(...(work.faults.length > 0 ? work.faults : [noIdentifier(work)]))
   else if (key === undefined && !keyless) faults.push(noIdentifier(work))
   faults.push(...timeFaults(binding, effectiveAtMs, expiresAtMs))
-  if (faults.length > 0 || key === undefined || expiresAtMs === null) return reject(...faults)
-  work.warnDropped()
-  const withheld = work.withheld.length === 0 ? {} : { withheld: work.withheld }
-  const record = { kind: 'member' as const, key, line: row.line, identifiers: work.packed, ...withheld, desired }
-  if (effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings: work.warnings }
-  return {
-    record: {
-      ...record,
-      ...(effectiveAtMs === undefined ? {} : { effectiveAtMs }),
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    },
-    warnings: work.warnings,
-  }
+  return faults
+}
+
+interface FoundInRow {
+  binding: MemberBinding
+  key: Uint8Array | undefined
+  effectiveAtMs: number | undefined
+  /** Null if the cell cannot be read. */
+  expiresAtMs: number | undefined | null
 }
 
 function noIdentifier(work: RowIdentifiers): IdentifierFault {

@@ -20,6 +20,8 @@ import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 export const maxIdentifiers = 50
 const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
 const noWarnings: readonly Warning[] = []
+const noFaults: readonly IdentifierFault[] = []
+const noneWithheld: readonly PackedIdentifier[] = []
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
 /** Reason why one identifier is not usable; its value is masked. */
@@ -35,13 +37,13 @@ export class RowIdentifiers {
   readonly #binding: MemberBinding
   #warnings: Warning[] | undefined
   #keyText: string | undefined
-  #target: PackedIdentifier[] = []
   /** Sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
-  /** Identifiers that the row has no consent for. */
-  readonly withheld: PackedIdentifier[] = []
+  // Created when needed, like the warnings, because nearly no row needs them.
+  #withheld: PackedIdentifier[] | undefined
+  #faults: IdentifierFault[] | undefined
+  #target = this.packed
   count = 0
-  readonly #faults: IdentifierFault[] = []
 
   constructor(row: Row, binding: MemberBinding) {
     this.#row = row
@@ -55,7 +57,12 @@ export class RowIdentifiers {
 
   /** Reasons why identifiers are not usable, in the order of the row. */
   get faults(): readonly IdentifierFault[] {
-    return this.#faults
+    return this.#faults ?? noFaults
+  }
+
+  /** Identifiers that the row has no consent for. */
+  get withheld(): readonly PackedIdentifier[] {
+    return this.#withheld ?? noneWithheld
   }
 
   get firstField(): string {
@@ -65,7 +72,10 @@ export class RowIdentifiers {
   #readAll(): void {
     const { identifiers, kindConsent } = this.#binding
     for (const bound of identifiers) {
-      this.#target = kindConsent.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test)) ? this.packed : this.withheld
+      if (kindConsent.length > 0) {
+        const consents = kindConsent.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test))
+        this.#target = consents ? this.packed : (this.#withheld ??= [])
+      }
       const cell = this.#cell(bound)
       if (cell === undefined || cell === '') {
         // An empty cell has no identifier.
@@ -175,10 +185,12 @@ export class RowIdentifiers {
   }
 
   #reject(code: RecordCode, field: string, message: string): void {
+    this.#faults ??= []
     this.#faults.push({ code, field, message })
   }
 
   warnDropped(): void {
+    if (this.#faults === undefined) return
     const [first] = this.#faults
     const others = this.#faults.length - 1
     if (first !== undefined)
@@ -201,7 +213,14 @@ export class RowIdentifiers {
     if (key === undefined) return this.packed.length === 0 ? undefined : packKey(this.packed.map((one) => one.toString('latin1')).join(''))
     if (this.#keyText !== undefined) return packKey(this.#keyText)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
-    if (text === '' || (text.length <= 9 && absentKeys.has(text.toLowerCase()))) return undefined
+    if (isAbsent(text)) return undefined
     return packKey(keyText(text, this.#binding.keyKind))
   }
+}
+
+/** Returns true for a trimmed key that is empty, or one of `absentKeys`. Most keys are numbers, which are not searched in the set. */
+function isAbsent(text: string): boolean {
+  if (text === '') return true
+  const first = text.charCodeAt(0)
+  return (first < 48 || first > 57) && text.length <= 9 && absentKeys.has(text.toLowerCase())
 }

@@ -5,11 +5,11 @@
 import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
 import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/misplaced.ts'
-import { createPersonalColumns } from '../../mapping/personalColumns.ts'
+import { createPersonalColumns, type PersonalNumbers } from '../../mapping/personalColumns.ts'
 import { createQuality } from '../../mapping/quality.ts'
 import { openStatistics, type QualityStatistics } from '../../mapping/qualityStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
-import type { Mapped, Row } from '../../model/record.ts'
+import type { Mapped, Row, Warning } from '../../model/record.ts'
 import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../../model/report.ts'
@@ -113,6 +113,8 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 function createSourceQuality(statistics: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
   const quality = createQuality(statistics, previous?.quality)
   const personal = createPersonalColumns()
+  const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
+    statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`)
   const damaged = new Places()
   const misplaced = new Places()
   return {
@@ -120,13 +122,9 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       const { reject, warnings } = mapped
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject !== undefined && isMisplaced(reject.message)) misplaced.add(reject.line)
-      const dropped = warnings.some(({ code, message }) => code === 'IDENTIFIER_DROPPED' && isMisplaced(message))
-      const items = personal
-        .look(row)
-        .map(([column, what]) =>
-          statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`),
-        )
-        .filter((item) => item >= 0)
+      const dropped = warnings.some(isDroppedAsMisplaced)
+      const numbers = personal.look(row)
+      const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
     finish: (facts, previous, known) => {
@@ -183,6 +181,10 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       return { warnings, counted, figures, doubts: found.doubts }
     },
   }
+}
+
+function isDroppedAsMisplaced({ code, message }: Warning): boolean {
+  return code === 'IDENTIFIER_DROPPED' && isMisplaced(message)
 }
 
 function isMisplaced(message: string): boolean {
