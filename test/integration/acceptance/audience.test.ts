@@ -5,7 +5,7 @@ import { engineUnderTest } from '../../support/agreement.ts'
 import { imbalance } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 
-test('5,000 messy customers: the audience is the one computed from the file, unchanged costs nothing, a change only itself', async () => {
+test('5,000 messy customers: the audience has the identifiers of the file, an unchanged file sends nothing, a changed one its changes', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   let rows = customers(5_000, 11)
@@ -63,7 +63,7 @@ test('5,000 messy customers: the audience is the one computed from the file, unc
   expect(await control.violations()).toEqual([])
 }, 120_000)
 
-test('a changed address: the old one is deleted first, then the new one stands', async () => {
+test('a changed address is deleted before the new one is sent', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = customers(40, 22)

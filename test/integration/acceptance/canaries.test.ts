@@ -60,7 +60,7 @@ function rows(): string[] {
   ]
 }
 
-test('canaries leave no trace: not in the database, its dump, logs, data, output or error', async () => {
+test('raw identifiers are not in the database, its dump, logs, data, output or errors', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const outputs: string[] = []
@@ -122,7 +122,7 @@ test('canaries leave no trace: not in the database, its dump, logs, data, output
   expect((seen.get('database') ?? '').length).toBeGreaterThan(1_000)
 }, 120_000)
 
-test('the search finds what it looks for in every form', () => {
+test('the search for canaries finds every encoding', () => {
   const raw = 'Zq7Canary.Good@Example.com'
   const hidden = [
     raw,

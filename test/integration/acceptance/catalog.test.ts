@@ -17,7 +17,7 @@ const faults: readonly (readonly [field: string, spoil: (line: string) => string
   ['availability', (line) => (line.includes('g:availability') ? '  <g:availability>maybe</g:availability>' : line)],
 ]
 
-test('2,000 items, 60 of them invalid, through the command line: rejects by line and field, the digest computed, the limits kept', async () => {
+test('2,000 items, 60 of them invalid: rejects by line and field, the expected catalog, requests within the limits', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const all = products(2_000)
@@ -66,7 +66,7 @@ test('2,000 items, 60 of them invalid, through the command line: rejects by line
   }
 }, 120_000)
 
-test('the same items again send nothing; three kinds of change send exactly themselves', async () => {
+test('unchanged items send nothing; creates, updates and deletes send only these', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const first = products(200)
@@ -91,7 +91,7 @@ test('the same items again send nothing; three kinds of change send exactly them
   expect(await control.violations()).toEqual([])
 })
 
-test('an id twice with different content: no instance is sent, a synced product of that id stays as it was', async () => {
+test('of an id with different contents no row is sent, and its synced product is not changed', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const first = products(60)
@@ -113,7 +113,7 @@ test('an id twice with different content: no instance is sent, a synced product 
   expect((await control.catalog()).digest).toBe(catalogDigest(first.map(wanted)))
 })
 
-test('ids that differ in case only are two products, and never share a request', async () => {
+test('ids that differ only in case are two products, never in one request', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = [...products(60), ...[3, 4, 30, 59].map((n) => ({ ...goodProduct(n), id: `sku-${n}` })), { ...goodProduct(3), id: 'Sku-3' }]

@@ -81,7 +81,7 @@ function folderOf(name: string, first: number): Folder {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('each does its own work and only that', { timeout: (workS + 90) * 1_000 }, async () => {
+test('each of four environments on one database does only its own work', { timeout: (workS + 90) * 1_000 }, async () => {
   await using database = await testDatabase()
   await using first = await withSandbox()
   await using second = await withSandbox()

@@ -75,7 +75,7 @@ describe.for([
   const playNext = eachWave(open, settings)
   // Products have no counts, users no results of their own.
   test.for(singles.filter(([, { kind }]) => (what === 'users' ? !ofResults.has(String(kind)) : kind !== 'counts')))(
-    '%s on the first request of a run with creates and deletes: retried until the end is right',
+    '%s on the first request of a run with creates and deletes: later runs reach the content of the file',
     ([, fault]) =>
       playNext(async ({ engine, target: under, expected, before }) => {
         const { control } = engine.sandbox
@@ -101,7 +101,7 @@ describe.for([
   )
 })
 
-test('one record breaks every count: found within 24 extra requests, all others confirmed, that one reported', async () => {
+test('one record that breaks every count is found within 24 extra requests, and all others are confirmed', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = customers(2_400, 33)
@@ -131,7 +131,7 @@ test('one record breaks every count: found within 24 extra requests, all others 
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(more)))
 }, 120_000)
 
-test('a product that the service refuses is reported by its reason; the other products of its request are confirmed', async () => {
+test('a refused product is reported with its reason; the other products of its request are confirmed', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const under = shop(engine)
@@ -146,7 +146,7 @@ test('a product that the service refuses is reported by its reason; the other pr
   expect(await under.digest()).toBe(expected)
 })
 
-test('credentials refused for good: the records keep their state and the destination waits', async () => {
+test('refused credentials pause the destination, and the records keep their state', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const under = people(engine)

@@ -78,12 +78,12 @@ const firstLabels = ['plan.keys_stored', 'reconcile.load']
 /** Those of product sets need pipelines with sets (sync/productSets.test.ts). */
 const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.') && !firstLabels.includes(label))
 
-test('there are enough named instants', () => {
+test('the tests find at least 15 named instants', () => {
   expect(labels.length).toBeGreaterThanOrEqual(15)
 })
 
 test.for([sandboxAudience, staticListTarget])(
-  'W1 and C6: a catalog and $name are killed at each named instant, in turn, with a run after each',
+  'W1 and C6: a catalog and $name have the content of the files although runs are killed at each named instant',
   { timeout: 180_000 },
   async (target) => {
     await using engine = await engineUnderTest()
@@ -173,7 +173,7 @@ test.for([
 })
 
 test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
-  'killed at %s: the people of a batch have one row for all, and the next run settles them',
+  'killed at %s: the next run settles the people of a batch, who have one row for all',
   async (label) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
@@ -198,7 +198,7 @@ test.for(['plan.batches_written', 'reconcile.expanded', 'reconcile.split'])(
   },
 )
 
-test('killed behind a plan whose deletes are withheld: the next run withholds them too, and says so', async () => {
+test('killed after a plan with withheld deletes: the next run withholds and reports them too', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(40).map((row) => item(row))))
@@ -210,7 +210,7 @@ test('killed behind a plan whose deletes are withheld: the next run withholds th
 })
 
 test.for(['user', 'identifier'])(
-  'killed between a delete that reaches the %s and its update: what stood beside the deleted is there again',
+  'killed between a delete that reaches the %s and its update: the identifiers beside the deleted one are sent again',
   async (reach) => {
     await using engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
     const { control } = engine.sandbox

@@ -32,7 +32,7 @@ async function age(engine: EngineUnderTest, interval: string, seconds: number): 
 
 const day = 86_400
 
-test('memberships are renewed before they end, over days; what ended is sent again', async () => {
+test('memberships are renewed before they expire, spread over days; expired ones are sent again', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = customers(400, 61)
@@ -64,8 +64,8 @@ test('memberships are renewed before they end, over days; what ended is sent aga
   expect(Number(open?.n)).toBe(0)
 })
 
-describe.for(['user', 'identifier'])('where a delete reaches the %s', (reach) => {
-  test.for([1, 40])('shared and changed identifiers end right, %i users an operation', async (packed) => {
+describe.for(['user', 'identifier'])('with a delete that reaches the %s', (reach) => {
+  test.for([1, 40])('shared and changed identifiers are synced, %i users an operation', async (packed) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
     await control.switches({ delete_reach: reach })
@@ -97,7 +97,7 @@ describe.for(['user', 'identifier'])('where a delete reaches the %s', (reach) =>
   })
 })
 
-test('a person who is put on the do-not-reach list leaves the audience, and comes back when taken off it', async () => {
+test('a person on the do-not-reach list is deleted from the audience, and added again after their removal from the list', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -130,7 +130,7 @@ test('a person who is put on the do-not-reach list leaves the audience, and come
   expect(await control.violations()).toEqual([])
 })
 
-test('a person who stands on either of two lists of one account stays away, also when the newer one was made again', async () => {
+test('a person on either of two lists of an account is not sent, also after the newer list was created again', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -153,7 +153,7 @@ test('a person who stands on either of two lists of one account stays away, also
   expect((await control.audience()).digest).toBe(mails('ann', 'dan'))
 })
 
-test('without consent no one is sent, and consent revoked is a delete', async () => {
+test('people without consent are not sent, and revoked consent is a delete', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -165,7 +165,7 @@ test('without consent no one is sent, and consent revoked is a delete', async ()
   expect((await control.audience()).digest).toBe(mails('ben', 'cat'))
 })
 
-test('a row that became invalid leaves its record as it was', async () => {
+test('a row that became invalid keeps its synced record', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -203,7 +203,7 @@ test.for(['out-of-stock', 'keep'] as const)('missing: %s', async (missing) => {
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 })
 
-test('two sources of one pipeline are one catalog; either one missing stops the run', async () => {
+test('two sources of a pipeline are one catalog, and a run fails without either of them', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline(

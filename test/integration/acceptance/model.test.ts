@@ -68,7 +68,7 @@ function overlooked(db: Database): Promise<unknown[]> {
 }
 
 test.for([sandboxAudience, staticListTarget])(
-  'whatever happens on the way, a catalog and $name end with what the feeds say',
+  'after any history, a catalog and $name have the content of the feeds',
   { timeout: 240_000 },
   async (target) => {
     await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })

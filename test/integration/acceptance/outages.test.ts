@@ -50,26 +50,29 @@ function audience(engine: EngineUnderTest, count: number): string {
 }
 
 describe('the database', () => {
-  test.for([1, 2, 3])('K5: every connection cut at request %i: the run says so, or continues; the next one ends it', async (nth) => {
-    await using engine = await engineUnderTest()
-    await using other = await beside(engine)
-    engine.pipeline('shop', catalogYaml('feed.xml'))
-    const rows = products(110)
-    engine.write('feed.xml', rss(rows.map((row) => item(row))))
-    atRequest(engine, nth, () => other.query(backends))
-    const cut = await engine.run('shop').catch((error: unknown) => String(error))
-    if (typeof cut !== 'string') expect(['succeeded', 'partial', 'failed']).toContain(cut.status)
-    await engine.db.execute(`update sluice.run set lease_until = clock_timestamp() - interval '1 second' where status = 'running'`)
-    await engine.db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second' where status = 'in_flight'`)
-    const next = await engine.run('shop')
-    expect(next).toMatchObject({ status: 'succeeded' })
-    expect(imbalance(next.counts)).toEqual([])
-    expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
-    expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
-    expect(await engine.sandbox.control.violations()).toEqual([])
-  })
+  test.for([1, 2, 3])(
+    'K5: with every connection cut at request %i the run fails or continues, and the next one completes it',
+    async (nth) => {
+      await using engine = await engineUnderTest()
+      await using other = await beside(engine)
+      engine.pipeline('shop', catalogYaml('feed.xml'))
+      const rows = products(110)
+      engine.write('feed.xml', rss(rows.map((row) => item(row))))
+      atRequest(engine, nth, () => other.query(backends))
+      const cut = await engine.run('shop').catch((error: unknown) => String(error))
+      if (typeof cut !== 'string') expect(['succeeded', 'partial', 'failed']).toContain(cut.status)
+      await engine.db.execute(`update sluice.run set lease_until = clock_timestamp() - interval '1 second' where status = 'running'`)
+      await engine.db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second' where status = 'in_flight'`)
+      const next = await engine.run('shop')
+      expect(next).toMatchObject({ status: 'succeeded' })
+      expect(imbalance(next.counts)).toEqual([])
+      expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+      expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
+      expect(await engine.sandbox.control.violations()).toEqual([])
+    },
+  )
 
-  test('K5: a database that takes no writes: nothing is sent, and all of it once it does', async () => {
+  test('K5: nothing is sent while the database rejects writes, and everything afterwards', async () => {
     await using engine = await engineUnderTest()
     await using other = await beside(engine)
     const expected = audience(engine, 60)
@@ -85,7 +88,7 @@ describe('the database', () => {
     expect((await engine.sandbox.control.audience()).digest).toBe(expected)
   })
 
-  test('K5: a row that another writer holds locked is waited for', async () => {
+  test('K5: a run waits for a row that another session has locked', async () => {
     await using engine = await engineUnderTest()
     await using other = await beside(engine)
     const expected = audience(engine, 60)
@@ -101,7 +104,7 @@ describe('the database', () => {
     expect(await engine.sandbox.control.violations()).toEqual([])
   })
 
-  test('K6: a run whose wake-up never came is found all the same', async () => {
+  test('K6: a worker finds a run although its wake-up was lost', async () => {
     await using engine = await engineUnderTest()
     const expected = audience(engine, 20)
     const folder = join(engine.folder, 'pipelines')
@@ -124,7 +127,7 @@ describe('the database', () => {
   })
 })
 
-test('K10: after an outage what was unsettled goes first, byte for byte, and what was wanted only in between never goes', async () => {
+test('K10: after an outage unresolved requests are sent first, with the same bytes, and content that is no longer desired is never sent', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   await control.switches({ values_recur: 'never' })

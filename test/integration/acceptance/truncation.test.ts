@@ -40,7 +40,7 @@ function cuts(bytes: Uint8Array): number[] {
 }
 
 describe.for(files)('%s', ([name, text]) => {
-  test.for(['plain', 'gzip'] as const)('cut anywhere, %s: deletes nothing', { timeout: 300_000 }, async (form) => {
+  test.for(['plain', 'gzip'] as const)('deletes nothing when it is truncated anywhere, %s', { timeout: 300_000 }, async (form) => {
     await using engine = await engineUnderTest()
     const whole = form === 'gzip' ? gzipSync(text) : Buffer.from(text)
     const file = form === 'gzip' ? `${name}.gz` : name
@@ -86,7 +86,7 @@ test.for([
   expect((await engine.sandbox.control.catalog()).products).toBe(3)
 })
 
-test('an answer that is an error in place of the records deletes nothing, whatever the guards allow', async () => {
+test('an error document instead of the records deletes nothing, whatever the guards allow', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.json')}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
   engine.write('feed.json', JSON.stringify({ data: { products: flat } }))
@@ -99,7 +99,7 @@ test('an answer that is an error in place of the records deletes nothing, whatev
   expect((await engine.sandbox.control.catalog()).products).toBe(3)
 })
 
-test('an approval is a ceiling: one delete more than approved and none goes', async () => {
+test('with one delete more than approved, all deletes are withheld', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   const feed = (from: number) =>

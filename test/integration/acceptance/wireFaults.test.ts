@@ -31,7 +31,7 @@ describe.for([
   ['users', people],
 ] as const)('%s', ([, open]) => {
   const playNext = eachWave(open, settings, async ({ sandbox: { control } }) => control.switches({ values_recur: 'never' }))
-  test.for(faults)('%s: the end is right', ([, fault]) =>
+  test.for(faults)('%s: the destination has the content of the file', ([, fault]) =>
     playNext(async ({ engine, target: under, expected, before }) => {
       const { control } = engine.sandbox
       for (const nth of [1, 2]) await control.fault({ path: under.path, nth }, fault)
@@ -44,7 +44,7 @@ describe.for([
       expect(await control.violations()).toEqual([])
     }),
   )
-  test('401 for the first request of a connection: the end is right', async () => {
+  test('401 for the first request of a connection: the destination has the content of the file', async () => {
     await using engine = await engineUnderTest({ settings })
     const { control } = engine.sandbox
     const under = open(engine)
@@ -57,7 +57,7 @@ describe.for([
   })
 })
 
-test('W10: interim answers before every answer cost no request and leave nothing ambiguous', async () => {
+test('W10: interim answers cause no extra request and no ambiguous operation', async () => {
   await using engine = await engineUnderTest({ settings })
   const { control } = engine.sandbox
   const under = shop(engine)
@@ -70,7 +70,7 @@ test('W10: interim answers before every answer cost no request and leave nothing
 
 describe('TLS', () => {
   test.for(['expired', 'self_signed', 'wrong_host', 'old_version', 'drop', 'stall'])(
-    'W7: TLS, %s at first: nothing is sent, and all of it once the certificate is good',
+    'W7: TLS %s: nothing is sent until the certificate is valid, then everything',
     async (kind) => {
       await using engine = await engineUnderTest({ settings })
       const { control } = engine.sandbox
@@ -121,7 +121,7 @@ test.for([
   expect(await control.violations()).toEqual([])
 })
 
-test('K4: a service whose clock is an hour ahead: the own one is corrected by it, and no record is refused', async () => {
+test('K4: with a service whose clock is an hour ahead, signatures use its time, and no record is refused', async () => {
   await using engine = await engineUnderTest({ settings })
   const { control } = engine.sandbox
   const under = shop(engine)

@@ -68,7 +68,7 @@ function watch(engine: EngineUnderTest, receivers: ProjectFile['receivers'], now
 
 const feed = (engine: EngineUnderTest, rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
 
-test('withheld deletes fire once and recover once at every receiver: dead, slow and answering 500 delay nothing', async () => {
+test('withheld deletes fire once and recover once at every receiver; dead, slow and failing receivers delay no other', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   await using flaky = await receiver(2)
@@ -119,7 +119,7 @@ test('withheld deletes fire once and recover once at every receiver: dead, slow 
   ])
 })
 
-test('two servers that look at the same conditions send one alert', async () => {
+test('two servers send one alert for a condition', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   engine.pipeline('shop', catalogYaml('missing.xml'))
@@ -135,7 +135,7 @@ test('two servers that look at the same conditions send one alert', async () => 
   expect(good.events()).toHaveLength(2)
 })
 
-test('each other condition fires when it is real and recovers when it is over', async () => {
+test('every other condition fires when it begins and recovers when it ends', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   const { control } = engine.sandbox
@@ -239,7 +239,7 @@ test('a mail names the condition and the link', async () => {
   }
 })
 
-test('a source that stays the same, and a product set that is refused, fire and recover', async () => {
+test('an unchanged source and a refused product set fire and recover', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   const sets = '  product_sets: [{ name: Summer, where: { price: { above: 1 } } }]\n'

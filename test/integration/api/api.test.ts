@@ -44,7 +44,7 @@ test('a hundred triggers during a run make one more run with one id', async () =
   }
 })
 
-test('a request that joins a queued run makes it a full refresh, and keeps the higher ceiling of deletes', async () => {
+test('a request that joins a queued run can make it a full refresh, and the higher approval counts', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
   const { json } = await server.call('POST', '/api/pipelines/shop/runs', { body: { approveDeletes: 7 } })
@@ -137,7 +137,7 @@ test('requests for another host and from another site are rejected', async () =>
   expect(await trigger({ host: `localhost:${server.port}`, origin: `http://localhost:${server.port}` })).toMatchObject({ status: 202 })
 })
 
-test('beyond loopback the dashboard asks for the token, and acts only for a user whom a proxy names', async () => {
+test('beyond loopback the dashboard requires the token, and acts only for a user whom a proxy names', async () => {
   await using engine = await shop()
   const token = 'correct-horse'
   await using server = await startServer(engine, { access: { host: '0.0.0.0', token, userHeader: 'x-user' } })
@@ -188,7 +188,7 @@ test('health answers while the process lives; readiness names the checks that fa
   expect((await asleep.call('GET', '/ready')).json.failing).toEqual(['scheduler', 'worker'])
 })
 
-test('a page asked for again with its ETag is not sent again, compressed or not', async () => {
+test('a request with the ETag of a page gets no body, compressed or not', async () => {
   await using engine = await shop()
   await engine.run('shop')
   // Ages on a page change every 15 s; here time stands still.

@@ -93,7 +93,7 @@ test('refused, unresolved, split and waiting batches say what happens next', asy
   expect(after).toMatch(/sluice explain shop SKU-\d/)
 })
 
-test('of people a batch shows counts, never an identifier or its digest', async () => {
+test('a batch of people shows counts, never an identifier or its digest', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
   engine.pipeline('crm', customersYaml)
@@ -129,7 +129,7 @@ test('of people a batch shows counts, never an identifier or its digest', async 
   expect(text).not.toMatch(/bert|anna|K-\d/)
 })
 
-test('a batch that is not there is a page that says so', async () => {
+test('the page of an unknown batch says that it does not exist', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
   for (const id of ['1', 'x', '99999999999999999999', '%3Cscript%3E']) {

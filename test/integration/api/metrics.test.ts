@@ -7,7 +7,7 @@ import { flowSteps } from '../../../src/dashboard/flow.ts'
 import { loadRun } from '../../../src/sync/index.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-test('page, show, API and metrics agree to the row', async () => {
+test('page, show, API and metrics have the same counts', async () => {
   await using engine = await engineUnderTest()
   await using server = await startServer(engine)
   engine.pipeline('shop', catalogYaml('feed.xml'))

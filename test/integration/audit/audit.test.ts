@@ -29,7 +29,7 @@ const state = (engine: EngineUnderTest) =>
      from sluice.remote order by key`,
   )
 
-test('a catalog that no one touched is the same, over several pages, and nothing is sent or changed', async () => {
+test('an unchanged catalog of several pages is the same, and nothing is sent or changed', async () => {
   await using engine = await shop(single(230))
   const before = await state(engine)
   const mark = await engine.mark()
@@ -99,7 +99,7 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('a person who deleted a product and put it back as it was gave it another key, which is seen and found', async () => {
+test('a product that was deleted and created again at the service is found by its new key', async () => {
   const rows = single(5)
   await using engine = await shop(rows)
   await removeBehind(engine, 'SKU-1')
@@ -116,7 +116,7 @@ test('a person who deleted a product and put it back as it was gave it another k
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
 })
 
-test('variants that a group does not list prove nothing, are counted separately, and are put again by a repair', async () => {
+test('variants that no listing shows are counted as hidden, and a repair puts them again', async () => {
   const variants = Array.from({ length: 6 }, (_, n) => ({ ...goodProduct(n + 1), group: n < 3 ? 'G-a' : 'G-b' }))
   await using engine = await shop(variants)
   expect(await engine.audit('shop')).toMatchObject({
@@ -137,7 +137,7 @@ test('variants that a group does not list prove nothing, are counted separately,
   expect(await digest(engine)).toBe(catalogDigest(variants.map(wanted)))
 })
 
-test('what was invalidated is still ours: leaving the feed, it is deleted', async () => {
+test('an invalidated product whose row is missing is deleted', async () => {
   const rows = single(12)
   await using engine = await shop(rows)
   await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
@@ -149,7 +149,7 @@ test('what was invalidated is still ours: leaving the feed, it is deleted', asyn
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
 })
 
-test('what we deleted and a person put back is a stranger, and the run that deleted it is named', async () => {
+test('a product that was deleted and created again elsewhere is unmanaged, and the run that deleted it is named', async () => {
   const rows = single(6)
   await using engine = await shop(rows)
   write(engine, rows.slice(1))
@@ -172,7 +172,7 @@ test.for([
     { product_key_on_write: 'ignored', readd_key: 'same' },
     { listed: 51, same: 51, hidden: 9 },
   ],
-] as const)('in the dialect %j nothing of an untouched catalog is drift', async ([dialect, drift]) => {
+] as const)('an unchanged catalog has no drift with the switches %j', async ([dialect, drift]) => {
   await using engine = await engineUnderTest()
   await engine.sandbox.control.switches(dialect)
   engine.pipeline('shop', catalogYaml('feed.xml'))

@@ -41,7 +41,7 @@ async function drifted(): Promise<EngineUnderTest> {
 }
 const found = { listed: 229, same: 228, changed: 1, gone: 1, hidden: 0, foreign: 0, unsettled: 0 }
 
-test('a fault that passes costs a request and changes nothing of the result', async () => {
+test('a temporary fault costs a request and does not change the result', async () => {
   await using engine = await drifted()
   const { control } = engine.sandbox
   const faults = [
@@ -62,7 +62,7 @@ test('a fault that passes costs a request and changes nothing of the result', as
   expect(await control.violations()).toEqual([])
 })
 
-test('a listing whose cursor expired begins again, once, and counts nothing twice', async () => {
+test('a listing with an expired cursor starts again once, and counts nothing twice', async () => {
   await using engine = await drifted()
   const { control } = engine.sandbox
   await control.fault({ ...listing, nth: 2 }, { kind: 'cursor_expired' })
@@ -80,7 +80,7 @@ test.for([
   ['nothing but 500', { kind: 'status', status: 500 }],
   ['no catalog any more', { kind: 'status', status: 404, body: { errors: [{ code: 'NOT_FOUND', message: 'no' }] } }],
   ['credentials that are refused', { kind: 'status', status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'no' }] } }],
-] as const)('%s: the audit fails, nothing is invalidated and nothing planned, however it was asked', async ([, fault]) => {
+] as const)('%s: the audit fails, and nothing is invalidated or planned, with --repair or without', async ([, fault]) => {
   await using engine = await drifted()
   const [before, planned] = [await state(engine), await plans(engine)]
   await engine.sandbox.control.fault({ ...listing, nth: 2 }, fault, 'always')
@@ -94,7 +94,7 @@ test.for([
   expect(await engine.audit('shop')).toMatchObject({ drift: found })
 })
 
-test('a run in flight holds the pipeline, and an audit holds it for a run', async () => {
+test('a run locks the pipeline for an audit, and an audit for a run', async () => {
   await using engine = await drifted()
   const { control } = engine.sandbox
   await control.fault({ ...listing, nth: 1 }, { kind: 'hold', name: 'page', stage: 'before_apply' })
@@ -106,7 +106,7 @@ test('a run in flight holds the pipeline, and an audit holds it for a run', asyn
   expect(await audit).toMatchObject({ drift: found })
 })
 
-test('asked to stop while it reads, it is cancelled and has changed nothing', async () => {
+test('an audit that is stopped while it reads is cancelled and has changed nothing', async () => {
   await using engine = await drifted()
   const before = await state(engine)
   const stop = new AbortController()
@@ -121,7 +121,7 @@ test('asked to stop while it reads, it is cancelled and has changed nothing', as
   expect((await engine.db.query('select status from sluice.run order by id desc limit 1'))[0]).toEqual({ status: 'cancelled' })
 })
 
-test('what an earlier run left unsettled is not checked, and a repair leaves it alone', async () => {
+test('products with an unresolved request are not compared, and a repair does not change them', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   const { control } = engine.sandbox
@@ -146,7 +146,7 @@ test('what an earlier run left unsettled is not checked, and a repair leaves it 
   expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))
 })
 
-test('what another process settles while the catalog is read is not checked', async () => {
+test('products that another process settles during the listing are not compared', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   await putBehind(engine, { ...wanted(rows[3] as Product), title: 'Hijacked' }, { ...wanted(rows[4] as Product), title: 'Hijacked' })
@@ -165,7 +165,7 @@ test('what another process settles while the catalog is read is not checked', as
   ])
 })
 
-test('what moves between the result and the repair is left alone', async () => {
+test('products that change between the comparison and the repair are not changed', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
   await putBehind(engine, ...rows.slice(0, 3).map((row) => ({ ...wanted(row), title: 'Hijacked' })))
@@ -185,7 +185,7 @@ test('what moves between the result and the repair is left alone', async () => {
   expect(await engine.db.query('select key from sluice.remote where length(synced_hash) = 9')).toEqual([{ key: drifting }])
 })
 
-test('reads count in the budget that all share, and wait until a read can show the last write', async () => {
+test('reads use the shared budget, and start when a read can show the last write', async () => {
   await using engine = await drifted()
   const slept: number[] = []
   const clock = { ...engine.deps.clock, sleep: async (ms: number) => void slept.push(ms) }
@@ -199,7 +199,7 @@ test('reads count in the budget that all share, and wait until a read can show t
   expect(Number(budget?.granted)).toBe(3)
 })
 
-test('what was wanted since and not sent is said apart, and compared with what was confirmed', async () => {
+test('products with newer desired content are counted as waiting, and compared with the confirmed content', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
   write(
@@ -220,7 +220,7 @@ test('what was wanted since and not sent is said apart, and compared with what w
   expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, unsettled: 0, waiting: 1 } })
 })
 
-test('a repair makes plans made before it stale, and its own plan stands', async () => {
+test('a repair makes earlier plans stale, and its own plan can be applied', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
   write(engine, rows.slice(1))
@@ -233,7 +233,7 @@ test('a repair makes plans made before it stale, and its own plan stands', async
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
 })
 
-test('deletes that are outstanding stand under the guards as always; what is put right goes all the same', async () => {
+test('outstanding deletes of a repair are under the guards; its corrections are sent', async () => {
   const rows = single(10)
   await using engine = await shop(rows)
   write(engine, rows.slice(2))
@@ -248,7 +248,7 @@ test('deletes that are outstanding stand under the guards as always; what is put
   })
 })
 
-test('killed inside the repair nothing is invalidated; behind it the plan is there with all of it', async () => {
+test('killed during the repair nothing is invalidated; killed after it the whole plan is stored', async () => {
   await using engine = await drifted()
   const kill = (label: string) =>
     new Promise((resolve, reject) => {

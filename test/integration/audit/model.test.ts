@@ -32,7 +32,7 @@ const day: fc.Arbitrary<Day> = fc.record({
   applied: fc.boolean(),
 })
 
-test('a catalog that another writer edits ends as the feed says, and nothing of theirs is touched', async () => {
+test('a catalog that another writer edits has the content of the feed, and unmanaged products are not changed', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000, min_rows: 0 }\n`)

@@ -29,7 +29,7 @@ const faults: readonly (readonly [string, (url: URL) => void, string, RegExp])[]
   ['a server without TLS', (url) => (url.search = '?sslmode=require'), 'DATABASE_TLS_FAILED', /does not offer TLS/],
 ]
 
-test.each(faults)('%s is named, and the hint keeps the database', async (_name, change, code, message) => {
+test.each(faults)('%s is named, and the hint does not suggest another database', async (_name, change, code, message) => {
   const error = await openingOf(change)
   expect(error.code).toBe(code)
   expect(error.message).toMatch(message)
@@ -38,7 +38,7 @@ test.each(faults)('%s is named, and the hint keeps the database', async (_name, 
   expect(`${error.message} ${error.hint} ${error.where}`).not.toContain('planted-wrong-password')
 })
 
-test('a certificate that is not trusted is named, with the setting that names its authority', async () => {
+test('the error about an untrusted certificate names the setting for its authority', async () => {
   const { certificate, key } = makeCertificate({
     commonName: 'db.example.com',
     hosts: [{ ip: '127.0.0.1' }],

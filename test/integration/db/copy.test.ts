@@ -16,7 +16,7 @@ const row = fc.record({
   list: fc.array(bytes, { maxLength: 4 }),
 })
 
-test('what COPY writes is what Postgres reads', async () => {
+test('Postgres reads the values that the COPY writer wrote', async () => {
   await using fresh = await testDatabase()
   const client = await fresh.db.connect()
   try {
@@ -50,7 +50,7 @@ test('what COPY writes is what Postgres reads', async () => {
   }
 })
 
-test('what COPY reads is what Postgres holds, whatever its size', async () => {
+test('the COPY reader returns the values of Postgres, of any size', async () => {
   await using fresh = await testDatabase()
   const client = await fresh.db.connect()
   try {

@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('two commands share one server, and the last one out stops it', async () => {
+test('two commands share one server, and the last one stops it', async () => {
   expect(await embeddedUrl(folder)).toBeUndefined()
   const [first, second] = await Promise.all([startEmbedded(folder), startEmbedded(folder)])
   expect(second.url).toBe(first.url)
@@ -36,7 +36,7 @@ test('two commands share one server, and the last one out stops it', async () =>
     .toBeUndefined()
 })
 
-test('one that was asked to be kept outlives its command, and is stopped once', async () => {
+test('a server started with `keep` continues after its command, and is stopped once', async () => {
   const kept = await startEmbedded(folder, { keep: true })
   await kept.release()
   expect(await embeddedUrl(folder)).toBe(kept.url)
@@ -52,7 +52,7 @@ test('a lock that a dead process left is taken over', async () => {
 
 const root = process.getuid?.() === 0
 
-test.skipIf(!root)('root does not touch what another user made, and says which user to run as (needs root)', async () => {
+test.skipIf(!root)('root does not use the data of another user, and names that user (needs root)', async () => {
   const nobody = 65_534
   writeFileSync(join(folder, 'postgres.password'), 'x')
   for (const path of [folder, join(folder, 'postgres.password')]) chownSync(path, nobody, nobody)
@@ -63,7 +63,7 @@ test.skipIf(!root)('root does not touch what another user made, and says which u
   chownSync(folder, 0, 0)
 })
 
-test('a folder that another user made is refused with both ways out', () => {
+test('a folder of another user is rejected with both possible hints', () => {
   const other = (process.getuid?.() ?? 0) + 4_321
   expect(() => checkOwner(folder, other)).toThrow(/was made by user/)
   expect(() => checkOwner(folder)).not.toThrow()

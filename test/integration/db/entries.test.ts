@@ -86,7 +86,7 @@ async function read(db: Database, id: number, items: readonly FrozenEntry[]) {
   }
 }
 
-test('entries read the same together, one by one, and expanded', async () => {
+test('entries are the same packed, one by one, and expanded', async () => {
   await using database = await testDatabase()
   const { db } = database
   await fc.assert(

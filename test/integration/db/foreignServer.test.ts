@@ -49,7 +49,7 @@ const open = async (databaseUrl: string) => {
   await store.close()
 }
 
-test('times and transactions are the same whatever the role has set for itself', async () => {
+test('settings of the role do not change times and transactions', async () => {
   await using owner = await testDatabase()
   await using foreign = await roleWith(owner, 'superuser', [
     `datestyle = 'German'`,
@@ -73,7 +73,7 @@ test('times and transactions are the same whatever the role has set for itself',
   }
 })
 
-test('a database whose encoding cannot hold a feed is refused before anything is read', async () => {
+test('a database that is not in UTF-8 is rejected before anything is read', async () => {
   await using owner = await testDatabase()
   await using latin = await databaseWith(owner, `template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`)
   await expect(open(latin.url)).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE', message: expect.stringContaining('LATIN1') })
@@ -81,7 +81,7 @@ test('a database whose encoding cannot hold a feed is refused before anything is
   await expect(open(bytes.url)).resolves.toBeUndefined()
 })
 
-test('a role that may not make tables, or only reads, gets a message', async () => {
+test('a role that may not create tables, or may only read, gets an error with a hint', async () => {
   await using owner = await testDatabase()
   await using empty = await databaseWith(owner, 'template template0')
   {
@@ -95,7 +95,7 @@ test('a role that may not make tables, or only reads, gets a message', async () 
   await expect(open(reader.url)).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE', message: expect.stringContaining('read-only') })
 })
 
-test('a role without rights on the tables of another gets a message', async () => {
+test('a role without rights on the tables of another role gets an error with a hint', async () => {
   await using owner = await testDatabase()
   await using foreign = await roleWith(owner, '', [])
   await expect(open(foreign.url)).rejects.toMatchObject({
@@ -104,7 +104,7 @@ test('a role without rights on the tables of another gets a message', async () =
   })
 })
 
-test('a data directory that is a file is a setting to correct, no fault of Sluice', async () => {
+test('a data directory that is a file is a configuration error, not an internal one', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-foreign-')), 'file')
   writeFileSync(file, '')
   await expect(startEmbedded(file)).rejects.toMatchObject({

@@ -22,7 +22,7 @@ async function handedOver(url: string, schema: string, role: string): Promise<st
 }
 
 describe('a role without the right to create schemas', () => {
-  test('is reported the grant and the command for a DBA, and works with rows alone once that ran', { timeout: 60_000 }, async () => {
+  test('gets the grant and the command for a DBA as hints, and works once the DBA ran it', { timeout: 60_000 }, async () => {
     await using engine = await engineUnderTest()
     await using role = await roleWith(engine.databaseUrl, '')
     await expect(migrateDatabase(role.url, 'shop_eu')).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('a role without the right to create schemas', () => {
     expect(await store.db.query(`select from pg_tables where schemaname = 'shop_eu' and tableowner = $1`, [role.name])).toEqual([])
   })
 
-  test('may be given a schema of its own instead, and makes the tables itself', async () => {
+  test('creates the tables in a schema that it owns', async () => {
     await using database = await testDatabase()
     await using role = await roleWith(database.url, '')
     await database.db.execute(`create schema given authorization ${role.name}`)
@@ -59,7 +59,7 @@ describe('a role without the right to create schemas', () => {
     expect(applied).toBe(known)
   })
 
-  test('finds which right is missing on tables that another role owns', async () => {
+  test('gets the missing right on tables of another role as a hint', async () => {
     await using database = await testDatabase()
     await using role = await roleWith(database.url, '')
     await expect(migrateDatabase(role.url)).rejects.toMatchObject({

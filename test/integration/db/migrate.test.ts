@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-test('K8: six starts immediately migrate an empty database without an error', async () => {
+test('K8: six concurrent starts migrate an empty database without an error', async () => {
   await using fresh = await testDatabase()
   await fresh.db.execute('drop schema sluice cascade')
   const results = await Promise.all(Array.from({ length: 6 }, () => migrateDatabase(fresh.url)))
@@ -12,13 +12,13 @@ test('K8: six starts immediately migrate an empty database without an error', as
   expect(status.known).toBeGreaterThan(0)
 })
 
-test('a database that was migrated by an edited file is refused by name', async () => {
+test('an edited migration is rejected by its name', async () => {
   await using fresh = await testDatabase()
   await fresh.db.execute(`update sluice.migration set hash = 'edited' where position = 1`)
   await expect(migrateDatabase(fresh.url)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
 })
 
-test.for([1, 5, 20])('K8: one that dies at its command no. %i leaves nothing behind, and the next start does all of it', async (nth) => {
+test.for([1, 5, 20])('K8: a migration that dies at statement %i leaves nothing, and the next start does all of it', async (nth) => {
   await using fresh = await testDatabase()
   await fresh.db.execute('drop schema sluice cascade')
   // A sequence counts across the rollback.

@@ -47,7 +47,7 @@ async function placesOf(engine: EngineUnderTest, name: string): Promise<string[]
   return found.toSorted()
 }
 
-test('of a person who left nothing is left after a month and a week, and of who stayed everything that is needed', async () => {
+test('no data of a deleted person is left after a month and a week, and all needed data of the others', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('ann', 'ben', 'cat', 'not an address!'))
@@ -88,7 +88,7 @@ test('of a person who left nothing is left after a month and a week, and of who 
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { unchanged: 2, requests: 0 } })
 })
 
-test('a plan whose operations are over their time is still known as applied, and its run keeps its counts', async () => {
+test('a plan with expired operations is still applied, and its run keeps its counts', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(30).map((row) => item(row))))
@@ -102,7 +102,7 @@ test('a plan whose operations are over their time is still known as applied, and
   expect((await loadRun(engine.db, runId)).counts).toEqual(counts)
 })
 
-test('what is open keeps all that it needs, however old: a paused plan continues', async () => {
+test('a paused plan keeps its data, however old, and continues', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('ann', 'ben'))
@@ -115,7 +115,7 @@ test('what is open keeps all that it needs, however old: a paused plan continues
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', settled: { confirmed: 2 } })
 })
 
-test('a plan of which one request is open keeps its operations, and so its counts, however old', async () => {
+test('a plan with an open request keeps its operations and counts, however old', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(120).map((row) => item(row))))
@@ -132,7 +132,7 @@ test('a plan of which one request is open keeps its operations, and so its count
   expect(imbalance(counts)).toEqual([])
 })
 
-test('a run looks after what is over its time, once a day, also where no worker is ever up', async () => {
+test('a run deletes expired data once a day, also without any worker', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('ann'))
@@ -163,7 +163,7 @@ function feed(count: number, changed: number, price: number): string {
   return rss(rows.map((row, i) => item(i < changed ? goodProduct(Number(String(row.id).slice(4)), price) : row)))
 }
 
-test('runs are forgotten after 400 days, but for the answers that prove what stands', async () => {
+test('runs are deleted after 400 days, except answers that confirmed present content', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   // Three requests, of which the first is overtaken twice.
@@ -198,7 +198,7 @@ test('runs are forgotten after 400 days, but for the answers that prove what sta
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
 })
 
-test('runs of one schema are forgotten without a look at another schema', async () => {
+test('retention of one schema does not read another schema', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
@@ -227,7 +227,7 @@ test('runs of one schema are forgotten without a look at another schema', async 
   }
 })
 
-test('explain reports where a product stands whose run is not kept any more', async () => {
+test('explain names the line of a product whose run has expired', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', feed(3, 0, 0))
@@ -246,7 +246,7 @@ test('explain reports where a product stands whose run is not kept any more', as
   expect(await unproven(engine)).toEqual([])
 })
 
-test('what a guard held and what is still open is kept with its run, however old', async () => {
+test('a run with withheld deletes or open operations is kept, however old', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', feed(60, 0, 0))

@@ -36,7 +36,7 @@ async function examined(url: string): Promise<readonly Finding[]> {
 const failures = (findings: readonly Finding[]) => findings.filter(({ state }) => state !== 'ok')
 
 describe('the doctor', () => {
-  test('finds nothing where a run has all that it needs', async () => {
+  test('passes if a run has all rights', async () => {
     await using database = await testDatabase()
     await using role = await roleWith(database.url, '')
     await allRights(database, role)
@@ -74,7 +74,7 @@ describe('the doctor', () => {
     expect(failures(await examined(some.url))).toMatchObject([{ check: 'connections', state: 'warning' }])
   })
 
-  test('finds that serve could not make the tables of its queue', async () => {
+  test('reports that serve may not create the tables of its queue', async () => {
     await using database = await testDatabase()
     await using role = await roleWith(database.url, '')
     await allRights(database, role)
@@ -110,7 +110,7 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
     ['transaction', 'default_pool_size = 1'],
     ['transaction', 'server_round_robin = 1'],
     ['statement', ''],
-  ] as const)('%s mode (%s) is refused by name before anything is set or made', async ([mode, more]) => {
+  ] as const)('%s mode (%s) is rejected by name before anything is created', async ([mode, more]) => {
     await using database = await testDatabase()
     await using proxy = await pooler(database.url, mode, more)
     await expect(openStore({ databaseUrl: proxy.url, dataDir: '/nonexistent' })).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
     }
   })
 
-  test('session mode is taken', async () => {
+  test('session mode is accepted', async () => {
     await using database = await testDatabase()
     await using proxy = await pooler(database.url, 'session')
     expect(await probePooler(proxy.url)).toBe('session')
@@ -145,7 +145,7 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
   })
 })
 
-test('a server that is reached directly is reported from a pooler', async () => {
+test('a direct connection is distinguished from a pooler', async () => {
   await using database = await testDatabase()
   expect(await probePooler(database.url)).toBe('none')
 })

@@ -51,7 +51,7 @@ async function likeAnEarlierVersion(db: Database): Promise<void> {
 }
 
 describe('the schema', () => {
-  test('holds tables, journal and queue, and a second one beside it has its own', async () => {
+  test('contains tables, journal and queue, and a second schema has its own', async () => {
     await using database = await testDatabase()
     await migrateDatabase(database.url, 'tenant_b')
     const tenant = openDatabase(database.url, { schema: 'tenant_b' })
@@ -108,7 +108,7 @@ describe('another application with drizzle in the database', () => {
     expect(await db.query('select from drizzle.__drizzle_migrations')).toHaveLength(2)
   })
 
-  test('has its entries left alone when the journal of an earlier version is taken over, and is skipped no longer', async () => {
+  test('keeps its entries when the journal of an earlier version is moved', async () => {
     await using database = await testDatabase()
     const { db, url } = database
     await db.execute(`insert into destination (service, kind, target_id) values ('https://ads.example', 'catalog', '1')`)

@@ -66,7 +66,7 @@ async function replay(engine: EngineUnderTest): Promise<void> {
 const address = (n: number) => (n === 2 ? 'new2@example.com' : `a${n}@example.com`)
 const people = [1, 2, 3, 4, 5, 6, 7, 9]
 
-test('a database of an earlier main with synced state, an open plan and unanswered requests is synced on', async () => {
+test('a database of an earlier version with synced state, an open plan and unanswered requests is migrated and synced', async () => {
   await using engine = await engineUnderTest()
   await restore(engine)
   await migrateDatabase(engine.databaseUrl)

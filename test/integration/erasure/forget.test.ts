@@ -75,7 +75,7 @@ const prefix = (text: string) => digest(text).slice(0, 8)
 const held = async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest
 const without = audienceDigest([email('ann@example.com'), email('bob@example.com'), email('eve@example.com'), phone('+12025550144')])
 
-test('a person leaves every audience and every table, and a new file does not bring them back', async () => {
+test('an erased person is deleted from every audience and table, and a new file does not add them again', async () => {
   await using engine = await setUp()
   await engine.run('customers')
   await engine.run('visitors')
@@ -108,7 +108,7 @@ async function sendings(engine: EngineUnderTest): Promise<readonly string[]> {
   )
 }
 
-test('a person whose update is under way is deleted when it ended, and never sent again', async () => {
+test('a person with an update in flight is deleted after it, and never sent again', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   await control.switches({ ledger_keys: 'on' })
@@ -141,7 +141,7 @@ test('an update whose answer was lost is sent again without the person, who is d
   expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
-test('a batch that is frozen and not sent yet goes without the person', async () => {
+test('a frozen batch is sent without the person', async () => {
   await using engine = await setUp()
   const plan = await engine.plan('customers')
   await forgets(engine, { emails: [canary] })
@@ -149,7 +149,7 @@ test('a batch that is frozen and not sent yet goes without the person', async ()
   expect(await held(engine)).toBe(without)
 })
 
-test('an attempt that begins after the erasure, and before its deletes are planned, goes without the person', async () => {
+test('an attempt after the erasure, and before its deletes are planned, is sent without the person', async () => {
   await using engine = await setUp()
   const plan = await engine.plan('customers')
   const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary] }, undefined)
@@ -161,7 +161,7 @@ test('an attempt that begins after the erasure, and before its deletes are plann
   expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
-test('a customer key erases all identifiers of its row, and keeps the row out with new ones', async () => {
+test('a customer key erases all identifiers of its row, and suppresses the row with new ones', async () => {
   await using engine = await setUp()
   await engine.run('customers')
   expect(await forgets(engine, { keys: ['k2'] }, { pipeline: 'customers' })).toMatchObject({ identifiers: 2, audiences: 1 })
@@ -185,7 +185,7 @@ test('an identifier that another row shares is sent again without the person', a
   )
 })
 
-test('an older backup finds what was erased since from the copy beside it', async () => {
+test('a restored backup gets later erasures from the copy beside it', async () => {
   await using engine = await setUp()
   await engine.run('customers')
   await forgets(engine, { emails: [canary] })

@@ -8,7 +8,7 @@ import '../../support/staticList.ts'
 
 const service = 'http://127.0.0.1:9'
 
-test('a restored copy gives record keys back to the destination of their type', async () => {
+test('a restored copy assigns record keys to the destination of their type', async () => {
   await using database = await testDatabase()
   const { db } = database
   const { id } = await ensureDestination(db, { service, kind: 'static-list', accountId: 'a1', targetId: 'list.txt' })
@@ -21,7 +21,7 @@ test('a restored copy gives record keys back to the destination of their type', 
   expect(missing?.records).toEqual([{ destinationId: id, key }])
 })
 
-test('a copy of an earlier version, without types, is of audiences; a copy with an unknown type is rejected', async () => {
+test('a copy without types, of an earlier version, is read as audiences; one with an unknown type is rejected', async () => {
   await using database = await testDatabase()
   const { db } = database
   const copyOf = (more: object) =>

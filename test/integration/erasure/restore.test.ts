@@ -29,7 +29,7 @@ async function isStored(engine: EngineUnderTest, digest: string, table: string):
   return (rows[0]?.text ?? '').includes(digest)
 }
 
-test('a restored backup forgets what was erased after it, until the copy is replayed; then no one comes back', async () => {
+test('a restored backup lacks later erasures until the copy is replayed; then no erased person is sent', async () => {
   await using engine = await engineUnderTest()
   pipeline(engine)
   engine.write('people.csv', people(ann, jane, bob))

@@ -33,7 +33,7 @@ function mostInWindow(times: readonly number[], windowMs: number): number {
 }
 
 describe('the shared budget', () => {
-  test('grants a full burst immediately, then not one more until the first of it leaves the window', async () => {
+  test('grants a full burst immediately, and the next request when the first one leaves the window', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 20, windowMs: 300_000 })
@@ -59,7 +59,7 @@ describe('the shared budget', () => {
     expect(mostInWindow(times, windowMs)).toBeLessThanOrEqual(50)
   })
 
-  test('several grants at one moment end at the limit, and say when the next is free', async () => {
+  test('grants at most the limit to concurrent requests, and returns the wait for the rest', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
@@ -71,7 +71,7 @@ describe('the shared budget', () => {
     expect((await takeGrants(db, 'c', 64)).granted).toBe(0)
   })
 
-  test('a limit cut in the middle holds from then on, and a raised one lets more through', async () => {
+  test('a lowered limit applies immediately, and a raised one grants more', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
@@ -84,7 +84,7 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBeGreaterThan(0)
   })
 
-  test('a block holds everyone, only ever grows, and is over on its own', async () => {
+  test('a block applies to every process, is never shortened, and ends on its own', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
@@ -95,7 +95,7 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBe(0)
   })
 
-  test('a refusal writes nothing, and classes do not know each other', async () => {
+  test('a denied grant writes nothing, and classes are independent', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'a', limit: 1, windowMs: 300_000 })
@@ -107,7 +107,7 @@ describe('the shared budget', () => {
     expect((await grantTimes(db)).length).toBe(2)
   })
 
-  test('a process killed while it holds the budget delays no other process', async () => {
+  test('a process killed while it locks the budget delays no other process', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
@@ -117,7 +117,7 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBe(0)
   })
 
-  test('the ring agrees with a plain log over many more grants than it has slots to look at', async () => {
+  test('the ring grants as a plain log does, over many more grants than it has slots', async () => {
     await using database = await testDatabase()
     const { db } = database
     await openBudget(db, { name: 'c', limit: 7, windowMs: 40 })
@@ -132,7 +132,7 @@ describe('the shared budget', () => {
     expect(mostInWindow(times, 40)).toBeLessThanOrEqual(7)
   })
 
-  test('a class that was never opened is a mistake, not a grant', async () => {
+  test('a class that was never opened is an error, not a grant', async () => {
     await using database = await testDatabase()
     await expect(takeGrant(database.db, 'nobody')).rejects.toThrow('never opened')
   })

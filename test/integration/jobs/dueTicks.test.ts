@@ -47,7 +47,7 @@ const ticks = (db: Database) =>
 const runs = (db: Database) => db.query<{ status: string; trigger: string }>('select status, trigger from sluice.run order by id')
 
 describe('a tick of the scheduler', () => {
-  test('K1: decides a due tick once, with many schedulers at the same moment', async () => {
+  test('K1: is decided once by many concurrent schedulers', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
@@ -59,7 +59,7 @@ describe('a tick of the scheduler', () => {
     expect(new Set(decided.map((tick) => tick.outcome))).toEqual(decided.length > 1 ? new Set(['missed', 'ran']) : new Set(['ran']))
   })
 
-  test('K3: makes up for a long pause with one run, and every missed tick has its line', async () => {
+  test('K3: runs once after a long pause, and every missed tick is recorded', async () => {
     await using database = await testDatabase()
     const { db } = database
     await decideDueTicks(await scheduled(db, '0 * * * *', 'skip', '26 hours'))
@@ -70,7 +70,7 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).length).toBe(1)
   })
 
-  test('overlap skip: a tick while a run is under way leaves a receipt and starts nothing', async () => {
+  test('with overlap: skip, a tick during a run is recorded and starts nothing', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
@@ -83,7 +83,7 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'skipped'])
   })
 
-  test('overlap queue: one run waits behind the one under way, a second does not', async () => {
+  test('with overlap: queue, one run waits for the run in progress, and a second is skipped', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'queue', '61 seconds')
@@ -100,7 +100,7 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'queued', 'skipped'])
   })
 
-  test('nothing of it stays when it fails before its commit', async () => {
+  test('leaves no trace if it fails before its commit', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
@@ -110,7 +110,7 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).length).toBe(1)
   })
 
-  test('a changed schedule begins when it changed, and a removed one has no due times', async () => {
+  test('a changed schedule starts at its change, and a removed one has no ticks', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
@@ -122,7 +122,7 @@ describe('a tick of the scheduler', () => {
     expect(await decideDueTicks({ db, ...removed })).toMatchObject({ decided: 0 })
   })
 
-  test('a schedule that its folder had given up begins when it is declared again', async () => {
+  test('a removed schedule starts when it is declared again', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
@@ -147,7 +147,7 @@ describe('a tick of the scheduler', () => {
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'ran' })
   })
 
-  test('a pipeline whose file is broken has a line for each due time, with what is wrong', async () => {
+  test('each tick of a pipeline with an invalid file is recorded with the error', async () => {
     await using database = await testDatabase()
     const { db } = database
     await scheduled(db, '* * * * *', 'skip', '61 seconds')
@@ -163,7 +163,7 @@ describe('a tick of the scheduler', () => {
     expect(await runs(db)).toEqual([])
   })
 
-  test('a due time of a destination that belongs to other credentials starts nothing and says whose it is', async () => {
+  test('a tick for a destination of other credentials starts nothing, and names them', async () => {
     await using database = await testDatabase()
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
@@ -175,7 +175,7 @@ describe('a tick of the scheduler', () => {
 })
 
 describe('the queues', () => {
-  test('a wake-up in a transaction is not there before its commit, and not after its rollback', async () => {
+  test('a wake-up in a transaction is sent at its commit, and never after a rollback', async () => {
     await using database = await testDatabase()
     const { db } = database
     const queues = await openQueues(db, { supervise: false, log: silentLogger })
@@ -195,7 +195,7 @@ describe('the queues', () => {
     }
   })
 
-  test('W6: one job a destination, queued or at work: another request meanwhile reports it', async () => {
+  test('W6: a destination has one job, queued or active; another request reports that', async () => {
     await using database = await testDatabase()
     const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
     try {
@@ -209,7 +209,7 @@ describe('the queues', () => {
     }
   })
 
-  test('a job that was taken over is not completed by the one who lost it', async () => {
+  test('a worker cannot complete a job that another worker took over', async () => {
     await using database = await testDatabase()
     const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
     try {

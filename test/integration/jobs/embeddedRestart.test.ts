@@ -52,7 +52,7 @@ async function lastRun(url: string): Promise<number> {
   }
 }
 
-test('serve runs its schedule again after its Postgres was killed, and after db stop, at the same address', async () => {
+test('serve continues its schedule after its Postgres was killed or stopped, at the same address', async () => {
   await using service = await served()
   const url = await service.address()
   await expect.poll(() => lastRun(url), { timeout: 20_000 }).toBeGreaterThan(0)

@@ -85,7 +85,7 @@ async function withOtherService(engine: EngineUnderTest, url: string): Promise<E
 }
 
 describe('a worker of another environment', () => {
-  test('leaves a queued run of another service to it', { timeout: 60_000 }, async () => {
+  test('does not run a queued run of another service', { timeout: 60_000 }, async () => {
     await using engine = await shop()
     await using other = await withSandbox()
     await using deps = await withOtherService(engine, other.url)
@@ -115,7 +115,7 @@ describe('a worker of another environment', () => {
     expect((await engine.sandbox.control.catalog()).products).toBe(3)
   })
 
-  test('claims no run and no batch of other credentials, and a command of theirs is refused with the way out', async () => {
+  test('claims no run and no batch of other credentials, and its commands are rejected with a hint', async () => {
     await using engine = await shop()
     await engine.run('shop')
     const mark = await engine.mark()
@@ -137,7 +137,7 @@ describe('a worker of another environment', () => {
     await expect(engine.run('shop')).rejects.toMatchObject({ code: 'OTHER_CREDENTIALS' })
   })
 
-  test('leaves a run whose process died to the environment that ran it, which ends and reports it', async () => {
+  test('does not recover a run of another environment; that environment ends and reports it', async () => {
     await using engine = await shop()
     const runId = await queued(engine)
     const claim = { workerId: engine.deps.workerId, leaseMs: 60_000, fence: engine.deps.service }
@@ -150,7 +150,7 @@ describe('a worker of another environment', () => {
     expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'failed', error: { code: 'RUN_INTERRUPTED' } })
   })
 
-  test('a destination is not taken over while a run is under way', async () => {
+  test('a destination is not taken over during a run', async () => {
     await using engine = await shop()
     const runId = await queued(engine)
     const run = await claimRun(engine.db, runId, { workerId: engine.deps.workerId, leaseMs: 60_000, fence: engine.deps.service })
@@ -158,7 +158,7 @@ describe('a worker of another environment', () => {
     expect(await takeOverDestination(engine.db, run.destinationId, otherUser)).toBe(false)
   })
 
-  test('of a rerun: a run that went elsewhere is not sent to this environment', async () => {
+  test('rerun rejects a run of another environment', async () => {
     await using engine = await shop()
     await using other = await withSandbox()
     await using deps = await withOtherService(engine, other.url)
@@ -183,7 +183,7 @@ async function plannedBeside(engine: EngineUnderTest, runId: number): Promise<{ 
 }
 
 describe('a worker with another folder', () => {
-  test('leaves a run of a pipeline that it does not have, or has in another version', { timeout: 60_000 }, async () => {
+  test('does not run a pipeline that it does not have, or has in another version', { timeout: 60_000 }, async () => {
     await using engine = await shop()
     const runId = await queued(engine)
     const yaml = catalogYaml('feed.xml').replaceAll('{folder}', engine.folder)
@@ -206,7 +206,7 @@ describe('a worker with another folder', () => {
     expect((await engine.sandbox.control.catalog()).products).toBe(3)
   })
 
-  test('a run that no worker can take ends with a receipt that says why', { timeout: 60_000 }, async () => {
+  test('a run that no worker can take is skipped with the reason', { timeout: 60_000 }, async () => {
     await using engine = await shop()
     const runId = await queued(engine)
     const folder = folderOf({})

@@ -49,7 +49,7 @@ function pipelineFolder(
 
 // Five processes start on what may be two busy cores.
 test(
-  'K1: three schedulers and two workers: each tick runs once, the work is shared, and a kill loses nothing',
+  'K1: with three schedulers and two workers each tick runs once, the work is shared, and a kill loses nothing',
   { timeout: 180_000 },
   async () => {
     await using database = await testDatabase()

@@ -8,52 +8,56 @@ import { silentLogger } from '../../../src/log.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 
-test('due times are skipped with the fault of sluice.yaml, which is logged once, until it is corrected', { timeout: 30_000 }, async () => {
-  await using engine = await engineUnderTest()
-  const folder = join(engine.folder, 'pipelines')
-  mkdirSync(folder, { recursive: true })
-  engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
-  const errors: unknown[] = []
-  let passedMs = 0
-  /** Time in which the files are read again, and other schedulers would have declared the schedule. */
-  const pass = async () => {
-    passedMs += 60_000
-    await engine.db.execute(`update pipeline_schedule set declared_at = declared_at - interval '1 minute'`)
-  }
-  const newest = async () =>
-    (
-      await engine.db.query<{ outcome: string; reason: string | null }>(
-        'select outcome, reason from tick order by scheduled_for desc limit 1',
-      )
-    )[0]
-  const scheduler = await startScheduler({
-    ...engine.deps,
-    log: { ...silentLogger, error: (fields: unknown) => errors.push(fields) },
-    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs },
-    folder,
-    loadPipeline: (name) => loadPipeline(folder, name),
-    loadPipelines: () => loadPipelines(folder),
-  })
-  try {
-    await expect.poll(newest, { timeout: 5_000 }).toMatchObject({ outcome: 'ran' })
-    const file = join(engine.folder, 'sluice.yaml')
-    writeFileSync(file, 'defaults:\n  nonsense: 1\n')
-    await pass()
-    await expect
-      .poll(newest, { timeout: 5_000 })
-      .toMatchObject({ outcome: 'skipped', reason: expect.stringMatching(/sluice\.yaml.*nonsense/) as string })
-    await pass()
-    await engine.db.execute('delete from tick')
-    await expect
-      .poll(newest, { timeout: 5_000 })
-      .toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('sluice.yaml') as string })
-    expect(errors).toEqual([expect.objectContaining({ code: 'PROJECT_INVALID', hint: expect.stringMatching(/./) as string })])
+test(
+  'ticks are skipped with the error of sluice.yaml until it is corrected, and the error is logged once',
+  { timeout: 30_000 },
+  async () => {
+    await using engine = await engineUnderTest()
+    const folder = join(engine.folder, 'pipelines')
+    mkdirSync(folder, { recursive: true })
+    engine.pipeline('shop', `schedule: "* * * * * *"\n${catalogYaml('feed.xml')}`)
+    const errors: unknown[] = []
+    let passedMs = 0
+    /** Time in which the files are read again, and other schedulers would have declared the schedule. */
+    const pass = async () => {
+      passedMs += 60_000
+      await engine.db.execute(`update pipeline_schedule set declared_at = declared_at - interval '1 minute'`)
+    }
+    const newest = async () =>
+      (
+        await engine.db.query<{ outcome: string; reason: string | null }>(
+          'select outcome, reason from tick order by scheduled_for desc limit 1',
+        )
+      )[0]
+    const scheduler = await startScheduler({
+      ...engine.deps,
+      log: { ...silentLogger, error: (fields: unknown) => errors.push(fields) },
+      clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs },
+      folder,
+      loadPipeline: (name) => loadPipeline(folder, name),
+      loadPipelines: () => loadPipelines(folder),
+    })
+    try {
+      await expect.poll(newest, { timeout: 5_000 }).toMatchObject({ outcome: 'ran' })
+      const file = join(engine.folder, 'sluice.yaml')
+      writeFileSync(file, 'defaults:\n  nonsense: 1\n')
+      await pass()
+      await expect
+        .poll(newest, { timeout: 5_000 })
+        .toMatchObject({ outcome: 'skipped', reason: expect.stringMatching(/sluice\.yaml.*nonsense/) as string })
+      await pass()
+      await engine.db.execute('delete from tick')
+      await expect
+        .poll(newest, { timeout: 5_000 })
+        .toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('sluice.yaml') as string })
+      expect(errors).toEqual([expect.objectContaining({ code: 'PROJECT_INVALID', hint: expect.stringMatching(/./) as string })])
 
-    rmSync(file)
-    await engine.db.execute(`update run set status = 'succeeded', finished_at = clock_timestamp() where status = 'queued'`)
-    await pass()
-    await expect.poll(newest, { timeout: 5_000 }).toMatchObject({ outcome: 'ran' })
-  } finally {
-    await scheduler.stop()
-  }
-})
+      rmSync(file)
+      await engine.db.execute(`update run set status = 'succeeded', finished_at = clock_timestamp() where status = 'queued'`)
+      await pass()
+      await expect.poll(newest, { timeout: 5_000 }).toMatchObject({ outcome: 'ran' })
+    } finally {
+      await scheduler.stop()
+    }
+  },
+)

@@ -30,11 +30,11 @@ async function uploads(sandbox: SandboxUnderTest): Promise<string[]> {
 const attempts = (db: Database) =>
   db.query<{ outcome: string | null; reason: string | null }>('select outcome, reason from sluice.attempt order by id')
 
-describe('a process that stands still', () => {
+describe('a process that is stopped for a while', () => {
   test.for([
     ['shorter than its lease', false],
     ['past its lease', true],
-  ] as const)('W2: stopped %s and woken again: its answer counts only while it holds the batch', async ([, late]) => {
+  ] as const)('W2: stopped %s and continued: its answer counts only while it has the lease of the batch', async ([, late]) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const { db } = database
@@ -66,7 +66,7 @@ describe('a process that stands still', () => {
     ).toEqual([])
   })
 
-  test('W3 and W4: one that comes to itself behind its lease sends nothing under it', async () => {
+  test('W3 and W4: a process that continues after its lease sends nothing under it', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -90,7 +90,7 @@ describe('a process that stands still', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['settled'])
   })
 
-  test('W13: out of memory is like a kill: a person who comes next ends it', async () => {
+  test('W13: after running out of memory the next run completes the plan', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const { db } = database
@@ -125,7 +125,7 @@ describe('a process that stands still', () => {
   })
 })
 
-test('W11: a secret that was changed meanwhile signs the next attempt, of the same bytes', async () => {
+test('W11: a changed secret signs the next attempt with the same bytes', async () => {
   await using database = await testDatabase()
   await using sandbox = await withSandbox()
   const { db } = database
@@ -142,7 +142,7 @@ test('W11: a secret that was changed meanwhile signs the next attempt, of the sa
   expect(new Set(await uploads(sandbox)).size).toBe(1)
 })
 
-test('K4: a wall clock that jumps two hours to and fro changes no lease, no order and no byte', async () => {
+test('K4: a wall clock that jumps by two hours changes no lease, no order and no byte', async () => {
   await using database = await testDatabase()
   const { db } = database
   const service = fakeService()

@@ -79,7 +79,7 @@ test('an answer that confirms a whole batch of a first load writes no key', asyn
   await converges(engine, people)
 })
 
-test('a first load whose implied keys cannot be indexed fails, and nothing of it is stored', async () => {
+test('a first load whose implied keys cannot be indexed fails and stores nothing', async () => {
   await using engine = await open(range(0, 12_000))
   await engine.db.execute(
     `create function sluice.full_disk() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
@@ -115,7 +115,7 @@ test('a refused record of a first load is refused alone, and its keys are not co
   await converges(other, [1])
 })
 
-test('people who left between the plan and its push are not deleted, because nothing of them was confirmed', async () => {
+test('people whose rows are missing before the push are not deleted, because they were never confirmed', async () => {
   await using engine = await open(range(0, 30))
   await interruptedRun(engine, 'people', 'planned')
   expect(await keys(engine)).toEqual({ stored: 0, confirmed: 0, outOfSync: 60 })
@@ -144,7 +144,7 @@ test('a parked batch of a first load is not confirmed', async () => {
   await converges(engine, [1, 2])
 })
 
-test('two plans of one first load: the first is applied although the second was made, and writes its keys', async () => {
+test('of two plans of a first load, the first can be applied after the second was made, and writes its keys', async () => {
   await using engine = await open(range(0, 10))
   const { planId } = await engine.plan('people')
   const second = await engine.plan('people')
@@ -199,7 +199,7 @@ test('the database rejects a batch that ends otherwise while it has implied keys
     )
 })
 
-test('an address that another row gains stays until the last row that has it leaves', async () => {
+test('an address that another row gains is kept until the last row that has it is deleted', async () => {
   const rows = (...lines: readonly string[]) => `id,e1,e2\n${lines.map((line) => `${line}\n`).join('')}`
   const live = (...names: readonly string[]) => audienceDigest(names.map((name) => email(`${name}@example.com`)))
   await using engine = await open([])
@@ -222,7 +222,7 @@ test('an address that another row gains stays until the last row that has it lea
   expect(await engine.db.query(`select from record where load_id is not null`)).toHaveLength(1)
 })
 
-test('the guard on deletes compares with people whose keys are implied too', async () => {
+test('the delete guard counts people whose keys are implied too', async () => {
   await using engine = await open(range(0, 1_000))
   engine.pipeline('people', yaml.replace('max_delete_count: 100000', 'max_delete_count: 10, max_delete_percent: 10'))
   await engine.run('people')
@@ -232,7 +232,7 @@ test('the guard on deletes compares with people whose keys are implied too', asy
   expect((await engine.run('people')).guards).toMatchObject([{ code: 'GUARD_DELETES', message: expect.stringContaining('100 of 940') }])
 })
 
-test('a row that opts out an address of an unchanged row takes it from that row', async () => {
+test('an address of an unchanged row is deleted when another row opts it out', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', `${yaml}consent: { column: consent, values: ["yes"] }\n`)
   const rows = [1, 2, 3].map((n) => `k${n},${emails(n).join(',')},yes\n`).join('')
@@ -285,7 +285,7 @@ test('a full refresh sends people whose keys are implied', async () => {
   expect(await keys(engine)).toEqual({ stored: 20, confirmed: 20, outOfSync: 0 })
 })
 
-test('people of a first load are found by their digests in a fraction of the entries', async () => {
+test('the search for people of a first load reads a fraction of the entries', async () => {
   await using engine = await open(range(0, 3_000))
   await engine.run('people')
   let read = 0

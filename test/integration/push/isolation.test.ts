@@ -45,8 +45,8 @@ function scripted(script: (request: ExchangeRequest) => ReturnType<typeof answer
 
 const halvings = Math.ceil(Math.log2(n))
 
-describe('one bad user among many (I14)', () => {
-  test.for([0, 1, 149, 150, 298, 299])('a refusal without a pointer is narrowed down to user %i by halving', async (failing) => {
+describe('one failing user among many', () => {
+  test.for([0, 1, 149, 150, 298, 299])('halving finds failing user %i after a refusal without a pointer', async (failing) => {
     const result = await push((request) => (carries(request, failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
     expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 1, ambiguous: 0, pending: 0 })
     expect(result.left).toEqual([{ code: 'INVALID_PARAMETER', outcome: 'refused', key: hex(email(failing)) }])
@@ -54,7 +54,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.paused).toBeNull()
   })
 
-  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park that one only', async (failing) => {
+  test.for([0, 7, 150, 299])('counts that are always wrong with user %i park only that user', async (failing) => {
     const result = await push((request) =>
       carries(request, failing)
         ? answer(200, { data: { success_count: operations(request) - 1, total_count: operations(request) } })
@@ -66,7 +66,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
 
-  test('what operation_errors points at is taken out first', async () => {
+  test('the user that operation_errors names is isolated first', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
       const aligned = Array.from({ length: operations(request) }, (): unknown[] => [])
@@ -80,7 +80,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests).toBe(3)
   })
 
-  test('a pointer that is off by one costs a few requests more and no other user', async () => {
+  test('a pointer that is off by one costs a few more requests, and no other user', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
       const at = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).findIndex((operation) =>
@@ -96,7 +96,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
 
-  test('a short count of one operation points at it', async () => {
+  test('an operation with a short count is isolated first', async () => {
     const result = await push((request) => {
       if (!carries(request, 42)) return undefined
       const bad = (JSON.parse(Buffer.from(request.body ?? '').toString()) as unknown[]).map((operation) =>
@@ -108,7 +108,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests).toBe(5)
   })
 
-  test('ten failing are found, each, and no one else', async () => {
+  test('exactly the ten failing users are found', async () => {
     const failing = [3, 4, 50, 99, 100, 101, 180, 222, 298, 299]
     const result = await push((request) => (carries(request, ...failing) ? failure(400, 'INVALID_PARAMETER') : undefined))
     expect(result.counts).toMatchObject({ confirmed: n - 10, refused: 10 })
@@ -116,7 +116,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.requests - 1).toBeLessThanOrEqual(10 * 2 * halvings)
   })
 
-  test('when nothing is ever confirmed the request is at fault: the destination pauses after 64 refusals', async () => {
+  test('the destination pauses after 64 refusals without any confirmation', async () => {
     const result = await push(() => failure(400, 'INVALID_PARAMETER'))
     // Those that were under way with the last one end too.
     expect(result.requests).toBeGreaterThanOrEqual(64)
@@ -125,7 +125,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.synced).toEqual([])
   })
 
-  test('a service that counts otherwise parks the batch, and nothing is cut', async () => {
+  test('a batch is parked, not split, if the service always counts differently', async () => {
     const result = await push(
       (request) => answer(200, { data: { success_count: operations(request) * 2, total_count: operations(request) * 2 } }),
       10,
@@ -135,7 +135,7 @@ describe('one bad user among many (I14)', () => {
     expect(result.left[0]?.code).toBe('count_mismatch')
   })
 
-  test('every body is the frozen one with whole entries left out, in its order', async () => {
+  test('every body is the frozen one without some whole entries, in the same order', async () => {
     const result = await push((request) => (carries(request, 20, 7) ? failure(400, 'INVALID_PARAMETER') : undefined), 30)
     const bodies = result.seen.map(({ body }) => (JSON.parse(body) as unknown[]).map((operation) => JSON.stringify(operation)))
     const places = bodies.map((operations) => operations.map((operation) => bodies[0]!.indexOf(operation)))

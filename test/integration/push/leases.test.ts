@@ -29,7 +29,7 @@ const claim = async (db: Database, planId: string, workerId: string) =>
   (await claimBatches(db, { planId, fence }, { workerId, leaseMs: 60_000, count: 1 }))[0]!
 
 describe('a lease', () => {
-  test("W5: is one holder's: another claim finds nothing, and 32 claims together find one", async () => {
+  test('W5: has one owner: another claim finds nothing, and of 32 concurrent claims one succeeds', async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -42,7 +42,7 @@ describe('a lease', () => {
     expect(claims.flat().length).toBe(1)
   })
 
-  test("that is alive is never taken back; one that is over is, and its holder's writes count for nothing", async () => {
+  test('is not recovered while it is valid; an expired one is, and later writes of its owner have no effect', async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -64,7 +64,7 @@ describe('a lease', () => {
     await expect(releaseBatch(db, stalled, { to: 'settled' }, 20)).rejects.toThrow(LeaseLost)
   })
 
-  test('begins no attempt while the service asks every process to wait', async () => {
+  test('starts no attempt while a requested wait lasts', async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -79,7 +79,7 @@ describe('a lease', () => {
     expect(await beginAttempt(db, batch, options)).toBeGreaterThan(0)
   })
 
-  test('that was claimed and nothing more leaves nothing ambiguous behind', async () => {
+  test('that expires before an attempt leaves nothing ambiguous', async () => {
     await using database = await testDatabase()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -109,7 +109,7 @@ describe('a lease', () => {
     expect(isAlive({ ...self, pid: 2 ** 22 + 1 })).toBe(false)
   })
 
-  test('W2: an answer that comes after the batch was taken over changes nothing', async () => {
+  test('W2: an answer after the batch was taken over changes nothing', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -130,14 +130,14 @@ describe('a lease', () => {
   })
 })
 
-describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
+describe('a person who was put on the do-not-reach list after the plan', () => {
   async function listed(db: Database, key: Buffer): Promise<void> {
     const listId = await plantDestination(db, 'do-not-reach', '2dnr')
     await db.execute(`insert into sluice.remote (destination_id, key, held, desired_hash) values ($1, $2, 1, $3)`, [listId, key, wanted])
     await db.execute('update sluice.destination set desired_version = desired_version + 1 where id = $1', [listId])
   }
 
-  test('is cut out before the first byte, and all others is sent', async () => {
+  test('is removed from the batch before the first byte, and all others are sent', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -151,7 +151,7 @@ describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['superseded:suppressed', 'settled'])
   })
 
-  test('C8: is deleted where an earlier sending may have been applied', async () => {
+  test('C8: is deleted if an earlier attempt may have been applied', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -172,7 +172,7 @@ describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(updatesOf2).toEqual([])
   })
 
-  test('is deleted once more after a second horizon: an Update that came late does not last', async () => {
+  test('is deleted again after a second horizon, in case an Update arrived late', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -204,7 +204,7 @@ describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
     expect(await syncedKeys(db, destinationId)).toEqual([hex(email(1))])
   })
 
-  test('deletes go a person who is on a list', async () => {
+  test('deletes of suppressed people are sent', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -216,7 +216,7 @@ describe('a person who came onto the do-not-reach list meanwhile (I16)', () => {
     expect([...service.members]).toEqual([])
   })
 
-  test('a pipeline that suppresses no one sends everyone', async () => {
+  test('a pipeline without suppression sends everyone', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

@@ -25,7 +25,7 @@ const users = (from: number, to: number) => Array.from({ length: to - from }, (_
 const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => hex(email(from + i))).sort()
 
 describe('pushing a plan', () => {
-  test('sends every batch once, as it was frozen, and confirms exactly what was answered for', async () => {
+  test('sends every batch once, as it was frozen, and confirms exactly the answered entries', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -63,7 +63,7 @@ describe('pushing a plan', () => {
     expect(service.seen.length).toBe(1)
   })
 
-  test('W5: several workers share one plan and no batch is ever under way twice', async () => {
+  test('W5: several workers share one plan, and no batch is in flight twice', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService(5)
@@ -89,7 +89,7 @@ describe('pushing a plan', () => {
     expect(holders.length).toBeGreaterThan(1)
   })
 
-  test('sends on while answers wait to be recorded, and never holds more than it may', async () => {
+  test('sends while answers wait to be recorded, and never has more requests in flight than allowed', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -109,7 +109,7 @@ describe('pushing a plan', () => {
     expect(service.mostInFlight).toBeLessThanOrEqual(2)
   })
 
-  test('holds no more request bytes immediately than its setting', async () => {
+  test('has at most the configured number of request bytes in memory', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService(100)
@@ -136,7 +136,7 @@ describe('pushing a plan', () => {
     expect(await db.query('select from sluice.remote where key = $1', [email('old')])).toEqual([])
   })
 
-  test('an update behind a parked delete stays back, and the push ends', async () => {
+  test('an update whose delete is parked is not sent, and the push ends', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -153,7 +153,7 @@ describe('pushing a plan', () => {
   })
 })
 
-describe('what happens to an answer', () => {
+describe('recording an answer', () => {
   test.for([
     ['the connection is lost after it was applied', (apply: () => unknown) => (apply(), lost())],
     ['the connection is lost before it was applied', () => lost()],
@@ -167,7 +167,7 @@ describe('what happens to an answer', () => {
     ['a 429 after it was applied', (apply: () => unknown) => (apply(), failure(429, 'TOO_MANY_REQUESTS'))],
     ['no connection', () => notSent],
     ['one 401', () => failure(401, 'UNAUTHORIZED_ACCESS')],
-  ] as const)('%s: the same bytes go again and are confirmed', async ([, respond]) => {
+  ] as const)('%s: the same bytes are sent again and confirmed', async ([, respond]) => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -182,7 +182,7 @@ describe('what happens to an answer', () => {
     expect([...service.members.keys()].sort()).toEqual(keysOf(0, 5))
   })
 
-  test('a service that always fails is asked as often as the cap says, then the batch is parked as ambiguous', async () => {
+  test('with a service that always fails, the batch is sent up to the maximum of attempts, then parked as ambiguous', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -215,7 +215,7 @@ describe('what happens to an answer', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
   })
 
-  test('C7: when every request fails the service gets probes, not a storm, and the run ends', async () => {
+  test('C7: when every request fails, only probes are sent, and the run ends', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -233,7 +233,7 @@ describe('what happens to an answer', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30 })
   })
 
-  test('401 to all that are under way immediately is tried once more: our clock may have been wrong', async () => {
+  test('after 401 to all requests in flight they are sent once more, because the local clock may have been wrong', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -254,7 +254,7 @@ describe('what happens to an answer', () => {
     ['403', failure(403, 'UNAUTHORIZED_CLIENT_APPLICATION')],
     ['404', failure(404, 'NOT_FOUND')],
     ['401 twice', failure(401, 'UNAUTHORIZED_ACCESS')],
-  ] as const)('%s pauses the destination and leaves the records as they were; the next run tries again', async ([, response]) => {
+  ] as const)('%s pauses the destination, keeps the state of the records, and the next run tries again', async ([, response]) => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -275,7 +275,7 @@ describe('what happens to an answer', () => {
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
-  test('what may still land holds the keys back until the horizon', async () => {
+  test('keys of a request that may still arrive wait until the horizon', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -291,7 +291,7 @@ describe('what happens to an answer', () => {
     expect(row).toEqual({ late: 2, settled_late: true })
   })
 
-  test('a membership whose frozen end has passed is not sent', async () => {
+  test('a membership that has expired since the plan is not sent', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -305,7 +305,7 @@ describe('what happens to an answer', () => {
 })
 
 describe('products', () => {
-  test('Q7: are confirmed, refused and sent again each on its own; keys are kept', async () => {
+  test('Q7: are confirmed, refused and sent again one by one; their keys are stored', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -345,7 +345,7 @@ describe('products', () => {
     ])
   })
 
-  test('a confirmed delete forgets the product, a failed one does not', async () => {
+  test('a confirmed delete removes the product from the state, a failed one does not', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -358,7 +358,7 @@ describe('products', () => {
     expect(await syncedKeys(db, destinationId)).toEqual(['b'])
   })
 
-  test('C4: one unknown key answered by 404 is found by halving, and refused while the catalog is readable', async () => {
+  test('C4: halving finds one unknown key answered by 404, which is refused if the catalog is readable', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()
@@ -379,7 +379,7 @@ describe('products', () => {
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })
 
-  test('C5: a 404 while the catalog is gone pauses the destination', async () => {
+  test('C5: a 404 for a missing catalog pauses the destination', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

@@ -40,7 +40,7 @@ async function uploads(sandbox: SandboxUnderTest): Promise<{ sha: string }[]> {
 }
 
 describe('against the sandbox', () => {
-  test('a plan goes out whole: the audience holds exactly what was planned, without a violation', async () => {
+  test('the audience has exactly the planned people, without a violation', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
@@ -53,7 +53,7 @@ describe('against the sandbox', () => {
   })
 
   test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])(
-    'a single %s on the way changes nothing of the end',
+    'after a single %s the audience has the planned people',
     async (kind) => {
       await using database = await testDatabase()
       await using sandbox = await withSandbox()
@@ -80,7 +80,7 @@ describe('against the sandbox', () => {
 })
 
 describe('one user in 2,500 whose counts are always wrong', () => {
-  test.for([0, 1_234, 2_499])('is found within 24 requests more, and all others is confirmed: user %i', async (failing) => {
+  test.for([0, 1_234, 2_499])('is found within 24 more requests, and all others are confirmed: user %i', async (failing) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
@@ -100,7 +100,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test('C6: is found by the next process when the one that looked for it is killed', async () => {
+  test('C6: is found by the next process if the first one is killed during the search', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plantPlan(database.db, await plantDestination(database.db))
@@ -144,7 +144,7 @@ describe('a process killed at a named instant', () => {
     'reconcile.before_commit:3',
     'push.reconciled:2',
     'settle.opened:1',
-  ])('%s: the next one ends where an undisturbed one ends, with one extra sending a batch at the most', async (crashAt) => {
+  ])('%s: the next one reaches the same state, with at most one extra attempt a batch', async (crashAt) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 4)
@@ -167,7 +167,7 @@ describe('a process killed at a named instant', () => {
 })
 
 describe('several processes', () => {
-  test('one is killed while three push: nothing is lost, nothing overlaps', async () => {
+  test('one of three is killed: nothing is lost, and no batch is in flight twice', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 20, 5)
@@ -185,7 +185,7 @@ describe('several processes', () => {
     expect(await sandbox.control.violations()).toEqual([])
   })
 
-  test('W12: a process asked to end lets go of what it holds', async () => {
+  test('W12: a process that is stopped releases its batches', async () => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 3)

@@ -7,11 +7,11 @@ import { withSandbox } from '../../support/sandbox.ts'
 import { failure, fakeService } from './fakeService.ts'
 import { email, engineDeps, plantBatch, plantDestination, plantPlan, user } from './planted.ts'
 
-describe('a service that asks to wait', () => {
+describe('a service that requests a wait', () => {
   test.for([
     ['503', { 'retry-after': '2' }],
     ['429', { 'retry-after': '2' }],
-  ] as const)('%s with Retry-After holds all requests of two workers until then', async ([status, headers]) => {
+  ] as const)('%s with Retry-After delays all requests of two workers until then', async ([status, headers]) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const { db } = database
@@ -34,7 +34,7 @@ describe('a service that asks to wait', () => {
     expect(budget?.blocked).toBe(true)
   })
 
-  test('503 with routine headers and requests left does not wait for the reset of the quota', async () => {
+  test('503 with requests left in the quota does not wait for its reset', async () => {
     await using database = await testDatabase()
     const { db } = database
     const service = fakeService()

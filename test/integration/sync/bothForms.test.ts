@@ -35,7 +35,7 @@ async function held(engine: EngineUnderTest, expected: readonly Identifier[], id
   expect((await engine.sandbox.control.audience(id)).digest).toBe(audienceDigest(expected))
 }
 
-test('case 121: both forms stay while a person holds the number, and go with the last one', async () => {
+test('case 121: both forms are kept while a row has the number, and deleted with the last one', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', audience(both))
   engine.write(
@@ -82,7 +82,7 @@ test.for([
   await held(engine, [email('p2@example.org')])
 })
 
-test('case 121: a list that knows the number with its plus keeps the number without it away too', async () => {
+test('case 121: a do-not-reach list with the number in one form suppresses its other form too', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', audience(both))
   engine.write(

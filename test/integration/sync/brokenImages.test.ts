@@ -23,7 +23,7 @@ async function images() {
   }
 }
 
-test('404 and 410 are broken; other answers, redirects and slow servers prove nothing', async () => {
+test('404 and 410 count as broken; other answers, redirects and slow servers do not', async () => {
   await using server = await images()
   const links = ['/ok.jpg', '/404', '/410', '/500', '/403', '/302', '/slow.jpg', '/404'].map((path) => server.url + path)
   const result = await checkImages(links, { allowPrivate: true, perHost: 20, requestMs: 300 })
@@ -38,7 +38,7 @@ test('404 and 410 are broken; other answers, redirects and slow servers prove no
   expect(server.asked.toSorted()).toEqual(['/302', '/403', '/404', '/410', '/500', '/ok.jpg', '/slow.jpg'].map((path) => `HEAD ${path}`))
 })
 
-test('a host gets few requests, and the whole check ends in time', async () => {
+test('a host gets at most five requests, and the whole check has a deadline', async () => {
   await using server = await images()
   const many = Array.from({ length: 50 }, (_, i) => `${server.url}/${i}.jpg`)
   expect((await checkImages(many, { allowPrivate: true })).checked).toBe(5)
@@ -48,7 +48,7 @@ test('a host gets few requests, and the whole check ends in time', async () => {
   expect(server.asked.length).toBeLessThan(5 + 20)
 })
 
-test('private addresses, names that lead to them, http and other schemes are not requested', async () => {
+test('private addresses, names that resolve to them, http and other schemes are not requested', async () => {
   await using server = await images()
   const port = new URL(server.url).port
   const links = [

@@ -16,7 +16,7 @@ async function running(engine: EngineUnderTest): Promise<string> {
   }
 }
 
-test('a cancelled run begins no further request, keeps what was confirmed, and is carried on by the next', async () => {
+test('a cancelled run sends no further request, keeps confirmed records, and the next run continues its plan', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = products(800)
@@ -43,7 +43,7 @@ test('a cancelled run begins no further request, keeps what was confirmed, and i
   expect(await loadRun(engine.db, runId)).toMatchObject({ status: 'cancelled' })
 })
 
-test('a run is cancelled while it reads', async () => {
+test('a run can be cancelled while it reads', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(5).map((row) => item(row))))
@@ -71,7 +71,7 @@ test('a run is cancelled while it reads', async () => {
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
 })
 
-test('a run that waits in the queue is taken out of it', async () => {
+test('cancelling a queued run removes it from the queue', async () => {
   await using engine = await engineUnderTest()
   const { id } = await ensureDestination(engine.db, {
     service: engine.deps.service.origin,

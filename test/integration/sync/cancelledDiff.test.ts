@@ -8,7 +8,7 @@ import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 test.each(['run', 'plan'] as const)(
-  'a %s that is asked to stop during the diff ends as cancelled, and the next one is whole',
+  'a %s that is stopped during the diff ends as cancelled, and the next one is complete',
   async (what) => {
     await using engine = await engineUnderTest()
     engine.pipeline('shop', catalogYaml('feed.xml'))

@@ -36,7 +36,7 @@ async function rewritten(engine: EngineUnderTest): Promise<{ updated: number; in
   return row ?? { updated: 0, inPlace: 0, entries: 0 }
 }
 
-test('a first load rewrites no key, and a run of few changes rewrites its keys in place', async () => {
+test('a first load rewrites no key, and a run with few changes updates its keys in place', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 3_000))
@@ -59,7 +59,7 @@ test('a first load rewrites no key, and a run of few changes rewrites its keys i
   expect(storage?.body).toBe('e')
 })
 
-test('keys in sync are forgotten when a run ends; what was refused is looked at again, and nothing else', async () => {
+test('changed_key keeps only refused keys when a run ends, and the next plan reads only those', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 40))
@@ -79,7 +79,7 @@ test('keys in sync are forgotten when a run ends; what was refused is looked at 
   expect((await engine.run('people')).counts.requests).toBe(0)
 })
 
-test('what was planned and never sent stays changed, whatever is forgotten', async () => {
+test('the next plan finds planned keys that were never sent', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 1_000))
@@ -99,7 +99,7 @@ test('what was planned and never sent stays changed, whatever is forgotten', asy
   expect(await changed(engine.db)).toEqual({ all: false, noted: 6, overlooked: 0 })
 })
 
-test('an answer that confirms something else than is desired by now leaves its key changed', async () => {
+test('an answer that confirms content that is no longer desired leaves its key in changed_key', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 5))

@@ -14,8 +14,8 @@ const members = (...some: string[]) => audienceDigest(some.map(email))
 
 test.for([
   ['alone', 1],
-  ['with a person of their operation who was never listed', 2],
-] as const)('who was erased unsettled comes back as before, %s', async ([, packed]) => {
+  ['with an unlisted person in the same operation', 2],
+] as const)('a person who was removed while their update was unresolved is added again with the same bytes, %s', async ([, packed]) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   await control.switches({ ledger_keys: 'on' })

@@ -23,7 +23,7 @@ async function lastRun(engine: EngineUnderTest): Promise<string> {
   return `r_${row?.id}`
 }
 
-test('show of an interrupted run reports what became of it, once a later run settled it', async () => {
+test('show of an interrupted run has the outcomes of the later run that settled it', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(60).map((row) => item(row))))
@@ -40,7 +40,7 @@ test('show of an interrupted run reports what became of it, once a later run set
   expect(shown.counts.requests).toBe(first.counts.requests)
 })
 
-test('show of a run whose process died counts what it had got confirmed', async () => {
+test('show of a run whose process died counts its confirmed operations', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(60).map((row) => item(row))))
@@ -53,7 +53,7 @@ test('show of a run whose process died counts what it had got confirmed', async 
   expect(imbalance(shown.counts)).toEqual([])
 })
 
-test.for(['shop', 'people'])('%s: a full resync that was cut short is carried on as one by the next run', async (name) => {
+test.for(['shop', 'people'])('%s: the next run completes an interrupted full refresh as a full refresh', async (name) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('shop', catalogYaml('feed.xml'))
@@ -77,7 +77,7 @@ test.for(['shop', 'people'])('%s: a full resync that was cut short is carried on
   expect((await engine.run(name)).counts).toMatchObject({ requests: 0 })
 })
 
-test('rerun --failed of a full resync sends again what of it is not confirmed; rerun is one itself', async () => {
+test('rerun --failed of a full refresh sends only its unconfirmed records; rerun is a full refresh again', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('shop', catalogYaml('feed.xml'))
@@ -92,7 +92,7 @@ test('rerun --failed of a full resync sends again what of it is not confirmed; r
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
 })
 
-test('what joins a user whose update was cut off between delete and update is confirmed with it', async () => {
+test('an identifier that joins a user between an interrupted delete and update is confirmed with that user', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,a@example.com,,'))
@@ -108,7 +108,7 @@ test('what joins a user whose update was cut off between delete and update is co
   expect((await engine.run('people')).counts).toMatchObject({ requests: 0 })
 })
 
-test('settling reports how much there is to settle, not what was never sent', async () => {
+test('progress of settling counts unresolved requests, not unsent ones', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(500).map((row) => item(row))))

@@ -3,7 +3,7 @@ import { examineDisk } from '../../../src/cli/commands/doctor/database.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-test('a run whose database has no disk space left says so, and the next one is whole', async () => {
+test('a run reports that the database has no disk space left, and the next run is complete', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(2).map((row) => item(row))))

@@ -49,7 +49,7 @@ test.for([
   expect(await held(engine)).toBe(expected(numbers(20, 60)))
 })
 
-test.for(['shop', 'people'] as const)('%s: what came on top of the approved deletes is asked for, by its own number', async (name) => {
+test.for(['shop', 'people'] as const)('%s: deletes beyond the approved ones need an approval of their own number', async (name) => {
   await using engine = await engineUnderTest()
   const { yaml, write, wanted: expected, held } = kinds[name]
   engine.pipeline(name, yaml)
@@ -66,7 +66,7 @@ test.for(['shop', 'people'] as const)('%s: what came on top of the approved dele
   expect(await held(engine)).toBe(expected(numbers(35, 60)))
 })
 
-test('an approval is no licence for another day: what came back and is gone again is asked for again', async () => {
+test('an approval does not cover later deletes: a record that came back and is missing again needs a new one', async () => {
   await using engine = await engineUnderTest()
   const { yaml, write } = kinds.shop
   engine.pipeline('shop', yaml)
@@ -80,7 +80,7 @@ test('an approval is no licence for another day: what came back and is gone agai
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20 } })
 })
 
-test('no word given before lets deletes go by a feed of too few rows', async () => {
+test('an earlier approval does not override min_rows', async () => {
   await using engine = await engineUnderTest()
   const { write, wanted: expected, held } = kinds.shop
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { min_rows: 30 }\n`)
@@ -98,7 +98,7 @@ test('no word given before lets deletes go by a feed of too few rows', async () 
 })
 
 test.for(['shop', 'people'] as const)(
-  '%s: rows that fell by half are asked about until a person answers, however often it runs',
+  '%s: deletes after a fall of the rows by half stay withheld in every run until they are approved',
   async (name) => {
     await using engine = await engineUnderTest()
     const { yaml, write, wanted: expected, held } = kinds[name]

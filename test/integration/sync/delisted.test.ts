@@ -49,7 +49,7 @@ async function expectBack(engine: EngineUnderTest): Promise<void> {
   expect(await engine.writes(after)).toEqual([])
 }
 
-test.each(['not applied', 'refused'])('whose removal was %s is not sent before it was', async (how) => {
+test.each(['not applied', 'refused'])('a person is not sent before their removal from the list is confirmed: %s', async (how) => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   says(engine, 'out')
@@ -71,7 +71,7 @@ test.each(['not applied', 'refused'])('whose removal was %s is not sent before i
   await expectBack(engine)
 })
 
-test('is cut out of what was planned before they were listed, too', async () => {
+test('an earlier plan does not send a person whose removal from the list is unconfirmed', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   const { planId } = await engine.plan('people')
@@ -86,7 +86,7 @@ test('is cut out of what was planned before they were listed, too', async () => 
   await expectBack(engine)
 })
 
-test('whose listing may have been applied is not sent before that is settled', async () => {
+test('a person is not sent while their listing is unresolved', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   says(engine, 'out')
@@ -101,7 +101,7 @@ test('whose listing may have been applied is not sent before that is settled', a
   await expectBack(engine)
 })
 
-test('whose listing the service refused in the end may be sent', async () => {
+test('a person is sent once the service refused their listing', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   says(engine, 'out')
@@ -122,7 +122,7 @@ test('whose listing the service refused in the end may be sent', async () => {
   expect(await control.violations()).toEqual([])
 })
 
-test('whose update may still arrive is deleted again after the horizon, though the run that planned it ended before', async () => {
+test('a person whose update may still arrive is deleted again after the horizon, even if the run that planned it has ended', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   await control.fault({ path: '/12/accounts/18ce54d4x5t/custom_audiences' }, { kind: 'commit_then_reset' }, 'always')

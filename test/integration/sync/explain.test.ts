@@ -17,7 +17,7 @@ async function explain(engine: EngineUnderTest, name: string, key: string) {
   return explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), name), key)
 }
 
-test('an email that was replaced, or whose row is gone, is reported as deleted, by the run that did it', async () => {
+test('explain reports a replaced email, and one whose row is missing, as deleted by its run', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('k0,keep@example.com', 'k1,old@example.com', 'k2,gone@example.com'))
@@ -38,7 +38,7 @@ test('an email that was replaced, or whose row is gone, is reported as deleted, 
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
 })
 
-test('explain reports a do-not-reach list, sent before or never; an audience without suppression does not', async () => {
+test('explain reports that a person is on a do-not-reach list, sent before or never, unless the audience has no suppression', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml)
   engine.pipeline(
@@ -60,7 +60,7 @@ test('explain reports a do-not-reach list, sent before or never; an audience wit
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
 })
 
-test('a product whose delete was refused is reported as such until it converges', async () => {
+test('explain reports a refused delete of a product until the delete is confirmed', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(12).map((row) => item(row))))
@@ -80,7 +80,7 @@ test('a product whose delete was refused is reported as such until it converges'
   ])
 })
 
-test('a deleted product is explained by its deletion, not by an older reject, until it is back', async () => {
+test('explain reports the deletion of a product, not an older reject, until the product is back', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   const feed = (second: readonly string[]) => engine.write('feed.xml', rss([...products(1).map((row) => item(row)), ...second]))
@@ -104,7 +104,7 @@ test('a deleted product is explained by its deletion, not by an older reject, un
   expect(await headline()).toMatch(/^Live: /)
 })
 
-test('shows the full digests of the identifiers, and the row hash under a name of its own', async () => {
+test('explain --json has the full digests of the identifiers, and the row hash in its own key', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml.replace('email: mail', 'email: mail, partner_user_id: loyalty'))
   engine.write('people.csv', 'id,mail,loyalty\nk1,jane@example.com,L-77\n')

@@ -75,7 +75,7 @@ const row = fc.record({
   ends: fc.constantFrom('', '', '2090-05-01T00:00:00Z'),
 })
 
-test('a first load of members leaves what the general path leaves, with shared addresses and times of rows', async () => {
+test('a first load of members stores the same state as the general path, with shared addresses and times of rows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 25 }), fc.boolean(), fc.constantFrom(1, 3), async (rows, timed, packed) => {
       await using engine = await engineUnderTest()
@@ -92,7 +92,7 @@ test('a first load of members leaves what the general path leaves, with shared a
   )
 })
 
-test('a first load of a catalog leaves what the general path leaves', async () => {
+test('a first load of a catalog stores the same state as the general path', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalog('4001'))
   engine.pipeline('shop2', catalog('4002'))
@@ -103,7 +103,7 @@ test('a first load of a catalog leaves what the general path leaves', async () =
   expect(first).toEqual(general)
 })
 
-test('a first load whose end is not proven says so and sends what it has', async () => {
+test('a first load whose end is not proven reports that, and sends its rows', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
     'people',

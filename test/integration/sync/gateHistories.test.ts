@@ -83,7 +83,7 @@ const product = (id: number, more: Readonly<Record<string, string | undefined>> 
 const lines = (rows: readonly object[]) => `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-test('a new record alone without a required field is rejected, as it is beside the known ones', { timeout: 60_000 }, async () => {
+test('a new record without a required field is rejected, alone or beside known records', { timeout: 60_000 }, async () => {
   const three = numbers(3).map((id) => product(id))
   // The name of the file does not say what it is, so that its columns have to.
   await sameEnds(
@@ -98,7 +98,7 @@ const audience = (file: string, more: string) => `source: { url: "{folder}/${fil
 destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 ${more}`
 
-test('a new record alone without the column of consent consents no more than beside the known ones', { timeout: 60_000 }, async () => {
+test('a new record without the consent column has no consent, alone or beside known records', { timeout: 60_000 }, async () => {
   const three = numbers(3).map((id) => ({ Id: `C${id}`, Email: `p${id}@example.com`, HasOptedOutOfEmail: false }))
   await sameEnds(
     'crm',
@@ -122,7 +122,7 @@ const table = (...parts: readonly string[]) => `id,email,phone\n${parts.join('')
 const own = (id: number) => `p${id}@example.org`
 const mapped = `map: { key: id, email: email, phone_number: phone }\n${loose}`
 
-test('a share that old and new rows have together withholds', { timeout: 120_000 }, async () => {
+test('a share of old and new rows together withholds the run', { timeout: 120_000 }, async () => {
   const role = (id: number) => `${['info', 'sales', 'office'][id % 3]}@shop${id}.example.org`
   await sameEnds(
     'crm',
@@ -135,7 +135,7 @@ test('a share that old and new rows have together withholds', { timeout: 120_000
   )
 })
 
-test('one identifier on a third of old and new rows together withholds', { timeout: 120_000 }, async () => {
+test('one identifier on a third of old and new rows together withholds the run', { timeout: 120_000 }, async () => {
   const same = () => 'one@example.org'
   await sameEnds(
     'crm',
@@ -148,7 +148,7 @@ test('one identifier on a third of old and new rows together withholds', { timeo
   )
 })
 
-test('a note that its owner has withhold a run is checked over all rows', { timeout: 60_000 }, async () => {
+test('a note in guards.hold is computed over all rows', { timeout: 60_000 }, async () => {
   const three = numbers(3).map((id) => product(id))
   await sameEnds(
     'shop',
@@ -158,7 +158,7 @@ test('a note that its owner has withhold a run is checked over all rows', { time
   )
 })
 
-test('new rows alone do not make a fill rate fall', { timeout: 120_000 }, async () => {
+test('the fill rate counts known rows too, not only new ones', { timeout: 120_000 }, async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('crm', audience('crm.csv', mapped))
   engine.write('crm.csv', table(people(0, 900, own)))
@@ -183,7 +183,7 @@ test('new rows alone do not make a fill rate fall', { timeout: 120_000 }, async 
   expect(many.warnings?.map(({ code }) => code)).toContain('FILL_RATE_FELL')
 })
 
-test('who comes off a do-not-reach list by an address of another row stays off it', { timeout: 60_000 }, async () => {
+test('a person removed from a do-not-reach list by an address of another row stays removed', { timeout: 60_000 }, async () => {
   const head = 'email,phone,off\n'
   const one = 'a@example.com,+1-201-555-0101,no\n'
   const off = 'a@example.com,,yes\n'
@@ -207,7 +207,7 @@ ${loose}`,
   )
 })
 
-test('a feed that a server reports by its ETag passes the gate, too', { timeout: 60_000 }, async () => {
+test('a changed feed with an ETag goes through the record gate', { timeout: 60_000 }, async () => {
   let feed = ''
   const server = createServer((request, response) => {
     const etag = `"${createHash('md5').update(feed).digest('hex')}"`
@@ -247,7 +247,7 @@ test('a feed that a server reports by its ETag passes the gate, too', { timeout:
   }
 })
 
-test('rows that contradict each other in a feed of one line are reported by their own cells', { timeout: 60_000 }, async () => {
+test('contradicting rows of a feed on one line are reported with their own cells', { timeout: 60_000 }, async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.json')}${loose}`)
   const two = [product(2, { price: '2.00 EUR' }), product(2, { price: '3.00 EUR' })]
@@ -292,7 +292,7 @@ const good = (id: number): Item => ({ id, price: 0, broken: false })
 /** Opens the gate for certain: the same rows but one, three days on. */
 const steady: [How[]] = [[0, 1, 2].map((day) => ({ ...plain, first: [good(day), good(3), good(4)], second: [good(5), good(6)] }))]
 
-test('whatever came between, a gated run of two sources ends as one of every record', { timeout: 3_600_000 }, async () => {
+test('after any history, a gated run of two sources has the result of a full read', { timeout: 3_600_000 }, async () => {
   let gatedReadings = 0
   await fc.assert(
     fc.asyncProperty(fc.array(how, { minLength: 3, maxLength: 6 }), async (days) => {
@@ -364,29 +364,33 @@ function overnight(
   return next
 }
 
-test('a few records of a long file that moved, came again, changed, left or contradict', { timeout: 240_000 }, async () => {
-  const long = people(0, 300, own)
-    .trimEnd()
-    .split('\n')
-    .map((line) => `${line}\n`)
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }), async (nights) => {
-      let rows = long
-      const days = [rows, ...nights.map((changes) => (rows = overnight(rows, changes)))]
-      await sameEnds(
-        'crm',
-        audience('crm.csv', mapped),
-        days.map((day) => ({ files: { 'crm.csv': table(...day) } })),
-        members,
-      )
-    }),
-    {
-      ...histories(4),
-      examples: [
-        [[[{ what: 'moved', at: 0.5, to: 0.1 }]]],
-        [[[{ what: 'repeated', at: 0.1, to: 0.9 }], [{ what: 'moved', at: 0.3, to: 0.8 }], [{ what: 'changed', at: 0.1, to: 0 }]]],
-        [[[{ what: 'contradicted', at: 0.9, to: 0.1 }]]],
-      ],
-    },
-  )
-})
+test(
+  'a gated run handles moved, repeated, changed, missing and contradicting records of a long file as a full read does',
+  { timeout: 240_000 },
+  async () => {
+    const long = people(0, 300, own)
+      .trimEnd()
+      .split('\n')
+      .map((line) => `${line}\n`)
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }), async (nights) => {
+        let rows = long
+        const days = [rows, ...nights.map((changes) => (rows = overnight(rows, changes)))]
+        await sameEnds(
+          'crm',
+          audience('crm.csv', mapped),
+          days.map((day) => ({ files: { 'crm.csv': table(...day) } })),
+          members,
+        )
+      }),
+      {
+        ...histories(4),
+        examples: [
+          [[[{ what: 'moved', at: 0.5, to: 0.1 }]]],
+          [[[{ what: 'repeated', at: 0.1, to: 0.9 }], [{ what: 'moved', at: 0.3, to: 0.8 }], [{ what: 'changed', at: 0.1, to: 0 }]]],
+          [[[{ what: 'contradicted', at: 0.9, to: 0.1 }]]],
+        ],
+      },
+    )
+  },
+)

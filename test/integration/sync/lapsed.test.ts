@@ -31,7 +31,7 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
     )
 }
 
-test('a person who waited on a list for an answer that can no more come is sent, with the very same file', async () => {
+test('a person suppressed by an unresolved listing is sent once the listing has expired, with an unchanged file', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -59,7 +59,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr, expir
   expect(await control.violations()).toEqual([])
 })
 
-test('an addition that lapsed without an answer is planned again, the counts say so, and every step has its line', async () => {
+test('an update that expired without an answer is planned again, counted, and audited at each step', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -81,7 +81,7 @@ test('an addition that lapsed without an answer is planned again, the counts say
 })
 
 test.for(['lost', 'refused'] as const)(
-  'a shorter end whose answer was %s holds all the same: at it the membership is taken away',
+  'a membership is deleted at its shorter end, although the answer to that end was %s',
   async (how) => {
     await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
     const { control } = engine.sandbox
@@ -119,7 +119,7 @@ test.for(['lost', 'refused'] as const)(
   },
 )
 
-test('no one is taken off a do-not-reach list by a shorter end that was never confirmed', async () => {
+test('an unconfirmed shorter end removes no one from a do-not-reach list', async () => {
   await using engine = await engineUnderTest({ settings: { maxAttempts: 2 } })
   const { control } = engine.sandbox
   engine.pipeline(

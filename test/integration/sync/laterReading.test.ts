@@ -40,26 +40,23 @@ async function setUp(name: keyof typeof kinds): Promise<EngineUnderTest> {
   return engine
 }
 
-test.for(Object.keys(kinds) as (keyof typeof kinds)[])(
-  '%s: an addition that a later file takes back is not sent any more',
-  async (name) => {
-    await using engine = await setUp(name)
-    const { planId } = await engine.plan(name)
-    kinds[name].write(engine, false)
-    await engine.plan(name)
-    expect(await engine.apply(planId)).toMatchObject({
-      status: 'failed',
-      error: {
-        code: 'PLAN_STALE',
-        message: `plan ${planId} is stale: a later read of the source changed the desired content. Nothing was sent.`,
-      },
-    })
-    expect(await engine.writes()).toEqual([])
-    expect(await engine.run(name)).toMatchObject({ status: 'succeeded' })
-  },
-)
+test.for(Object.keys(kinds) as (keyof typeof kinds)[])('%s: an addition that a later file removes is not sent', async (name) => {
+  await using engine = await setUp(name)
+  const { planId } = await engine.plan(name)
+  kinds[name].write(engine, false)
+  await engine.plan(name)
+  expect(await engine.apply(planId)).toMatchObject({
+    status: 'failed',
+    error: {
+      code: 'PLAN_STALE',
+      message: `plan ${planId} is stale: a later read of the source changed the desired content. Nothing was sent.`,
+    },
+  })
+  expect(await engine.writes()).toEqual([])
+  expect(await engine.run(name)).toMatchObject({ status: 'succeeded' })
+})
 
-test('a run with nothing to send is a later reading, too', async () => {
+test('a run with nothing to send counts as a later read too', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('optouts', kinds.optouts.yaml)
   engine.write('optouts.csv', 'email,status\nann@example.com,out\n')
@@ -70,15 +67,18 @@ test('a run with nothing to send is a later reading, too', async () => {
   expect(await engine.writes()).toEqual([])
 })
 
-test.for(Object.keys(kinds) as (keyof typeof kinds)[])('%s: a later file that wants the same leaves the plan as it is', async (name) => {
-  await using engine = await setUp(name)
-  const { planId } = await engine.plan(name)
-  kinds[name].write(engine, true)
-  await engine.plan(name)
-  expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', trigger: 'apply' })
-})
+test.for(Object.keys(kinds) as (keyof typeof kinds)[])(
+  '%s: a later file with the same desired content keeps the plan valid',
+  async (name) => {
+    await using engine = await setUp(name)
+    const { planId } = await engine.plan(name)
+    kinds[name].write(engine, true)
+    await engine.plan(name)
+    expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', trigger: 'apply' })
+  },
+)
 
-test('a later file whose deletes a guard holds wants what was wanted', async () => {
+test('a later file whose deletes are withheld keeps the plan valid', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(60).map((row) => item(row))))

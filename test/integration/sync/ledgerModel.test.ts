@@ -163,7 +163,7 @@ const catalogCall = fc.oneof(
   fc.record({ gone: fc.uniqueArray(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 }) }),
 )
 
-test('the model equals the service for any requests', async () => {
+test('the model of the ledger has the state of the service after any requests', async () => {
   await using sandbox = await withSandbox()
   const { control, call } = sandbox
   await fc.assert(
@@ -213,7 +213,7 @@ test('the model equals the service for any requests', async () => {
   )
 }, 60_000)
 
-test('ledger and audit log, replayed, are what the service holds and what we take for confirmed', async () => {
+test('the replayed ledger is the state of the service, and the replayed audit log is the synced state', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   const bodies = keepBodies(engine)

@@ -35,7 +35,7 @@ async function held(engine: EngineUnderTest, catalog: string): Promise<Readonly<
   return Object.fromEntries(products.map(({ id, price }) => [id, price]))
 }
 
-test('each market is a pipeline with its own prices; a price that changes is one update there', async () => {
+test('each market is a pipeline with its own prices; a changed price is one update in that market', async () => {
   await using engine = await shop()
   const report = await engine.run('shop-de')
   expect(report).toMatchObject({ status: 'succeeded', counts: { creates: 10 } })
@@ -49,7 +49,7 @@ test('each market is a pipeline with its own prices; a price that changes is one
   expect((await held(engine, '4001'))['A4']).toBe('13.50 EUR')
 })
 
-test('rows without a price, with two or with an unusable one are rejected by code, and stay as they were', async () => {
+test('rows with no price, two prices or an invalid one are rejected by code, and keep their synced content', async () => {
   await using engine = await shop()
   await engine.run('shop-de')
   const before = await held(engine, '4001')
@@ -95,7 +95,7 @@ test.each([
 test.each([
   ['an empty file', '', 'FILE_EMPTY'],
   ['a file without the id', 'price\n1.00 EUR\n', 'FILE_COLUMN_MISSING'],
-])('%s in the place of the prices fails the run', async (_, content, code) => {
+])('%s instead of the prices fails the run', async (_, content, code) => {
   await using engine = await shop()
   await engine.run('shop-de')
   const mark = await engine.mark()
@@ -104,7 +104,7 @@ test.each([
   expect(await engine.writes(mark)).toEqual([])
 })
 
-test('the end of the price file has to be proven too: without it a product that left the feed is not deleted', async () => {
+test('a missing product is not deleted unless the end of the price file is proven too', async () => {
   await using engine = await shop()
   engine.pipeline(
     'shop',
@@ -126,7 +126,7 @@ test('the end of the price file has to be proven too: without it a product that 
   expect(await engine.run('shop-de')).toMatchObject({ counts: { deletes: 1 } })
 })
 
-test('`only` of a market is asked before its prices: what is not sold there is filtered, not rejected', async () => {
+test('`only` of a market applies before its prices are joined: other products are filtered, not rejected', async () => {
   await using engine = await shop()
   engine.write('feed.csv', feed(ids).replaceAll('Shirt A', 'Shirt'))
   engine.pipeline('shop', markets.replace('de: {', 'de: { only: { id: [A1, A2] },'))
@@ -134,7 +134,7 @@ test('`only` of a market is asked before its prices: what is not sold there is f
   expect(await engine.run('shop-de')).toMatchObject({ counts: { read: 10, filtered: 8, rejected: 1, valid: 1 } })
 })
 
-test('the last row of a price file that was cut is not used, however well it reads', async () => {
+test('the last row of a price file without a proven end is not used, even if it is valid', async () => {
   await using engine = await shop()
   engine.pipeline('shop', markets.replaceAll('guards: {', 'options: { default_currency: EUR }\nguards: {'))
   const file = (last: string) => `sku,price\n${ids.map((id, i) => `${id},${i === 9 ? last : '100.00'}`).join('\n')}`

@@ -24,7 +24,7 @@ const day: fc.Arbitrary<Day> = fc.record({
   how: fc.constantFrom('run', 'run', 'run', 'full', 'plan', 'apply', 'backfill', 'failed'),
 })
 
-test('a catalog ends as feeds and policies say', async () => {
+test('a catalog has the products that feeds and `missing` policies require', async () => {
   await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
   const { control } = engine.sandbox
   await fc.assert(

@@ -26,7 +26,7 @@ async function run(engine: EngineUnderTest, ...rows: string[]) {
   return engine.run('people')
 }
 
-test.for([1, 5])('a shared address ends with the last row that holds it, %i users an operation', async (packed) => {
+test.for([1, 5])('a shared address expires with the last row that has it, %i users an operation', async (packed) => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml(packed))
   const a = `a,own.a@example.com,shared@example.com,${soon}`
@@ -48,7 +48,7 @@ test.for([1, 5])('a shared address ends with the last row that holds it, %i user
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('one row that names no end keeps the shared address for as long as the pipeline says', async () => {
+test('a shared address of a row without an end expires as the pipeline says', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml(1))
   const a = `a,own.a@example.com,shared@example.com,${soon}`
@@ -68,7 +68,7 @@ test('one row that names no end keeps the shared address for as long as the pipe
   expect(Date.parse((await endsAt(engine, 'shared')) ?? '')).toBeGreaterThan(Date.now() + 380 * day)
 })
 
-test('a request whose answer was lost, and in which one membership has ended since, is settled for all the others', async () => {
+test('an unresolved request with one expired membership is resolved for its other memberships', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml(1))
   engine.write('people.csv', `id,e1,e2,ends\na,a@example.com,,${soon}\nb,b@example.com,,\nkeep,keep@example.com,,\n`)

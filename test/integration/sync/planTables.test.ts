@@ -44,7 +44,7 @@ async function observe(engine: EngineUnderTest, work: () => Promise<unknown>): P
   return columns
 }
 
-test('every temporary table of a plan is declared, with its columns and their types', async () => {
+test('every temporary table of a plan is declared with its columns and types', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
     'people',

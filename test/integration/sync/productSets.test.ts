@@ -51,7 +51,7 @@ const rows = [
   ['B1', 'Bolt', 'summer'],
 ] as const
 
-test('sets are created once, changed in place or replaced, and removed when their rule is gone; an unmanaged set stays', async () => {
+test('product sets are created once, updated or replaced, and deleted with their rule; an unmanaged set is not changed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
   engine.pipeline('shop', yaml(summer, acme))
@@ -111,7 +111,7 @@ test('sets are created once, changed in place or replaced, and removed when thei
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('a set of the same name that we did not create is neither taken over nor doubled, also after our rule is gone', async () => {
+test('an unmanaged set of the same name is neither changed nor created a second time, also after the rule was removed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
   const foreign = await made(engine, 'summer')
@@ -124,7 +124,7 @@ test('a set of the same name that we did not create is neither taken over nor do
   expect(await setWrites(engine)).toHaveLength(1)
 })
 
-test('a create whose answer was lost is found by the next run, and not sent again', async () => {
+test('the next run finds a set whose create got no answer, and does not create it again', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
   engine.pipeline('shop', yaml(summer))
@@ -137,7 +137,7 @@ test('a create whose answer was lost is found by the next run, and not sent agai
   expect(await listed(engine)).toEqual([])
 })
 
-test('a create that never arrived is sent again only when its bytes can no longer land', async () => {
+test('a create that never arrived is sent again only when the first request can no longer arrive', async () => {
   await using engine = await engineUnderTest({ settings: { horizonMs: 60_000 } })
   engine.write('feed.csv', feed(rows))
   engine.pipeline('shop', yaml(summer))
@@ -152,7 +152,7 @@ test('a create that never arrived is sent again only when its bytes can no longe
 })
 
 test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
-  'a run killed at %s leaves one set a rule and no other',
+  'after a run killed at %s, each rule has exactly one set',
   async (label) => {
     await using engine = await engineUnderTest()
     engine.write('feed.csv', feed(rows))
@@ -171,7 +171,7 @@ test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
   },
 )
 
-test('a set that a person deleted or renamed is put right; one over 50 products of a brand is left as it is', async () => {
+test('a set that was deleted or renamed at the service is corrected; one for a brand with over 50 products is not changed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
   engine.pipeline('shop', yaml(summer, acme))
@@ -196,7 +196,7 @@ test('a set that a person deleted or renamed is put right; one over 50 products 
   expect((await listed(engine))[0]?.product_ids).toEqual(['A1', 'A2'])
 })
 
-test('a service that lists no sets and refuses one of them harms neither products nor the other sets', async () => {
+test('products and other sets are synced although the service lists no sets and refuses one', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.write('feed.csv', feed(rows))

@@ -18,7 +18,7 @@ async function lose(engine: EngineUnderTest, name: string, path: string): Promis
   await control.clearFaults()
 }
 
-test.for(['listed', 'gone from the file'])('a member who is %s later leaves', async (how) => {
+test.for(['listed', 'gone from the file'])('a member who is %s later is deleted', async (how) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline(
@@ -45,7 +45,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
   expect(await engine.run('people')).toMatchObject({ counts: { requests: 0 } })
 })
 
-test('a product that the service refuses for good converges, whatever became of its first sending', async () => {
+test('a finally refused product converges, whether or not its first attempt was applied', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', `${catalogYaml('feed.xml')}${guards}`)
   engine.write('feed.xml', rss([item(goodProduct(1, 100))]))

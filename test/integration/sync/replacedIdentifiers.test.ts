@@ -16,7 +16,7 @@ const write = (engine: EngineUnderTest, { gone = 0, renewed = 0 }) => {
   return audienceDigest(rows.flatMap(({ n, phone: p }) => [email(`m${n}@example.com`), phone(p.replaceAll(' ', ''))]))
 }
 
-test('new phones of rows that are all present are not counted as people who leave', async () => {
+test('replaced phone numbers of present rows do not count as deleted people', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml)
   write(engine, {})
@@ -43,7 +43,7 @@ test('new phones of rows that are all present are not counted as people who leav
   expect((await engine.sandbox.control.audience()).digest).toBe(wanted)
 })
 
-test('people who leave beside replaced identifiers are counted apart, and one number approves both', async () => {
+test('missing people and replaced identifiers are counted separately, and one number approves both', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', yaml)
   write(engine, {})

@@ -35,7 +35,7 @@ async function setUp(engine: EngineUnderTest, rows: readonly string[]): Promise<
   expect((await engine.run('people')).status).toBe('succeeded')
 }
 
-test('a rerun of what failed does not make a withheld delete forgotten', async () => {
+test('a withheld delete stays withheld after rerun --failed', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 60))
   engine.write('people.csv', csv(...many(20, 60)))
@@ -48,7 +48,7 @@ test('a rerun of what failed does not make a withheld delete forgotten', async (
   expect((await engine.sandbox.control.audience()).digest).toBe(mails(many(20, 60)))
 })
 
-test('a plan whose destination paused continues when it is applied again', async () => {
+test('apply continues a plan whose destination was paused', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -63,7 +63,7 @@ test('a plan whose destination paused continues when it is applied again', async
   expect(await engine.apply(planId)).toMatchObject({ status: 'succeeded', counts: { confirmed: 5, pending: 0 } })
 })
 
-test('a run that only settles what another left open counts the requests that it sent', async () => {
+test('a run that only resolves requests of another run counts the requests that it sent', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -82,7 +82,7 @@ test('a run that only settles what another left open counts the requests that it
   expect(imbalance(settled.counts)).toEqual([])
 })
 
-test('a full resync that also brings a new identifier leaves nothing to do', async () => {
+test('after a full refresh with a new identifier, the next run sends nothing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, ['k1,m1@example.com,,', 'k2,m2@example.com,,'])
   engine.write('people.csv', csv('k1,m1@example.com,,', 'k2,m2@example.com,n2@example.com,'))
@@ -105,7 +105,7 @@ async function monthLater(engine: EngineUnderTest): Promise<void> {
   await engine.sandbox.control.advance(before?.s ?? 0)
 }
 
-test('a person who runs monthly renews in time: 31 days before the end, everyone is due', async () => {
+test('with monthly runs memberships are renewed in time: all are due 31 days before their end', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 300))
   const endIn = async (interval: string) => {
@@ -118,7 +118,7 @@ test('a person who runs monthly renews in time: 31 days before the end, everyone
   expect((await engine.run('people')).counts).toMatchObject({ renewals: 300 })
 })
 
-test('a run every 31 days is enough that no one lapses', async () => {
+test('with a run every 31 days no membership expires', async () => {
   await using engine = await engineUnderTest()
   const rows = many(0, 300)
   await setUp(engine, rows)
@@ -132,7 +132,7 @@ test('a run every 31 days is enough that no one lapses', async () => {
   }
 })
 
-test('what was kept while missing goes when the policy becomes delete', async () => {
+test('products kept by `missing: keep` are deleted when the policy becomes delete', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   const rows = products(12)
@@ -148,7 +148,7 @@ test('what was kept while missing goes when the policy becomes delete', async ()
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
-test('the counts add up when a person is listed between a lost answer and its second sending', async () => {
+test('the counts add up when a person is suppressed between a lost answer and the second attempt', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline('people', peopleYaml)
@@ -179,7 +179,7 @@ test('the counts add up when a person is listed between a lost answer and its se
   expect(await control.violations()).toEqual([])
 })
 
-test('a plan whose process died before it began is never carried out by a worker, and holds nothing up', async () => {
+test('a queued plan or apply whose process died is never run by a worker, and blocks nothing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 2))
   const [destination] = await engine.db.query<{ id: number }>('select id from sluice.destination')
@@ -195,7 +195,7 @@ test('a plan whose process died before it began is never carried out by a worker
   expect(await engine.db.query(`select trigger from sluice.run where status = 'queued'`)).toEqual([{ trigger: 'manual' }])
 })
 
-test('a run that is stopped while it settles or reads says that it was stopped, not that we are at fault', async () => {
+test('a run that is stopped while it settles or reads reports that it was stopped, not an internal error', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 3))
   const stop = new AbortController()
@@ -208,7 +208,7 @@ test('a run that is stopped while it settles or reads says that it was stopped, 
   })
 })
 
-test('a person who is taken off the list by one of several identifiers comes back to the audience with the very same file', async () => {
+test('a person removed from the list by one of several identifiers is added to the audience again with an unchanged file', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   engine.pipeline(
@@ -225,7 +225,7 @@ test('a person who is taken off the list by one of several identifiers comes bac
   expect((await control.audience()).digest).toBe(mails(many(0, 3)))
 })
 
-test('what was kept while missing goes out of stock when the policy becomes that', async () => {
+test('products kept by `missing: keep` go out of stock when the policy becomes out-of-stock', async () => {
   await using engine = await engineUnderTest()
   const rows = products(12)
   const feed = (some: typeof rows) => engine.write('feed.xml', rss(some.map((row) => item(row))))
@@ -243,7 +243,7 @@ test('what was kept while missing goes out of stock when the policy becomes that
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
-test('a plan that meets the late answer of another writer on its way starts again instead of failing', async () => {
+test('a plan that conflicts with a late answer starts again instead of failing', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 3))
   // Rows to lock: the keys of a first load have none.
@@ -270,7 +270,7 @@ test('a plan that meets the late answer of another writer on its way starts agai
   }
 })
 
-test('a rerun of a backfill deletes nothing either, and is no standard for the feed', async () => {
+test('a rerun of a backfill deletes nothing, and later reads are not compared with it', async () => {
   await using engine = await engineUnderTest()
   await setUp(engine, many(0, 8))
   engine.write('old.csv', csv(...many(4, 9)))

@@ -12,7 +12,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const filters = 'only: { country: [DE, at] }\nexcept: { segment: employees }'
 
-test('rows that a filter leaves out count as filtered, and the counts add up', async () => {
+test('rows that do not pass a filter count as filtered, and the counts add up', async () => {
   await using engine = await engineUnderTest()
   engine.write(
     'crm.csv',
@@ -25,14 +25,14 @@ test('rows that a filter leaves out count as filtered, and the counts add up', a
   expect(counts.read).toBe(counts.rejected + counts.duplicates + counts.suppressed + (counts.filtered ?? 0) + counts.valid)
 })
 
-test('a pipeline without filters has no such count', async () => {
+test('a pipeline without filters has no count of filtered rows', async () => {
   await using engine = await engineUnderTest()
   engine.write('crm.csv', header + row(1, 'FR'))
   engine.pipeline('people', people(''))
   expect((await engine.run('people')).counts).not.toHaveProperty('filtered')
 })
 
-test('a synced member whose row is filtered from now on leaves the audience, under the guards', async () => {
+test('a synced member whose row is filtered is deleted, under the guards', async () => {
   await using engine = await engineUnderTest()
   const rows = (moved: number) => header + Array.from({ length: 40 }, (_, n) => row(n, n < moved ? 'FR' : 'DE')).join('')
   engine.write('crm.csv', rows(0))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
-test('a run that meets another instance of the sandbox says so until everything was sent again', async () => {
+test('runs warn about a restarted sandbox until everything was sent again', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(3).map((row) => item(row))))

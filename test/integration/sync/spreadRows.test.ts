@@ -76,7 +76,7 @@ async function state({ db, sandbox }: EngineUnderTest): Promise<unknown> {
   }
 }
 
-test('an export spread over rows ends, day by day, as the feed of the same products', { timeout: 240_000 }, async () => {
+test('an export with row groups has the result of a feed of the same products, day by day', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(days, async (history) => {
       await using rows = await engineUnderTest()
@@ -113,7 +113,7 @@ test('an export spread over rows ends, day by day, as the feed of the same produ
 /** The same table, which nothing reports for a shop's export under its second header: its rows stand for themselves there. */
 const renamed = (text: string) => text.replace('Body (HTML)', 'Text')
 
-test('a table that is such an export on some days and any other on others ends as if every record were read', async () => {
+test('a table that has row groups only on some days has the result of a full read', async () => {
   await using gated = await engineUnderTest()
   await using slow = await engineUnderTest()
   const yaml = `source: { url: "{folder}/export.csv" }

@@ -18,7 +18,7 @@ async function expectedRows(db: Database, table: string): Promise<number> {
   return plan?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }
 
-test('Postgres expects the rows of a small destination beside a large one once it is planned', async () => {
+test('Postgres estimates the rows of a small destination beside a large one after its plan', async () => {
   await using engine = await engineUnderTest()
   for (const [id, count] of [
     ['2dnr', 6_000],
@@ -35,7 +35,7 @@ test('Postgres expects the rows of a small destination beside a large one once i
   }
 })
 
-test('Postgres expects the confirmed keys of a destination that was just loaded', async () => {
+test('Postgres estimates the confirmed keys of a destination that was just loaded', async () => {
   await using engine = await engineUnderTest()
   engine.write('2dnr.csv', people(6_000))
   engine.pipeline('people', list('2dnr'))

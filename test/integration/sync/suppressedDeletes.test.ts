@@ -53,7 +53,7 @@ const expected = (some: readonly number[]) => audienceDigest(some.map((n) => ema
 test.for([
   ['a withheld delete', numbers(20, 60)],
   ['a feed that ends early', numbers(0, 3)],
-] as const)('%s is no reason to keep a person who came onto the list', async ([, rest]) => {
+] as const)('a suppressed person is deleted despite %s', async ([, rest]) => {
   await using engine = await setUp()
   write(engine, rest)
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0 } })
@@ -64,7 +64,7 @@ test.for([
   expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
 })
 
-test('a row that is rejected now is no reason to keep its person as they were', async () => {
+test('a suppressed person is deleted although their row is rejected', async () => {
   await using engine = await setUp()
   const rows = [...numbers(0, 7), 'k7,m7 at example.com,', ...numbers(8, 60)]
   write(engine, rows)
@@ -74,7 +74,7 @@ test('a row that is rejected now is no reason to keep its person as they were', 
   expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
 })
 
-test('a backfill that does not name them takes them away too', async () => {
+test('a backfill without the person deletes a suppressed person too', async () => {
   await using engine = await setUp()
   await list(engine, { 7: 'out' })
   engine.write('more.csv', `id,mail,other\nk90,${address(90)},\n`)
@@ -88,26 +88,29 @@ test.for([
   ['coming off', numbers(20, 60)],
   ['coming off', []],
   ['off', numbers(20, 60)],
-] as const)('a delete that failed goes with the next run, by then %s, although others are withheld', async ([state, rest]) => {
-  await using engine = await setUp()
-  const { control } = engine.sandbox
-  await list(engine, { 7: 'out', 99: 'out' })
-  await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
-  expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { deletes: 1, refused: 1 } })
-  await control.clearFaults()
-  if (state === 'coming off') await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
-  if (state !== 'still listed') await list(engine, { 7: 'back', 99: 'out' })
-  await control.clearFaults()
-  // Their row is gone as well, and so are others: only those are asked about.
-  write(engine, rest)
-  const withheld = 59 - rest.length
-  const run = await engine.run('people')
-  expect(run).toMatchObject({ status: 'withheld', guards: [{ withheld }], counts: { deletes: 1, confirmed: 1, withheld } })
-  expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
-})
+] as const)(
+  'the next run sends a failed delete of a suppressed person, by then %s, although other deletes are withheld',
+  async ([state, rest]) => {
+    await using engine = await setUp()
+    const { control } = engine.sandbox
+    await list(engine, { 7: 'out', 99: 'out' })
+    await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
+    expect(await engine.run('people')).toMatchObject({ status: 'partial', counts: { deletes: 1, refused: 1 } })
+    await control.clearFaults()
+    if (state === 'coming off') await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
+    if (state !== 'still listed') await list(engine, { 7: 'back', 99: 'out' })
+    await control.clearFaults()
+    // Their row is gone as well, and so are others: only those are asked about.
+    write(engine, rest)
+    const withheld = 59 - rest.length
+    const run = await engine.run('people')
+    expect(run).toMatchObject({ status: 'withheld', guards: [{ withheld }], counts: { deletes: 1, confirmed: 1, withheld } })
+    expect(await held(engine)).toBe(expected(numbers(0, 60).filter((n) => n !== 7)))
+  },
+)
 
 test.for(['out', 'back'] as const)(
-  'whose delete was still to be tried when they came onto the list is not kept by a feed of nothing: %s',
+  'a suppressed person with an outstanding delete is deleted although the feed is empty: %s',
   async (state) => {
     await using engine = await setUp()
     const { control } = engine.sandbox
@@ -128,7 +131,7 @@ test.for(['out', 'back'] as const)(
   },
 )
 
-test('what a person listed held beside the listed address goes with it, also when it was sent under another row', async () => {
+test('the other identifiers of a suppressed person are deleted with the listed one, also if sent under another row', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   // k8's address moves to k7, whom it stays with: sent under k8's row, held by k7's.
@@ -144,7 +147,7 @@ test('what a person listed held beside the listed address goes with it, also whe
   expect(await held(engine)).toBe(expected(numbers(9, 60).concat(numbers(0, 7))))
 })
 
-test('a person who came back from the list in between is counted as anyone else when they go', async () => {
+test('a person who was removed from the list counts for the guards again when they are deleted', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
   await list(engine, { 7: 'out', 99: 'out' })
@@ -157,7 +160,7 @@ test('a person who came back from the list in between is counted as anyone else 
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0, withheld: 20 } })
 })
 
-test('those whom a list takes away are no fall of the rows', async () => {
+test('people whom a list suppresses do not count as a fall of the rows', async () => {
   await using engine = await setUp()
   await list(engine, Object.fromEntries(numbers(0, 40).map((n) => [n, 'out' as const])))
   write(engine, numbers(0, 59))

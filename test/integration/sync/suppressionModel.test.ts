@@ -46,7 +46,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 `
 
 test.for([sandboxAudience, staticListTarget])(
-  '$name and a do-not-reach list end as the files say, whatever came between',
+  'after any history, $name and a do-not-reach list have the content of the files',
   { timeout: 300_000 },
   async (target) => {
     await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
