@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { CopyWriter } from './copyBinary.ts'
+import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
 import { queryable, type Queryable } from './database.ts'
 import { behindAll, implyingBatch } from './impliedKeys.ts'
@@ -12,14 +13,17 @@ import type { Row, Value } from './row.ts'
 /** Number of bytes of the digest, and of the record key, in an entry. */
 const digestBytes = 4
 const keyBytes = 6
+/** Number of leading bits of a digest in the filter of a search for many identifiers. */
+const filterBits = 24
 /** Digests with the same first 12 bits are in one chunk. `otherBits`: number of bits of an entry after these. */
 const chunks = 4_096
 const otherBits = digestBytes * 8 - 12
 /** Maximum number of entries in memory (5 MB). Then they are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
-/** Maximum number of chunks per query, and of identifiers per search. */
+/** Maximum number of chunks per query; more than that are searched by COPY. */
 const chunksAtOnce = 256
-const identifiersAtOnce = 20_000
+/** Maximum number of identifiers per search. */
+const identifiersAtOnce = 50_000
 
 export interface ImpliedKey {
   readonly identifier: Buffer
@@ -130,14 +134,44 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 
 /** Same as `findImpliedKeys`, for any number of identifiers. `query`: SQL of them. Yields the found ones in portions. Call it in a transaction. */
 export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
-  // In the order of the chunks, so that each is read about once.
-  const sorted = `select identifier from (${query}) s order by substring(identifier from 2 for 2)`
-  for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', sorted, identifiersAtOnce))
-    yield await findImpliedKeys(
-      queryable(client),
-      destinationId,
-      rows.map(({ identifier }) => identifier),
-    )
+  for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', query, identifiersAtOnce)) {
+    const identifiers = rows.map(({ identifier }) => identifier)
+    yield await (rows.length > chunksAtOnce
+      ? scanImpliedKeys(client, destinationId, identifiers)
+      : findImpliedKeys(queryable(client), destinationId, identifiers))
+  }
+}
+
+/**
+ * Same as `findImpliedKeys`, for many identifiers: reads the digests of all chunks by COPY. For 10,000 of 2,000,000 identifiers it takes
+ * a third of the time.
+ */
+async function scanImpliedKeys(client: pg.PoolClient, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
+  const wanted = byChunk(identifiers)
+  // Almost no digest passes this filter, so almost none is looked up in a map.
+  const filter = new Uint8Array(2 ** (filterBits - 3))
+  for (const identifier of identifiers) {
+    if (identifier.length <= digestBytes) continue
+    const bit = identifier.readUInt32BE(1) >>> (digestBytes * 8 - filterBits)
+    filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7))
+  }
+  const places: Place[] = []
+  const query = `select int4send(chunk) || int4send(part) || digests from implied_key where destination_id = ${destinationId}`
+  for await (const row of copyOut(client, query)) {
+    const digests = row.subarray(8)
+    if (!hasCandidate(digests, filter)) continue
+    const chunk = row.readInt32BE(0)
+    places.push(...placesOf({ chunk, part: row.readInt32BE(4), digests }, wanted.get(chunk)))
+  }
+  return recordsAt(queryable(client), destinationId, places)
+}
+
+function hasCandidate(digests: Buffer, filter: Uint8Array): boolean {
+  for (let at = 0; at < digests.length; at += digestBytes) {
+    const bit = digests.readUInt32BE(at) >>> (digestBytes * 8 - filterBits)
+    if ((((filter[bit >>> 3] ?? 0) >>> (bit & 7)) & 1) === 1) return true
+  }
+  return false
 }
 
 /** Removes these identifiers from the search. Keeps those that a later load implies again. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
-import { eraseImpliedKeys, findImpliedKeys, ImpliedKeyIndex } from '../../../src/db/impliedKeySearch.ts'
+import { eraseImpliedKeys, findImpliedKeys, ImpliedKeyIndex, searchImpliedKeys, type ImpliedKey } from '../../../src/db/impliedKeySearch.ts'
 import { migrationsFolder } from '../../../src/db/migrations.ts'
 import { storeOpenKeys } from '../../../src/db/remote/implied.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -309,13 +309,10 @@ test('the search for people of a first load reads a fraction of the entries', as
 test('records are found by any number of identifiers, each once, also behind equal first bytes', async () => {
   await using engine = await open(range(0, 3_000))
   await engine.run('people')
-  const all = await engine.db.query<{ identifier: Buffer; key: Buffer }>('select unnest(identifiers) as identifier, key from record')
+  const { pairs, identifiers } = await storedIdentifiers(engine)
   // Other identifiers with the same first bytes.
-  const alike = all.map(({ identifier }) => Buffer.concat([identifier.subarray(0, 20), Buffer.alloc(13)]))
-  const found = await findImpliedKeys(engine.db, 1, [...alike, ...all.map(({ identifier }) => identifier)])
-  const pairs = (rows: readonly { identifier: Buffer; key: Buffer }[]) =>
-    rows.map(({ identifier, key }) => `${identifier.toString('hex')} ${key.toString('hex')}`).toSorted()
-  expect(pairs(found.map(({ identifier, recordKey }) => ({ identifier, key: recordKey })))).toEqual(pairs(all))
+  const alike = identifiers.map((identifier) => Buffer.concat([identifier.subarray(0, 20), Buffer.alloc(13)]))
+  expect(await foundPairs(engine, [...alike, ...identifiers])).toEqual(pairs)
 })
 
 /** Every identifier of the records, with its record. */
@@ -329,9 +326,20 @@ async function storedIdentifiers(
   }
 }
 
+/** Finds identifiers in the chunks that may have them, and by reading all chunks, as a plan with many does. Both find the same. */
 async function foundPairs(engine: EngineUnderTest, identifiers: readonly Buffer[]): Promise<readonly string[]> {
-  const found = await findImpliedKeys(engine.db, 1, identifiers)
-  return found.map(({ identifier, recordKey }) => `${identifier.toString('hex')} ${recordKey.toString('hex')}`).toSorted()
+  const pairs = (found: readonly ImpliedKey[]) =>
+    found.map(({ identifier, recordKey }) => `${identifier.toString('hex')} ${recordKey.toString('hex')}`).toSorted()
+  const found = pairs(await findImpliedKeys(engine.db, 1, identifiers))
+  expect(identifiers.length).toBeGreaterThan(256)
+  const scanned = await engine.db.transaction(async (tx) => {
+    await tx.execute('create temp table wanted on commit drop as select unnest($1::bytea[]) as identifier', [identifiers])
+    const all: ImpliedKey[] = []
+    for await (const portion of searchImpliedKeys(tx.client, 1, 'select identifier from wanted')) all.push(...portion)
+    return pairs(all)
+  })
+  expect(scanned).toEqual(found)
+  return found
 }
 
 test('a load that is indexed in several parts is found whole, and one person is erased from their part', async () => {
