@@ -81,7 +81,7 @@ async function collect(context: MembershipContext): Promise<number> {
   await fillTable(
     client,
     'pending_group',
-    `select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
+    `select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.erase and m.held = 0 and m.synced_hash is not null) as erase, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as stamp
      from (${parts.join(' union all ')}) m
@@ -192,14 +192,11 @@ async function markCleared({ client, destinationId }: PendingContext): Promise<v
  * was removed, and people whose removal from the list is not confirmed.
  */
 async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
-  const lists = `array[${[-1, ...suppressedBy].join(', ')}]`
-  await fillTable(
-    client,
-    'exempt',
-    `select distinct m.group_key from remote m
+  const lists = `array[${suppressedBy.join(', ')}]`
+  const listed = `select m.group_key from remote m
      where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.held = 0
-       and (m.erase or exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)}))`,
-  )
+       and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
+  await fillTable(client, 'exempt', `select group_key from pending_group where erase ${suppressedBy.length === 0 ? '' : `union ${listed}`}`)
 }
 
 async function withholdDeletes({ client, destinationId }: PendingContext, sendCleared: boolean): Promise<void> {

@@ -50,6 +50,7 @@ export const planTables = {
       group_key: 'bytea',
       deletes: 'boolean',
       overdue: 'boolean',
+      erase: 'boolean',
       dirty: 'boolean',
       renewal: 'boolean',
       created: 'boolean',
