@@ -3,6 +3,7 @@ import { RunError, UsageError } from '../errors.ts'
 import { forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
+import { markVisible } from '../db/impliedKeys.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
 import { renewGroups, stampOf } from '../db/remote/desired.ts'
@@ -111,7 +112,7 @@ export async function sendPlan(
   options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined },
 ): Promise<Ending> {
   const { guards, imageSample } = options
-  await timed(deps, run, 'push', () => pushPlan(deps, planId))
+  await timed(deps, run, 'push', () => Promise.all([pushPlan(deps, planId), markVisible(deps.db, planId)]))
   const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
   if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending
