@@ -29,6 +29,7 @@ export interface StoredSet {
   readonly state: 'creating' | 'kept' | 'removing'
   readonly setId: string | null
   readonly content: StoredContent
+  /** Ids of the sets that the catalog had before the create was sent. Null if the service lists no sets, or once the set is confirmed. */
   readonly knownIds: readonly string[] | null
   /** True if the bytes of an unresolved create may still arrive. */
   readonly late: boolean
@@ -74,7 +75,7 @@ export async function startProductSet(
 }
 
 /** Stores how long the bytes of a create without an answer may still arrive. */
-export async function setLate(db: Queryable, id: number, lateMs: number): Promise<void> {
+export async function storeLateUntil(db: Queryable, id: number, lateMs: number): Promise<void> {
   await db.execute(`update product_set set late_until = statement_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
 }
 

@@ -17,11 +17,11 @@ import { deleteRuns } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
 export const defaultKeepRunsDays = 400
-/** SQL: the time `$1` days ago. */
-const over = `statement_timestamp() - $1 * interval '1 day'`
+/** SQL of the time `$1` days ago. Rows that ended earlier have expired. */
+const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
 /** SQL of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later ones. */
-const standards = `
+const comparedSnapshots = `
   select s.id from snapshot s join (
     select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
       select snapshot_id from plan where snapshot_id is not null and jsonb_array_length(guards) > 0)) as good
@@ -38,15 +38,15 @@ const lastPlans = `
   select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
   where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
 
-/** Deletes what is older than `days`, and notes it in the audit log. Returns the number of deleted runs. */
+/** Deletes runs older than `days`, with a line in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const kept = (await tx.query<Row<'snapshot', 'id'>>(standards)).map(({ id }) => id)
+    const kept = (await tx.query<Row<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
     const plans = await tx.query<Row<'plan', 'id'>>(
       `select p.id from plan p join run u on u.id = p.run_id
-       where u.finished_at < ${over} and p.status in ('applied', 'superseded')
-         and coalesce(p.applied_at, p.created_at) < ${over}
-         and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openStatuses} or b.settled_at >= ${over}))
+       where u.finished_at < ${expiredBefore} and p.status in ('applied', 'superseded')
+         and coalesce(p.applied_at, p.created_at) < ${expiredBefore}
+         and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openStatuses} or b.settled_at >= ${expiredBefore}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
          and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
          -- A plan whose guards withheld deletes is kept as long as its snapshot, because only the plan stores that.

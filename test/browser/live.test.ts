@@ -7,7 +7,7 @@ import { chromiumPath, sharedBrowser } from './support.ts'
 describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get install chromium)`, () => {
   const browser = sharedBrowser()
 
-  test('a run that starts and ends elsewhere is on screen within two seconds, without a reload', async () => {
+  test('a run that starts and ends elsewhere is shown within two seconds, without a reload', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await using tab = await browser.open()
@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     expect(tab.problems).toEqual([])
   })
 
-  test('a number that is being typed stays, whatever happens meanwhile; newer runs are offered as a link', async () => {
+  test('a number that is being typed is kept during updates; newer runs are offered as a link', async () => {
     await using engine = await shop()
     await using server = await startServer(engine)
     await engine.run('shop')
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     await page.locator('tr#r_2').waitFor()
   })
 
-  test('a server that was killed is said to be away, and its page recovers when it is back', { timeout: 40_000 }, async () => {
+  test('the page of a killed server says so, and recovers when it is back', { timeout: 40_000 }, async () => {
     await using engine = await shop()
     const first = await startServer(engine)
     await using tab = await browser.open()

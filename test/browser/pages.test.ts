@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     return found
   }
 
-  test('nothing to find on pages of a new installation', async () => {
+  test('axe finds nothing on pages of a new installation', async () => {
     await using engine = await engineUnderTest()
     await using server = await startServer(engine)
     expect(await check(server.url, ['/', '/records', '/system', '/runs/r_1', '/pipelines/none', '/sign-in'])).toEqual([])
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     expect(await check(server.url, ['/', '/pipelines/shop'])).toEqual([])
   })
 
-  test('nothing to find on pages with runs, rejects, plots and withheld deletes', async () => {
+  test('axe finds nothing on pages with runs, rejects, plots and withheld deletes', async () => {
     const { engine, planId, runId } = await withheldShop()
     await using _ = engine
     await using server = await startServer(engine)
@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     ).toEqual([])
   })
 
-  test('nothing to find on pages of failures, broken files, pauses and runs in progress', async () => {
+  test('axe finds nothing on pages of failures, invalid files, pauses and runs in progress', async () => {
     const { engine, runId } = await withheldShop()
     await using _ = engine
     await using server = await startServer(engine, {
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
     ).toEqual([])
   })
 
-  test('nothing to find on pages of batches and product sets: waiting, unresolved, split, refused and confirmed', async () => {
+  test('axe finds nothing on pages of batches and product sets: waiting, unresolved, split, refused and confirmed', async () => {
     const { engine, paths } = await shopOfBatches()
     await using _ = engine
     await using server = await startServer(engine)

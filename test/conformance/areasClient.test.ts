@@ -13,7 +13,7 @@ beforeAll(() => {
 })
 afterAll(() => client.close())
 
-test('lists are walked over all their pages', async () => {
+test('lists are read over all their pages', async () => {
   const names: (string | null)[] = []
   for await (const item of client.lineItems.list({ account_id, count: 4, sort_by: ['name-asc'] })) names.push(item.name)
   expect(names.length).toBe(11)
@@ -30,7 +30,7 @@ test('a refusal names the parameter and the rule', async () => {
   await expect(client.lineItems.get({ account_id, line_item_id: 'none' })).rejects.toMatchObject({ code: 'SERVICE_NOT_FOUND' })
 })
 
-test('cards, media and posts are made and read', async () => {
+test('cards, media and posts are created and read', async () => {
   const card = await client.cards.create({
     account_id,
     name: 'A card',

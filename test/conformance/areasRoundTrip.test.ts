@@ -160,7 +160,7 @@ test('promotedTweets.create, promotedTweets.get, promotedTweets.list, promotedTw
 describe('batches are all or nothing', () => {
   const refusedAt = (index: number) => ({ code: 'SERVICE_BATCH_REFUSED', issues: [expect.objectContaining({ index }) as object] })
 
-  test('campaigns.batch creates, updates and deletes in one go, and names a wrong item by its index', async () => {
+  test('campaigns.batch creates, updates and deletes in one request, and names a wrong item by its index', async () => {
     const create = { operation_type: 'Create', params: { funding_instrument_id: 'lygyi', name: 'By batch' } } as const
     await expect(
       client.campaigns.batch({ account_id, body: [create, { operation_type: 'Update', params: { campaign_id: '8wku2', name: '' } }] }),
@@ -181,7 +181,7 @@ describe('batches are all or nothing', () => {
     ])
   })
 
-  test('lineItems.batch creates, updates and deletes in one go, and names a wrong item by its index', async () => {
+  test('lineItems.batch creates, updates and deletes in one request, and names a wrong item by its index', async () => {
     const create = {
       operation_type: 'Create',
       params: {
@@ -211,7 +211,7 @@ describe('batches are all or nothing', () => {
     })
   })
 
-  test('targetingCriteria.batch creates and deletes in one go, and names a wrong item by its index', async () => {
+  test('targetingCriteria.batch creates and deletes in one request, and names a wrong item by its index', async () => {
     const create = {
       operation_type: 'Create',
       params: { line_item_id: '9cqi1', targeting_type: 'LOCATION', targeting_value: '96683cc9126741d1', operator_type: 'EQ' },
@@ -238,7 +238,7 @@ describe('batches are all or nothing', () => {
   })
 })
 
-test('after a reset every list of the account answers something real', async () => {
+test('after a reset every list of the account has records', async () => {
   const lists = {
     accounts: client.accounts.list(),
     apps: client.accountApps.list({ account_id }),

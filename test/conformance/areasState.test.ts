@@ -49,7 +49,7 @@ async function everything(sandbox: SandboxUnderTest): Promise<Record<string, unk
   return { ...Object.fromEntries(answers), posts, accounts, webhooks }
 }
 
-test.skipIf(target !== undefined)('a restart shows every record as it was, and continues numbering', async () => {
+test.skipIf(target !== undefined)('a restart keeps every record, and continues the ids', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-sandbox-'))
   await using endpoint = await webhookEndpoint()
   try {

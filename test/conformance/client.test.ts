@@ -225,7 +225,7 @@ describe('audiences (spec 4.3)', () => {
 })
 
 describe('activity (spec 6.2)', () => {
-  test('activity.stream gives what happens until it is left', async () => {
+  test('activity.stream yields events until it is closed', async () => {
     const events = client.activity.stream()[Symbol.asyncIterator]()
     let arrived = false
     const first = events.next().finally(() => (arrived = true))

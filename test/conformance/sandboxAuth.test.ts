@@ -154,7 +154,7 @@ describe('three-legged sign-in', () => {
     })
     expect([answer.status, answer.body.errors[0].code]).toEqual([403, 415])
   })
-  test('what a person types is shown escaped', async () => {
+  test('text that a user typed is shown escaped', async () => {
     const token = await requestToken('oob')
     const page = await (await browse(`/oauth/authorize?oauth_token=${token.get('oauth_token')}&screen_name=%22%3E%3Cscript%3E`)).text()
     expect(page).not.toContain('<script>')

@@ -20,7 +20,7 @@ const drop = (keys: readonly string[]): Promise<CallResult> =>
   sandbox.call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: keys } })
 
 describe('catalogs', () => {
-  test('one a user: listed, renamed, deleted for good, made again', async () => {
+  test('a user has one catalog: listed, renamed, deleted, created again', async () => {
     expect((await sandbox.call('GET', '/12/product_catalogs')).body).toEqual({
       request: { params: {} },
       next_cursor: null,

@@ -17,7 +17,7 @@ const put = (id: string): Promise<CallResult> =>
     timestamp: Math.floor((Date.now() + shiftMs) / 1000),
   })
 
-test('is ready immediately and has no state outside its calls', async () => {
+test('is ready immediately and has only the state of its calls', async () => {
   expect((await sandbox.control.request('GET', 'health')).body).toEqual({ ok: true, instance: expect.any(String) as string })
   expect((await sandbox.control.request('GET', 'nothing')).status).toBe(404)
   expect((await sandbox.control.request('GET', 'audiences/none')).status).toBe(404)

@@ -9,7 +9,7 @@ const sandbox = sharedSandbox()
 
 const trio = ['x-rate-limit-limit', 'x-rate-limit-remaining', 'x-rate-limit-reset']
 
-test('version 11 lives beside 12: the same resources, reads and writes, with a warning (docs/spec-notes.md#echoes-and-cursors Versions)', async () => {
+test('version 11 serves the same resources as 12, reads and writes, with a warning (docs/spec-notes.md#echoes-and-cursors Versions)', async () => {
   const created = await sandbox.call('POST', '/11/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'By the older version' } })
   expect([created.status, created.headers.get('x-current-api-version')]).toEqual([200, '12'])
   expect(created.headers.get('x-api-warn')).toMatch(/deprecated/)
@@ -18,7 +18,7 @@ test('version 11 lives beside 12: the same resources, reads and writes, with a w
   expect((await sandbox.call('GET', '/11/nothing')).headers.get('x-api-warn')).toMatch(/deprecated/)
 })
 
-test('a client set to version 11 works, and reports the warning', async () => {
+test('a client with version 11 works, and reports the warning', async () => {
   const warnings: string[] = []
   const log = { ...silentLogger, warn: (fields: Readonly<Record<string, unknown>>) => void warnings.push(String(fields['warning'])) }
   const client = createClient({ baseUrl: sandbox.url, adsVersion: '11', ...sandboxCredentials }, { log })

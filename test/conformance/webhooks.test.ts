@@ -188,7 +188,7 @@ describe('delivery', () => {
       })
     }))
 
-  test('forged and unsigned events can be made, to try a receiver', () =>
+  test('forged and unsigned events can be created, to test a receiver', () =>
     story(async ({ sandbox, endpoint }) => {
       await sandbox.control.request('POST', 'events', [{ signature: 'bad' }, { signature: 'none' }])
       const [forged, unsigned] = endpoint.events
@@ -196,7 +196,7 @@ describe('delivery', () => {
       expect(unsigned?.headers['x-service-webhooks-signature']).toBeUndefined()
     }))
 
-  test('a slow event arrives whole and rightly signed, only late', () =>
+  test('a slow event arrives late, complete and with a valid signature', () =>
     story(async ({ sandbox, endpoint }) => {
       const from = performance.now()
       await sandbox.control.request('POST', 'events', { bytes_per_s: 500, payload: { text: 'x'.repeat(100) } })

@@ -8,7 +8,7 @@ import {
   confirmProductSet,
   forgetProductSet,
   loadProductSets,
-  setLate,
+  storeLateUntil,
   startProductSet,
   startRemoval,
   type StoredContent,
@@ -147,7 +147,7 @@ async function create(work: Work, content: StoredContent, action: 'create' | 're
     if (set !== undefined) await forgetProductSet(deps.db, actor, set, 'not_created')
     return { name, action, ...failed(answer) }
   }
-  await setLate(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
+  await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
   return {
     name,
     action,

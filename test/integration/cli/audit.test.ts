@@ -19,7 +19,7 @@ async function meddle(there: Workspace): Promise<void> {
   await removeBehind(there, 'SKU-3')
 }
 
-test('a catalog as it was confirmed exits 0, one that is not exits 3 and says which product, which field, and what to type', async () => {
+test('an unchanged catalog exits 0; a changed one exits 3 and shows product, field and the next command', async () => {
   await using there = await shop()
   const same = await there.here(['audit', 'shop'])
   expect(same.code).toBe(0)
@@ -43,7 +43,7 @@ test('a catalog as it was confirmed exits 0, one that is not exits 3 and says wh
   ])
 })
 
-test('a repair is a plan that apply sends; history and the record itself report of it', async () => {
+test('apply sends the plan of a repair; runs and explain report it', async () => {
   await using there = await shop()
   await meddle(there)
   const repair = await there.here(['audit', 'shop', '--repair', '--json'])
@@ -75,7 +75,7 @@ test('a repair is a plan that apply sends; history and the record itself report 
   expect((await there.sandbox.control.products()).map(({ id }) => id)).toEqual(['SKU-1', 'SKU-2', 'SKU-3', 'SKU-4', 'STRANGER'])
 })
 
-test('an audience or a list cannot be read back: said plainly, exit 2, and no database or service is asked', async () => {
+test('an audience or a list cannot be read back: exit 2, without a call of database or service', async () => {
   await using there = await workspace()
   there.write('pipelines/customers.yaml', customersYaml)
   there.write(
@@ -96,7 +96,7 @@ test('an audience or a list cannot be read back: said plainly, exit 2, and no da
   }
 })
 
-test('a run in flight holds the pipeline: exit 5', async () => {
+test('a run in progress locks the pipeline: exit 5', async () => {
   await using there = await shop()
   const { control } = there.sandbox
   await control.fault({ method: 'GET', path: '/12/product_catalogs/4001/products' }, { kind: 'hold', name: 'page', stage: 'before_apply' })

@@ -37,7 +37,7 @@ test('a pipeline with named credentials goes to their service, the others to tha
   expect(await products()).toEqual([3, 4])
 })
 
-test('one file keeps a catalog for each market, whose prices stand in a file of their own', async () => {
+test('one file syncs a catalog for each market, with prices from a file of each', async () => {
   await using shop = await workspace()
   await using other = await withSandbox()
   shop.write('sluice.yaml', staging(other.url))

@@ -35,14 +35,14 @@ test.each([
   30_000,
 )
 
-test('a wrong PIN is said to be the PIN', async () => {
+test('a wrong PIN is reported as such', async () => {
   await using space = await workspace()
   expect((await space.here(['auth', 'login'])).stderr).toContain('PIN_NEEDED')
   const { code, stderr } = await space.here(['auth', 'login', '--pin', '0000000'])
   expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
 }, 30_000)
 
-test('a clock that is off by 900 s is one failure of doctor, and no failure of a run', async () => {
+test('a clock that is off by 900 s fails one check of doctor, and no run', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(200))
@@ -52,7 +52,7 @@ test('a clock that is off by 900 s is one failure of doctor, and no failure of a
   expect(json(await space.here(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
 }, 30_000)
 
-test('a service that is down is called so, with its host, and gives no time left', async () => {
+test('a service that is down is reported with its host, and no remaining time is shown', async () => {
   await using engine = await engineUnderTest({ settings: { backoffMinMs: 1, backoffMaxMs: 2 } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(1).map((row) => item(row))))

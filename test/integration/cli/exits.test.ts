@@ -40,7 +40,7 @@ test.skipIf(!hasScript).for([
   expect(outcome.code).toBe(code)
 })
 
-test('a run that is stopped before it began is an interruption, and prints no report', async () => {
+test('a run that is stopped before its start is interrupted, and prints no report', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   const printed: string[] = []
@@ -63,7 +63,7 @@ test('a run that is stopped before it began is an interruption, and prints no re
   expect(await shop.sandbox.control.ledger()).toEqual([])
 })
 
-test('the last two lines of whatever fails name a command that parses (manner 20)', async () => {
+test('the last two lines of every failure name a valid command (manner 20)', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
@@ -99,7 +99,7 @@ test('the last two lines of whatever fails name a command that parses (manner 20
   }
 })
 
-test('a stack is shown where SLUICE_LOG_LEVEL=debug asks for it, and nowhere else (manner 6)', async () => {
+test('a stack is shown only with SLUICE_LOG_LEVEL=debug (manner 6)', async () => {
   await using shop = await workspace()
   shop.write('pipelines/gone.yaml', 'source: { url: nowhere.csv }\ndestination: { kind: catalog, catalog_id: "4002" }\n')
   for (const call of [
@@ -152,7 +152,7 @@ test('several pipelines exit with the worst of 1, 5, 4, 3, 0, and a run that is 
   expect((await shop.sandbox.control.ledger()).length).toBeGreaterThan(sent)
 })
 
-test('serve with a folder of pipelines that is not there says so, and ends', async () => {
+test('serve with a missing folder of pipelines reports that, and ends', async () => {
   await using shop = await workspace()
   const { code, stderr } = await shop.run(['serve', '--port', '0', '--pipelines', 'nowhere'])
   expect(stderr).toContain('PIPELINES_MISSING')

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
-test('refused products are counted by reason, with the first of them', async () => {
+test('refused products are counted by reason, with the first ids', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(9))

@@ -21,7 +21,7 @@ async function withRejects(): Promise<Workspace> {
   return space
 }
 
-test('a file of rejects that the disk has no room for is an error, and the file is not left half', async () => {
+test('a file of rejects that does not fit on the disk is an error, and no partial file is left', async () => {
   await using space = await withRejects()
   const cut = await limited(space, 'rejects r_1 --csv bad.csv')
   expect(cut.stderr).toMatch(/error {2}DISK_FULL /)
@@ -33,7 +33,7 @@ test('a file of rejects that the disk has no room for is an error, and the file 
   expect(readdirSync(space.folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('results that a full disk takes only part of are an error, wherever stdout leads', async () => {
+test('results that do not fit on a full disk are an error, for any stdout', async () => {
   await using space = await withRejects()
   for (const target of ['out.json', '/dev/full']) {
     const { code, stderr } = await limited(space, `rejects r_1 --json > ${target}`)

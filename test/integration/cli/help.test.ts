@@ -92,7 +92,7 @@ describe('help', () => {
     expect(print(['webhooks', 'replay', '-h'])).toBe(print(['help', 'webhooks', 'replay']))
   })
 
-  test('version is one line; neither it nor help leaves a trace in the folder', async () => {
+  test('version is one line; neither it nor help writes to the folder', async () => {
     const cwd = emptyFolder()
     const { code, stdout } = await sluice(['--version'], { cwd })
     expect(code).toBe(0)
@@ -102,7 +102,7 @@ describe('help', () => {
   })
 })
 
-test('help and version load no package but the parser of arguments (manner 24)', () => {
+test('help and version load only the argument parser (manner 24)', () => {
   const trace = `import { registerHooks } from 'node:module'
     const seen = new Set()
     registerHooks({ resolve(specifier, context, next) { const found = next(specifier, context); const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url); if (name) seen.add(name[1]); return found } })
@@ -147,7 +147,7 @@ describe('a call that cannot be', () => {
     })
   })
 
-  test('does not repeat what stood in the call', () => {
+  test('does not repeat values of the call', () => {
     const error = refused(['explain', 'shop', 'jane@example.com', '--jsn'])
     expect(`${error.message} ${error.where} ${error.hint}`).not.toContain('jane')
   })

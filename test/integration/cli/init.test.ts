@@ -137,7 +137,7 @@ describe('by flags alone', () => {
     expect(readdirSync(cwd)).toEqual(['crm.csv'])
   })
 
-  test('a file is replaced by --force alone, and no second one writes to its destination', async () => {
+  test('a file is replaced only with --force, and no second file has the same destination', async () => {
     const cwd = folder()
     const call = ['init', '--source', 'crm.csv', '--sandbox']
     expect((await sluiceHere(call, { cwd })).code).toBe(0)
@@ -156,7 +156,7 @@ describe('by flags alone', () => {
     expect(readdirSync(join(cwd, 'pipelines')).toSorted()).toEqual(['crm.yaml', 'shop.ts'])
   })
 
-  test('.env gets mode 0600, keeps what it says, and is filled once', async () => {
+  test('.env gets mode 0600, keeps its values, and is completed once', async () => {
     const cwd = folder()
     writeFileSync(join(cwd, '.env'), 'OTHER=1\nSLUICE_ACCESS_TOKEN=\n', { mode: 0o644 })
     const made = json(await sluiceHere(['init', '--source', 'crm.csv', '--sandbox', '--json'], { cwd }))
@@ -169,7 +169,7 @@ describe('by flags alone', () => {
     expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(text)
   })
 
-  test('a .env that points to another service is left alone, and said to be', async () => {
+  test('a .env for another service is not changed, and init says so', async () => {
     const cwd = folder()
     const mine = 'SLUICE_BASE_URL=https://service.example.com\n'
     writeFileSync(join(cwd, '.env'), mine)
@@ -203,7 +203,7 @@ describe('by flags alone', () => {
     expect(stderr).toContain("sluice init x --source 'https://shop.example.com/x.csv?…' --sandbox --force")
   })
 
-  test('reads stdin, and prints no address that stands in it', async () => {
+  test('reads stdin, and prints no address from it', async () => {
     const cwd = folder()
     const args = ['init', 'crm', '--source', '-', '--audience', 'a1', '--account', '18ce54d4x5t']
     const { code, stdout, stderr } = await sluice(args, { cwd, input: 'id,email\n1,jane.doe@example.com\n' })
@@ -211,7 +211,7 @@ describe('by flags alone', () => {
     expect(stdout + readFileSync(join(cwd, 'pipelines/crm.yaml'), 'utf8')).not.toContain('jane')
   })
 
-  test('an encoding that is not certain is asked for by its flag, with what the likely ones read', async () => {
+  test('an uncertain encoding needs its flag; the message shows samples of the likely ones', async () => {
     const cwd = emptyFolder()
     writeFileSync(join(cwd, 'cups.csv'), Buffer.from('id,title\n1,Schüssel\n2,Cup\n', 'latin1'))
     const { code, stderr } = await sluiceHere(['init', '--source', 'cups.csv', '--sandbox'], { cwd })
@@ -229,7 +229,7 @@ describe('by flags alone', () => {
     expect(readdirSync(cwd).toSorted()).toEqual(['crm.csv', 'page.csv'])
   })
 
-  test('a bare channel gets the map without which it would be refused', async () => {
+  test('a bare channel gets the map that it needs', async () => {
     const cwd = emptyFolder()
     mkdirSync(join(cwd, 'in'))
     const items = numbers.map(
@@ -265,7 +265,7 @@ describe('on a terminal (needs "script" of util-linux)', () => {
     return ended(child).then((outcome) => ({ ...outcome, cwd, left }))
   }
 
-  test.skipIf(!hasScript)('asks for what is missing, again where an answer cannot be, and proposes the rest', async () => {
+  test.skipIf(!hasScript)('asks for missing values, again after an invalid answer, and proposes the others', async () => {
     const { code, stdout, cwd, left } = await answering(['crm.csv\n', '\n', '\n', '\n', 'Nmr\n', 'Nr\n', '\n'])
     expect([code, left]).toEqual([0, []])
     expect(stdout).toMatch(
@@ -283,7 +283,7 @@ describe('on a terminal (needs "script" of util-linux)', () => {
     expect(readdirSync(cwd)).toEqual(['crm.csv'])
   })
 
-  test.skipIf(!hasScript)('CI is asked nothing', async () => {
+  test.skipIf(!hasScript)('asks nothing in CI', async () => {
     const { code, stdout } = await answering([], { CI: 'true' })
     expect([code, stdout.includes('--source FILE')]).toEqual([2, true])
   })

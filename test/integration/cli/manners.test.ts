@@ -31,7 +31,7 @@ test('a launcher that is killed takes the command with it', async () => {
   expect(await answers()).toBe(false)
 })
 
-test('under npm a launcher whose parent is gone ends its command, as npm hands no signal on', async () => {
+test('under npm a launcher whose parent has ended stops its command, because npm passes no signal on', async () => {
   const { PATH = '', HOME = '' } = process.env
   // npm's shell stays in between and dies of the signal that npm gets.
   const shell = spawn('sh', ['-c', `node "${launcher}" sandbox --port 0; true`], {
@@ -50,7 +50,7 @@ test('under npm a launcher whose parent is gone ends its command, as npm hands n
   await expect.poll(answers, { timeout: 10_000 }).toBe(false)
 }, 20_000)
 
-test('a port that is taken is an error, the default one too', async () => {
+test('a port in use is an error, the default port too', async () => {
   await using shop = await workspace()
   const server = createServer()
   // Another serve may have it already: taken it is, either way.
@@ -129,7 +129,7 @@ test('the address of an own database is shown without its password', async () =>
   expect(text).not.toContain(`:${url.password}@`)
 })
 
-test('an unreachable database is said as such, with the hint, and without its password', async () => {
+test('an unreachable database is reported with a hint and without its password', async () => {
   const { code, stderr } = await sluiceHere(['runs'], { env: { DATABASE_URL: 'postgres://me:hunter2hunter2@127.0.0.1:9/x' } })
   expect(code).toBe(1)
   expect(stderr).toMatch(/error {2}DATABASE_UNREACHABLE /)
@@ -145,7 +145,7 @@ test('all problems of the environment are listed together, also as JSON', async 
   expect(error.problems.map((problem: { path: string }) => problem.path)).toEqual(['SLUICE_BASE_URL', 'SLUICE_LOG_LEVEL'])
 })
 
-test('check works without a database, a service or a trace in the folder', async () => {
+test('check needs no database and no service, and writes nothing to the folder', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(4, { rows: ['broken'] }))
@@ -158,7 +158,7 @@ test('check works without a database, a service or a trace in the folder', async
   expect((await sluiceHere(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
 })
 
-test('check reports for every file that cannot be read where it breaks', async () => {
+test('check names the place in every unreadable file', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', 'source: [{ url: quote.csv }, { url: gone.csv }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')
   shop.write('quote.csv', `${feed(2).trimEnd()}\nz,"never closed,in stock\n`)
@@ -169,7 +169,7 @@ test('check reports for every file that cannot be read where it breaks', async (
   expect(stdout.match(/^error {2}/gm)).toHaveLength(2)
 })
 
-test('serve runs what its schedule says, and ends on SIGTERM with the state safe', async () => {
+test('serve runs its schedule, and ends on SIGTERM without losing state', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `schedule: "*/1 * * * * *"\n${shopYaml}`)
   shop.write('feed.csv', feed(3))

@@ -15,13 +15,13 @@ test('every command of the README parses', () => {
   for (const call of calls) expect(parseCommandLine(call, '1.0.0').kind, call.join(' ')).toBe('run')
 })
 
-test('its pipelines are whole', () => {
+test('its pipelines are complete', () => {
   const pipelines = blocks.filter(({ language }) => language === 'yaml')
   expect(pipelines.length).toBeGreaterThan(0)
   for (const { text } of pipelines) expect(resolvePipeline(parse(text), 'crm', 'crm.yaml').problems).toEqual([])
 })
 
-test('its first block that runs the command line is the five commands', () => {
+test('its first block of commands is the five commands', () => {
   const five = commands(/in five commands\n\n```sh\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
   expect(five.map(([name]) => name)).toEqual(['sandbox', 'init', 'check', 'plan', 'run'])
 })

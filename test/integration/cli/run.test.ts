@@ -10,7 +10,7 @@ import { customersYaml, feed, json, product, shopYaml, workspace } from './works
 /** For other processes, on a machine that does much else. */
 const waiting = { timeout: 30_000, interval: 50 }
 
-test('a run sends what is new, the next one says that there is nothing to do', async () => {
+test('a run sends new records, and the next one reports that nothing changed', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(3, { rows: [product(4, '19.99')] }))
@@ -38,7 +38,7 @@ test('a run sends what is new, the next one says that there is nothing to do', a
   expect(json(await shop.run(['runs', 'shop', '--limit', '1', '--json']))).toHaveLength(1)
 })
 
-test('rejects go to people by code, to programs as an exact array, to spreadsheets with the own columns first', async () => {
+test('rejects are grouped by code on a terminal, an array in JSON, and own columns first in CSV', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(1, { rows: [product(2, '=1+1'), product(3, '19.99')] }))
@@ -86,7 +86,7 @@ test('expired rejects and runs are reported as expired', async () => {
   expect(gone.stderr).toContain('run r_0 has expired: runs are kept for 90 days')
 })
 
-test('a backfill through a pipe withholds nothing, though no pipe proves its end', async () => {
+test('a backfill through a pipe withholds nothing, although its end is not proven', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
@@ -98,7 +98,7 @@ test('a backfill through a pipe withholds nothing, though no pipe proves its end
   expect(back.code).toBe(0)
 })
 
-test('what is piped in is sent, and says that nothing proves its end; only deletes are withheld for it', async () => {
+test('piped rows are sent with a warning about the unproven end, and only deletes are withheld', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', '"-"'))
   const piped = (rows: number) => shop.run(['run', 'shop', '--json'], { input: feed(rows) })
@@ -113,7 +113,7 @@ test('what is piped in is sent, and says that nothing proves its end; only delet
   expect(half.code).toBe(4)
 })
 
-test('full reject rows come from the unchanged source only, into a file that only its owner reads', async () => {
+test('full reject rows need the unchanged source, and go to a file that only its owner can read', async () => {
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   const text = 'customer_id,email,phone\n1,jane@example.com,\n2,canary.nobody,\n'
@@ -153,7 +153,7 @@ test('a plan sends nothing, apply sends it once', async () => {
   expect(await shop.sandbox.control.ledger()).toHaveLength(requests)
 })
 
-test('deletes above the guard are withheld with exit 4 and go through with their number', async () => {
+test('deletes over the guard are withheld with exit 4, and sent with an approval of their number', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(40))
@@ -275,7 +275,7 @@ test('several pipelines print an array and exit with the worst of theirs', async
   ])
 })
 
-test('a second run of a held destination exits 5; an interrupted one 130 with the state safe', async () => {
+test('a second run of a locked destination exits 5; an interrupted run exits 130 without losing state', async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
@@ -321,7 +321,7 @@ test('a second Ctrl-C ends the run and reports what is in flight', async () => {
   expect(stderr).toMatch(/^Forced to quit\. What was confirmed is kept; 1 request in flight, which the next run resolves\.$/m)
 })
 
-test('runs takes a glob of pipeline names', async () => {
+test('runs accepts a glob of pipeline names', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('pipelines/customers.yaml', customersYaml)
@@ -339,7 +339,7 @@ test('a failed run says whether anything was sent, and what to type', async () =
   expect(stdout.trimEnd().split('\n').at(-1)?.trim()).toBe('sluice check shop')
 })
 
-test('cancel stops the run of another process, which says so', async () => {
+test('cancel stops the run of another process, which reports it', async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)

@@ -24,7 +24,7 @@ test('the sandbox prints its address and an env block that works when pasted', a
   expect((await over).code).toBe(143)
 })
 
-test('a port that is taken is said as such', async () => {
+test('a port in use is reported as such', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -60,7 +60,7 @@ test('the sandbox serves every GET that the help of api shows', async () => {
   for (const example of examples) expect(await shop.run(example.split(' ').slice(1))).toMatchObject({ code: 0 })
 })
 
-test('api prints the answer as it came, follows pages, and explains a refusal by parameter and hint', async () => {
+test('api prints the unchanged answer, follows pages, and explains a refusal by parameter and hint', async () => {
   await using shop = await workspace()
   const accounts = await shop.here(['api', 'GET', '/12/accounts'])
   expect(json(accounts).data[0].id).toBe('18ce54d4x5t')
@@ -91,7 +91,7 @@ test('api prints the answer as it came, follows pages, and explains a refusal by
   expect((await shop.here(['api', 'GET', '/12/accounts', '--data', '{'])).code).toBe(2)
 })
 
-test('sign-in by PIN without a terminal: begun, agreed to in a browser, finished, and signed out of', async () => {
+test('sign-in by PIN works without a terminal: start, consent in a browser, finish, sign-out', async () => {
   await using shop = await workspace()
   const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
   const begun = await sluiceHere(['auth', 'login'], { cwd: shop.folder, env })
@@ -134,7 +134,7 @@ test('sign-in by callback checks the state', async () => {
   expect(readFileSync(join(shop.folder, 'tokens.env'), 'utf8')).toMatch(/^SLUICE_ACCESS_TOKEN=\S+\nSLUICE_ACCESS_TOKEN_SECRET=\S+\n$/)
 })
 
-test('the app-only token goes into a pipe or a private file', async () => {
+test('the app-only token is written to a pipe or a private file', async () => {
   await using shop = await workspace()
   const piped = await shop.here(['auth', 'bearer'])
   expect(piped.stdout).toMatch(/^\S{40,}\n$/)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
-test('status shows each pipeline on one screen: what needs a person first, with the next command', async () => {
+test('status shows each pipeline on one screen: first what needs action, with the next command', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
   space.write('pipelines/customers.yaml', customersYaml)

@@ -61,13 +61,13 @@ test.for([
   ],
   ['login.csv', 'Please log in\n', /the source has a single column[^]*\nhint {3}Check that this is the right file/, 1],
   ['empty.json', '[]', /no rows: a run would send nothing, and delete nothing/, 0],
-] as const)('%s is no feed, and what it is is said', async ([file, text, said, expected]) => {
+] as const)('%s is not a feed, and the error says what it is', async ([file, text, said, expected]) => {
   const cwd = folderWith({ [file]: text, 'pipelines/shop.yaml': `source: { url: ${file} }\n${catalog('4001')}` })
   const { code, stdout } = await sluiceHere(['check'], { cwd })
   expect([code, stdout]).toEqual([expected, expect.stringMatching(said)])
 })
 
-test('check and run say the same place, as the pipeline writes it', async () => {
+test('check and run name the same place, as it is written in the pipeline', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
   shop.write('feed.csv', `${csvOf(manyProducts(2))}x,"never closed\n`)
@@ -77,7 +77,7 @@ test('check and run say the same place, as the pipeline writes it', async () => 
   expect((await shop.here(['run', 'shop'])).stdout).toContain('\nwhere  feed.csv, line 4\n')
 })
 
-test('of two files with one destination both are shown, with what is against them', async () => {
+test('two files with one destination are both shown with the conflict', async () => {
   const yaml = `source: { url: feed.csv }\n${catalog('4001')}`
   const cwd = folderWith({ 'feed.csv': csvOf(manyProducts(3)), 'pipelines/a.yaml': yaml, 'pipelines/b.yaml': yaml })
   for (const name of ['a', 'b']) {
@@ -91,7 +91,7 @@ test('of two files with one destination both are shown, with what is against the
   expect([first.problems[0].path, second.problems[0].path]).toEqual(['destination', 'destination'])
 })
 
-test('what would withhold a run, and who is left out, is said before', async () => {
+test('check shows what would withhold a run, and the people who would not be sent', async () => {
   const rows = 'id,email,ok,UNSUB_TIME\n1,a1@example.com,yes,\n2,a2@example.com,no,\n'
   const map = 'map: { key: id, email: email }\n'
   const cwd = folderWith({
@@ -114,7 +114,7 @@ test('what would withhold a run, and who is left out, is said before', async () 
   expect(asked.stdout).toContain('Next  sluice plan crm')
 })
 
-test('check rejects, collapses and exits as a run does; every fault of a row is reported immediately', async () => {
+test('check has the rejects, duplicates and exit code of a run, and reports every fault of a row', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', `source: { url: feed.csv }\n${catalog('4001')}`)
   const good = manyProducts(10)

@@ -34,19 +34,19 @@ describe('a column that decides nothing', () => {
     { id: 'C0', email: address(0), newsletter: 'yes' },
     { id: 'C1', email: address(1), newsletter: 'no' },
   ]
-  test.for(['ignore: [newsletter]', 'consent: none'])('is declared so by %s', async (line) => {
+  test.for(['ignore: [newsletter]', 'consent: none'])('is declared irrelevant by %s', async (line) => {
     await using engine = await engineUnderTest()
     expect(await crm(engine, people, `${line}\n`)).toMatchObject({ status: 'succeeded', counts: { valid: 2 } })
   })
 
-  test('stays unread where it is about texts and only emails are sent', async () => {
+  test('is not required if it is about texts and only emails are sent', async () => {
     await using engine = await engineUnderTest()
     const report = await crm(engine, [{ id: 'C0', email: address(0), 'Accepts SMS Marketing': 'no' }])
     expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 1 } })
   })
 })
 
-test('a test beside the one that is set is asked for as well', async () => {
+test('a further consent column needs a setting beside the configured test', async () => {
   await using engine = await engineUnderTest()
   const people = [{ id: 'C0', email: address(0), ok: 'yes', unsubscribed: 'true' }]
   const held = await crm(engine, people, 'consent: { column: ok, values: ["yes"] }\n')
@@ -66,7 +66,7 @@ describe('a column of emails that nothing maps', () => {
     return engine.run('crm')
   }
 
-  test('stops the run, and the hint is the map that reads it', async () => {
+  test('stops the run, and the hint is the `map:` with it', async () => {
     await using engine = await engineUnderTest()
     const held = await run(engine, 'map: { key: Kundnr, phone_number: Mobil }\n')
     expect(held).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_IDENTIFIER_UNMAPPED' }] })
@@ -76,7 +76,7 @@ describe('a column of emails that nothing maps', () => {
     expect(await identifiers(engine)).toHaveLength(4)
   })
 
-  test('is left out where it is declared irrelevant', async () => {
+  test('is not sent if it is declared irrelevant', async () => {
     await using engine = await engineUnderTest()
     const report = await run(engine, 'map: { key: Kundnr, phone_number: Mobil }\nignore: [E-post]\n')
     expect(report).toMatchObject({ status: 'succeeded', counts: { valid: 1, rejected: 2 } })
@@ -137,7 +137,7 @@ describe('one identifier on a row that opted out and on one that consented', () 
     expect((await mapped(engine, [...rows].reverse())).counts).toMatchObject({ valid: 2, updates: 0, creates: 0, deletes: 0 })
   })
 
-  test('leaves when a new row opts it out, and comes back when that row is gone', async () => {
+  test('is deleted when a new row opts it out, and sent again without that row', async () => {
     await using engine = await engineUnderTest()
     const stay = [row(0, 0, phone, 'yes'), row(3, 2, '', 'yes')]
     await mapped(engine, stay)
@@ -151,7 +151,7 @@ describe('one identifier on a row that opted out and on one that consented', () 
     expect(await identifiers(engine)).toEqual([p0, p1, p2, ofPhone].toSorted())
   })
 
-  test('is kept by no record whose own row is rejected meanwhile', async () => {
+  test('is deleted although the own row of its record is rejected meanwhile', async () => {
     await using engine = await engineUnderTest()
     await mapped(engine, [row(0, 0, phone, 'yes'), row(3, 2, '', 'yes')])
     await mapped(engine, [{ ...row(0, 0, 'none yet', 'yes'), email: 'p0@' }, row(1, 1, phone, 'no'), row(3, 2, '', 'yes')])

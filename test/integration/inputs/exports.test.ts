@@ -30,7 +30,7 @@ let engine: EngineUnderTest
 beforeAll(async () => void (engine = await engineUnderTest()))
 afterAll(() => engine[Symbol.asyncDispose]())
 
-test.for(all)('$name: who said yes is sent, and no one else', { timeout: 30_000 }, async (given) => {
+test.for(all)('$name: only people with consent are sent', { timeout: 30_000 }, async (given) => {
   const text = fileOf(given)
   const { folder, audience } = await place(given)
   const source = join(folder, 'people.csv')
@@ -65,7 +65,7 @@ async function place(given: ExportOfPeople): Promise<{ readonly folder: string; 
   return { folder, audience: made.body.data.id as string }
 }
 
-test.for(all)('$name: Enter on every question of init leaves a person, and sends no one who said no', async (given) => {
+test.for(all)('$name: the defaults of init send people, and no one without consent', async (given) => {
   const text = fileOf(given)
   const folder = emptyFolder()
   const file = join(folder, 'people.csv')

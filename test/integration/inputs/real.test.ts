@@ -5,7 +5,7 @@ import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts
 
 const fixture = (name: string) => readFileSync(new URL(`../../fixtures/inputs/${name}`, import.meta.url))
 
-test('two exports of one real shop are a first sync and a changed second one', async () => {
+test('two exports of a real shop are a first sync and a changed second one', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml.gz'))
   engine.write('feed.xml.gz', fixture('mevlana-source.xml.gz'))
@@ -21,7 +21,7 @@ test('two exports of one real shop are a first sync and a changed second one', a
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('members with several emails and phones each become their identifiers', async () => {
+test('members have all their emails and phones as identifiers', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
     'crm',

@@ -91,7 +91,7 @@ for (const [saved, encode] of [
   }, 60_000)
 }
 
-test('another export of the same system is backfilled as the pipeline reads its own', async () => {
+test('another export of the same system is backfilled with the settings of the pipeline', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('alt', oldExport.yaml)
   engine.write('alt.csv', Buffer.from(oldExport.text, 'latin1'))

@@ -29,7 +29,7 @@ async function crm(engine: EngineUnderTest, rows: readonly Fields[], more = '') 
 
 const guardsOf = (report: { readonly guards: readonly { readonly code: string }[] }) => report.guards.map(({ code }) => code)
 
-test('case 1: a zero-byte file fails the run and deletes nothing', async () => {
+test('case 1: an empty file fails the run and deletes nothing', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(30))
   const report = await shop(engine, '')
@@ -66,7 +66,7 @@ test('case 19: a setting that changes what a row becomes reads the same bytes ag
   })
 })
 
-test('cases 44 and 146: what a setting hints is known by its bytes the next time, and keeps its products without the setting', async () => {
+test('cases 44 and 146: rows that a setting repairs are known by their bytes in the next run, and keep their products without the setting', async () => {
   await using engine = await engineUnderTest()
   const yaml = (xml: string) => `source: { url: "{folder}/feed.xml"${xml} }\ndestination: { kind: catalog, catalog_id: "4001" }\n`
   const feed = (title: string) =>
@@ -93,7 +93,7 @@ test('cases 44 and 146: what a setting hints is known by its bytes the next time
   expect([report.status, report.error?.code, (await engine.sandbox.control.catalog()).products]).toEqual(['failed', 'FILE_MALFORMED', 2])
 })
 
-test('case 57: an id twice with the same content collapses', async () => {
+test('case 57: an id twice with the same content is one record', async () => {
   await using engine = await engineUnderTest()
   const report = await shop(engine, [goodProduct, goodProduct])
   expect(report).toMatchObject({ status: 'succeeded', counts: { read: 2, duplicates: 1, valid: 1, confirmed: 1 } })
@@ -105,7 +105,7 @@ test('case 58: an id twice with other content rejects every instance', async () 
   expect(report).toMatchObject({ counts: { read: 5, rejected: 2, valid: 3 }, rejectCodes: [{ code: 'DUPLICATE_CONFLICT', count: 2 }] })
 })
 
-test('case 58: where the last of several rows stands, the others count as duplicates, from day to day', async () => {
+test('case 58: with `duplicates: last` the last row is used each day, and the others count as duplicates', async () => {
   await using engine = await engineUnderTest()
   const last = 'duplicates: last\n'
   const row = (id: string, title: string) => ({ ...goodProduct, id, title })
@@ -129,7 +129,7 @@ test('case 58: where the last of several rows stands, the others count as duplic
   ])
 })
 
-test('case 58: the last one stands in a feed on one line, and over several sources', async () => {
+test('case 58: with `duplicates: last` the last row of a feed on one line, and of several sources, is used', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline(
     'shop',
@@ -146,7 +146,7 @@ test('case 58: the last one stands in a feed on one line, and over several sourc
   expect(bodies.map(({ title }) => title)).toEqual(['title 9', 'from the second source', 'title 11'])
 })
 
-test('case 129: a row that asks to leave wins though another one stands last', async () => {
+test('case 129: a row that opts out is used although another one is last', async () => {
   await using engine = await engineUnderTest()
   const rows = [
     { id: 'C-1', email: 'a@example.org', ok: 'no' },
@@ -156,7 +156,7 @@ test('case 129: a row that asks to leave wins though another one stands last', a
   expect(report.counts).toMatchObject({ read: 2, suppressed: 2, valid: 0, creates: 0 })
 })
 
-test('case 168: one id twice among many rejects both, the rest goes', async () => {
+test('case 168: one id twice among many rejects both rows, and the others are sent', async () => {
   await using engine = await engineUnderTest()
   const report = await shop(
     engine,
@@ -175,7 +175,7 @@ test('case 59: ids that differ by case are both sent, never in one request', asy
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
-test('case 84: foreign hosts withhold the run where the owner asks for it', async () => {
+test('case 84: links to other hosts withhold the run if guards.hold says so', async () => {
   await using engine = await engineUnderTest()
   const rules = 'options: { link_hosts: [shop.example.com] }\n'
   const rows = [goodProduct, { ...goodProduct, id: '2', link: 'https://other.example.com/' }]
@@ -202,7 +202,7 @@ test('case 91: more than a tenth of the products going out of stock withholds th
   })
 })
 
-test('case 186: a shop that flips to out of stock as a whole is withheld', async () => {
+test('case 186: a run in which the whole shop goes out of stock is withheld', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
   expect(
@@ -215,7 +215,7 @@ test('case 186: a shop that flips to out of stock as a whole is withheld', async
   ).toEqual(['GUARD_OUT_OF_STOCK_ROSE'])
 })
 
-test('prices that moved far and columns that vanished are reported, and withhold only where asked', async () => {
+test('changed prices and missing columns are reported, and withhold the run only if guards.hold says so', async () => {
   await using engine = await engineUnderTest()
   await shop(
     engine,
@@ -240,7 +240,7 @@ test('a fill rate that fell is reported', async () => {
   expect((await engine.run('crm')).warnings?.map(({ code, field }) => `${code} ${field}`)).toContain('FILL_RATE_FELL phone_number')
 })
 
-test('case 110: role addresses beyond one in a hundred withhold the run', async () => {
+test('case 110: more than 1 % of role addresses withhold the run', async () => {
   await using engine = await engineUnderTest()
   expect(
     await crm(
@@ -269,7 +269,7 @@ test('cases 119 and 221: one digest on a third of the rows withholds the run', a
   ).toEqual(['GUARD_IDENTIFIER_SHARE'])
 })
 
-test('case 129: of one person to keep and to let go the removal wins', async () => {
+test('case 129: of rows that add and remove a person, the removal is used', async () => {
   await using engine = await engineUnderTest()
   const rows = [...people(3), { id: 'C-1', email: 'p1@example.com', ok: 'no' }].map((row): Fields => ({ ok: 'yes', ...row }))
   expect(await crm(engine, rows, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({
@@ -293,7 +293,7 @@ test('case 135: the removal of a person never listed changes nothing', async () 
   expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
 })
 
-test('case 131: an export that has lost its column of consent withholds the run: who unsubscribed stays away', async () => {
+test('case 131: an export without its consent column withholds the run', async () => {
   await using engine = await engineUnderTest()
   const yaml = (guards = '') =>
     `source: { url: "{folder}/contacts.csv" }\n${guards}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
@@ -342,7 +342,7 @@ test('case 23: of several sources the one whose column is missing is named', asy
   })
 })
 
-test('case 182: a shop exported again without accents is a real change', async () => {
+test('case 182: products exported again without accents are updates', async () => {
   await using engine = await engineUnderTest()
   await shop(
     engine,
@@ -356,7 +356,7 @@ test('case 182: a shop exported again without accents is a real change', async (
   ).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20 } })
 })
 
-test('case 182: more than half of the products changed immediately is reported, and withholds only where asked', async () => {
+test('case 182: changes of more than half of the products are reported, and withhold the run only if guards.hold says so', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))
   const changed = (count: number, word: string) => manyProducts(120, (i) => (i < count ? { title: `${word} ${i}` } : {}))
@@ -368,7 +368,7 @@ test('case 182: more than half of the products changed immediately is reported, 
   expect(result.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
 })
 
-test('case 12: text read in another encoding than the file has withholds the run', async () => {
+test('case 12: text in another encoding than the setting withholds the run', async () => {
   await using engine = await engineUnderTest()
   const titles = ['赤い靴', '青いカップ', '木製のテーブル', '夏用の帽子']
   engine.write('shop.csv', encodeAs(csvOf(manyProducts(20, (i) => ({ title: titles[i % 4] }))), 'shift_jis'))
@@ -387,7 +387,7 @@ test('case 12: text read in another encoding than the file has withholds the run
   expect(await run('shift_jis')).toMatchObject({ status: 'succeeded', counts: { confirmed: 20 } })
 })
 
-test('case 73: prices of zero withhold the run where the owner asks for it', async () => {
+test('case 73: prices of zero withhold the run if guards.hold says so', async () => {
   await using engine = await engineUnderTest()
   const rows = manyProducts(5, (i) => (i === 3 ? { price: '0 EUR' } : {}))
   expect(await shop(engine, rows, 'guards: { hold: [PRICE_ZERO] }\n')).toMatchObject({
@@ -418,7 +418,7 @@ test('case 190: a mapped column of colleagues withholds the run until it is acce
   expect((await run('guards: { accept: [OWNER_COLUMN] }\n')).status).toBe('succeeded')
 })
 
-test('case 201: a column of people who left that no one reads withholds the run', async () => {
+test('case 201: a column with opt-outs that no setting reads withholds the run', async () => {
   await using engine = await engineUnderTest()
   const rows = people(2, () => ({ Unsubscribed: 'true' }))
   expect(guardsOf(await crm(engine, rows))).toEqual(['GUARD_CONSENT_UNMAPPED'])
@@ -441,7 +441,7 @@ test('case 209: five rows, two good, one invalid, one empty, one repeated in ano
   expect((await engine.run('crm')).counts).toMatchObject({ read: 5, rejected: 2, duplicates: 1, valid: 2 })
 })
 
-test('case 158: a feed whose price is absent everywhere stops before anything is sent', async () => {
+test('case 158: a feed without prices stops the run before anything is sent', async () => {
   await using engine = await engineUnderTest()
   expect(
     await shop(

@@ -85,7 +85,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
 }
 
 test.for(Object.keys(places))(
-  '%s: a marker beside the source proves its end unless it is older; a manifest by what it says',
+  '%s: a newer marker beside the source proves its end; a manifest proves it by its numbers',
   async (kind, { skip }) => {
     skip(kind === 'SFTP' && withoutSsh, 'OpenSSH is not installed')
     await using place = await (places[kind] as (typeof places)[string])()
@@ -117,7 +117,7 @@ test.for(Object.keys(places))(
   },
 )
 
-test('a marker that does not begin with the path of the source is a file of this machine', async () => {
+test('a marker whose path does not begin with {path} is a file of this machine', async () => {
   await using store = await openStore()
   await using folder = await temporaryFolder()
   await store.put('crm.csv', csv)

@@ -8,7 +8,7 @@ import { readSource, sourceOf, temporaryFolder } from './support.ts'
 
 const feed = () => rawServer((_, socket) => socket.end(full('id\n1\n')))
 
-test('a secret may bring the line end of the file it came from', async () => {
+test('the line end of a secret file is not part of the secret', async () => {
   await using server = await feed()
   const definition = sourceOf(`${server.url}/feed.csv`, { credentials: { token: 'TOKEN' } })
   for (const end of ['', '\n', '\r\n']) expect((await readSource(definition, { env: { TOKEN: `canary${end}` } })).code).toBe('read')
@@ -21,7 +21,7 @@ test.each([
   ['token', 'canary\0'],
   ['header:X-Key', 'canary\nx'],
   ['header:Authorization', 'Bearer canary–dash'],
-])('the credential %s that no header can carry (%j) is named, not shown, and nothing is sent', async (key, value) => {
+])('a credential %s that is not valid in a header (%j) is named, not shown, and nothing is sent', async (key, value) => {
   await using server = await feed()
   const { error } = await readSource(sourceOf(`${server.url}/feed.csv`, { credentials: { [key]: 'SECRET' } }), { env: { SECRET: value } })
   expect([error?.code, error?.where, server.requests]).toEqual(['SOURCE_CREDENTIALS', `credentials.${key}`, []])
@@ -29,7 +29,7 @@ test.each([
 })
 
 test.each(['header:', 'header:X Key', 'header:Range', 'header:If-None-Match', 'header:Transfer-Encoding', 'header:Accept-Encoding'])(
-  'the credential %s may not decide what is asked for',
+  'the credential %s cannot set a header of the request itself',
   async (key) => {
     await using server = await feed()
     const { error } = await readSource(sourceOf(`${server.url}/feed.csv`, { credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
@@ -43,12 +43,12 @@ test.each([
   ['s3://exports/feed.csv', 'secret_key', 'Name one of access_key_id, secret_access_key, session_token.'],
   ['postgres://user@shop.example.com/shop', 'username', 'Name one of url, password.'],
   ['exports/feed.csv', 'token', 'Take `credentials` out: nothing would read them.'],
-])('of %s the credential %s is not used, and rejected', async (uri, key, hint) => {
+])('%s does not use the credential %s, which is an error', async (uri, key, hint) => {
   const { error } = await readSource(sourceOf(uri, { query: 'select 1', credentials: { [key]: 'SECRET' } }), { env: { SECRET: 'x' } })
   expect([error?.code, error?.hint]).toEqual(['SOURCE_CREDENTIALS', hint])
 })
 
-test('half of the credentials of a store are refused, and the token of other ones is not sent with them', async () => {
+test('half of the credentials of a store are rejected, and a token of other credentials is not sent with them', async () => {
   await using server = await feed()
   const own = { access_key_id: 'ID', secret_access_key: 'KEY' }
   const read = (credentials: Readonly<Record<string, string>>, env: Readonly<Record<string, string>>) =>
@@ -72,14 +72,14 @@ test.each([
   ['s3://exports/feed.csv', 's3://archive/feed.csv', true],
   ['sftp://a@shop.example.com/feed.csv', 'sftp://a@shop.example.com/older.csv', true],
   ['postgres://a@shop.example.com/b', 'postgres://a@shop.example.com/c', true],
-])('a one-off source in place of %s, %s, is given its credentials: %s', async (own, other, given) => {
+])('a backfill source instead of %s, %s, gets its credentials: %s', async (own, other, given) => {
   const credentials = { password: 'SECRET' }
   const pipeline = { sources: [sourceOf(own, { credentials })] } as unknown as Pipeline
   const [source] = (await withBackfillSource(pipeline, other)).sources
   expect([source?.uri, source?.credentials]).toEqual([other, given ? credentials : undefined])
 })
 
-test('a one-off file in place of a source with credentials is read without them', async () => {
+test('a backfill file instead of a source with credentials is read without them', async () => {
   await using folder = await temporaryFolder()
   const path = await folder.write('late.csv', 'id\n1\n')
   const pipeline = { sources: [sourceOf('https://shop.example.com/feed.csv', { credentials: { token: 'TOKEN' } })] } as unknown as Pipeline

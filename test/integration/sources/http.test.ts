@@ -13,7 +13,7 @@ const csv = `id,title\n${Array.from({ length: 200 }, (_, at) => `${at},title ${a
 const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
   sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
 
-test('a declared length that is met proves the end, and validators are kept', async () => {
+test('a full declared length proves the end, and validators are stored', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(full(csv, { etag: '"v1"', 'last-modified': 'Sat, 21 Nov 2026 00:00:00 GMT' })),
   )
@@ -27,7 +27,7 @@ test('a declared length that is met proves the end, and validators are kept', as
   })
 })
 
-test('a chunked end proves the end; the same cut proves nothing and is refused', async () => {
+test('the end of the chunks proves the end; without it the read fails', async () => {
   const chunk = `${Buffer.byteLength(csv).toString(16)}\r\n${csv}\r\n`
   for (const [tail, code] of [
     ['0\r\n\r\n', 'read'],
@@ -39,7 +39,7 @@ test('a chunked end proves the end; the same cut proves nothing and is refused',
   }
 })
 
-test('R6: a body that ends by closing the connection is read but proves nothing; in gzip the trailer does', async () => {
+test('R6: a body that ends with the connection proves nothing; the trailer of gzip does', async () => {
   for (const [body, complete] of [
     [Buffer.from(csv), false],
     [gzipSync(csv), true],
@@ -50,7 +50,7 @@ test('R6: a body that ends by closing the connection is read but proves nothing;
   }
 })
 
-test('R5: a body cut at each 1/64 is never read as whole', async () => {
+test('R5: a body truncated at each 1/64 is never a complete read', async () => {
   for (let part = 0; part < 64; part++) {
     const length = Math.floor((csv.length * part) / 64)
     await using server = await rawServer((_, socket) =>
@@ -60,7 +60,7 @@ test('R5: a body cut at each 1/64 is never read as whole', async () => {
   }
 })
 
-test('a cut download is resumed with If-Range and read once', async () => {
+test('a broken download is resumed with If-Range, and each byte read once', async () => {
   await using server = await rawServer((request, socket, count) => {
     const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
     const rest = csv.slice(start)
@@ -77,7 +77,7 @@ test('a cut download is resumed with If-Range and read once', async () => {
   expect(facts?.sha256).toBe(createHash('sha256').update(csv).digest('hex'))
 })
 
-test('a feed that changed between the halves is refused', async () => {
+test('a feed that changed before the resume is rejected', async () => {
   await using server = await rawServer((request, socket) => {
     if (/range:/i.test(request)) socket.end(full(csv, { etag: '"v2"' }))
     else socket.end(headers({ etag: '"v1"', 'content-length': csv.length }) + csv.slice(0, 500))
@@ -85,7 +85,7 @@ test('a feed that changed between the halves is refused', async () => {
   expect((await readSource(from(server))).code).toBe('SOURCE_CHANGED')
 })
 
-test('a weak tag joins no halves', async () => {
+test('a download with a weak ETag is not resumed', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ etag: 'W/"v1"', 'content-length': csv.length }) + csv.slice(0, 500)),
   )
@@ -132,7 +132,7 @@ test.each([
   expect((await readSource(from(server))).code).toBe(code)
 })
 
-test('R3 and R4: a login page and an empty body are refused', async () => {
+test('R3 and R4: a login page and an empty body are rejected', async () => {
   await using page = await rawServer((_, socket) =>
     socket.end(full('<!doctype html><html><body>Sign in</body></html>', { 'content-type': 'text/html' })),
   )
@@ -141,7 +141,7 @@ test('R3 and R4: a login page and an empty body are refused', async () => {
   expect((await readSource(from(empty))).code).toBe('FILE_EMPTY')
 })
 
-test('R15: 429 and 503 are tried again after what the server asks for', async () => {
+test('R15: 429 and 503 are tried again after the requested wait', async () => {
   await using server = await rawServer((_, socket, count) =>
     socket.end(count < 3 ? headers({ 'retry-after': 0, 'content-length': 0 }, count === 1 ? '429 Too Many' : '503 Busy') : full(csv)),
   )
@@ -185,7 +185,7 @@ test('credentials come from the environment by name; a missing one is named, not
   expect([missing.code, missing.error?.message]).toEqual(['SOURCE_CREDENTIALS', 'the environment variable FEED_KEY is not set'])
 })
 
-test('R1: no one listening, and plain text where TLS is expected', async () => {
+test('R1: a closed port, and plain text instead of TLS, are errors with a hint', async () => {
   let port = ''
   {
     await using gone = await rawServer((_, socket) => socket.end())
@@ -255,7 +255,7 @@ const forbidden = [
   ['192.0.0.192', '192.0.0.192'],
 ] as const
 
-test.each(forbidden)('%s is refused even where private addresses are allowed, and named as %s', async (host, address) => {
+test.each(forbidden)('%s is rejected although private addresses are allowed, and named as %s', async (host, address) => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ location: `http://${host}/latest/meta-data/`, 'content-length': 0 }, '302 Found')),
   )
@@ -276,7 +276,7 @@ test.each([
   [['fd00:ec2::254', '169.254.169.254'], undefined, 'fd00:ec2::254'],
   [['169.254.169.254', '10.0.0.1'], ['10.0.0.1'], undefined],
 ] as const)(
-  'a name that the DNS leads to %j is refused, or led elsewhere, even where private addresses are allowed',
+  'a name with the addresses %j is rejected, or only its other addresses are used, although private ones are allowed',
   async (found, usable, named) => {
     const answers = found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
     const resolve = ((_: string, __: object, done: (error: null, found: typeof answers) => void) => done(null, answers)) as never
@@ -306,19 +306,19 @@ test('public addresses are not private, and private ones can be allowed', () => 
   expect(lawful.filter(isForbiddenAddress)).toEqual([])
 })
 
-test('R7: a server that stops in the middle is given up after the idle time', async () => {
+test('R7: a read ends after the idle timeout of a silent server', async () => {
   await using server = await rawServer((_, socket) => void socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500)))
   expect((await readSource(from(server), { limits: { ...readLimits, idleMs: 20 } })).code).toBe('FILE_TRUNCATED')
 })
 
-test('a part that no one asked for is not the feed', async () => {
+test('a partial response without a request for it is rejected', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ 'content-length': 100, 'content-range': `bytes 0-99/${csv.length}` }, '206 Partial Content') + csv.slice(0, 100)),
   )
   expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('a cancelled reading ends with the reason of the cancellation', async () => {
+test('a cancelled read ends with the reason of the cancellation', async () => {
   const abort = new AbortController()
   await using server = await rawServer((_, socket) => {
     socket.write(headers({ 'content-length': csv.length }) + csv.slice(0, 500), () => abort.abort(new Error('enough')))
@@ -326,7 +326,7 @@ test('a cancelled reading ends with the reason of the cancellation', async () =>
   await expect(readSource(from(server), { signal: abort.signal })).rejects.toThrow('enough')
 })
 
-test('a source on this machine is read when its address says so in plain words, and refused when it hides it', async () => {
+test('a source on this machine is read if its address names this machine plainly, and rejected in any other spelling', async () => {
   await using server = await rawServer((request, socket) => {
     if (request.startsWith('GET /away'))
       return socket.end(

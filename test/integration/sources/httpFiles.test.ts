@@ -71,7 +71,7 @@ async function plainServer() {
 
 const feed = (port: number) => sourceOf(`http://127.0.0.1:${port}/feed.csv`, { allowPrivate: true })
 
-test.each(['end', 'reset'] as const)('a download that is cut again and again (%s) is resumed, and each byte read once', async (how) => {
+test.each(['end', 'reset'] as const)('a download that breaks repeatedly (%s) is resumed, and each byte read once', async (how) => {
   await using server = await fileServer()
   await server.folder.write('feed.csv', csv)
   await using proxy = await cuttingProxy(server.port, (connection) => (connection < 8 ? { afterBytes: 500_000, how } : undefined))
@@ -80,7 +80,7 @@ test.each(['end', 'reset'] as const)('a download that is cut again and again (%s
   expect(facts?.completeness).toEqual({ complete: true, proof: 'content-length met' })
 })
 
-test('a server without ranges is read past what is there already', async ({ skip }) => {
+test('from a server without ranges, known bytes are skipped', async ({ skip }) => {
   await using server = await plainServer()
   if (server.port === undefined) return skip('Python is not installed')
   await utimes(await server.folder.write('feed.csv', csv), 1_000_000, 1_000_000)
@@ -91,7 +91,7 @@ test('a server without ranges is read past what is there already', async ({ skip
   expect([code, rows.length, proxy.cuts(), facts?.sha256]).toEqual(['read', 40_000, 1, sha256])
 })
 
-test('a server that always hangs up after the first bytes is given up', async () => {
+test('a read fails if the server always closes after the first bytes', async () => {
   await using server = await fileServer()
   await server.folder.write('feed.csv', csv)
   await using proxy = await cuttingProxy(server.port, () => ({ afterBytes: 5_000, how: 'reset' }))
@@ -104,7 +104,7 @@ test.each([
   ['of the same length', csv.replaceAll('x', 'y')],
   ['longer', csv + csv],
   ['shorter', csv.slice(0, 9_000)],
-])('a feed that was written newer, %s, after the cut joins no halves', async (_, newer) => {
+])('a download of a feed that changed, %s, after the connection broke is not resumed', async (_, newer) => {
   await using server = await fileServer()
   const path = await server.folder.write('feed.csv', csv)
   await using proxy = await cuttingProxy(
@@ -131,7 +131,7 @@ test.each([
   ['is replaced by another', (path: string) => writeFile(`${path}.new`, csv.slice(0, 9_000)).then(() => rename(`${path}.new`, path))],
   ['is written over', (path: string) => writeFile(path, csv.replaceAll('x', 'y'), { flag: 'r+' })],
   ['has only begun to be written', (path: string) => appendFile(path, '40000,late\n')],
-] as const)('a feed that %s on the server while it is read is not complete', async (_, change) => {
+] as const)('the read of a feed that %s on the server is not complete', async (_, change) => {
   expect((await readWhile(change)).completeness).toEqual({
     complete: false,
     proof: 'none',
@@ -139,7 +139,7 @@ test.each([
   })
 })
 
-test('a feed that stays as it is is complete', async () => {
+test('the read of an unchanged feed is complete', async () => {
   expect((await readWhile(() => Promise.resolve())).completeness).toEqual({ complete: true, proof: 'content-length met' })
 })
 
@@ -162,7 +162,7 @@ test.each([
       count === 1 ? { 'last-modified': 'Sat, 21 Nov 2026 10:00:00 GMT' } : { 'content-type': 'text/html', 'content-length': 99 },
   ],
   ['no answer to HEAD', (count: number) => (count === 1 ? { 'last-modified': 'Sat, 21 Nov 2026 10:00:00 GMT' } : undefined)],
-] as const)('%s says nothing about the feed', async (_, headOf) => {
+] as const)('%s does not show that the feed changed', async (_, headOf) => {
   let count = 0
   const server = createServer((__, response) => {
     const head = headOf(++count)

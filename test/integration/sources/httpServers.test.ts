@@ -68,7 +68,7 @@ test.each([
   if (expected === 'read') expect(rows).toHaveLength(200)
 })
 
-test('a feed without a length, cut, then sent in small parts, is whole only when all parts are there', async () => {
+test('a broken feed without a length, resumed in small parts, is complete only with all parts', async () => {
   const first = headers({ 'transfer-encoding': 'chunked', etag: '"v1"' }) + `1f4\r\n${csv.slice(0, 500)}\r\n`
   for (const [parts, total, expected] of [
     [99, csv.length, 'read'],
@@ -100,15 +100,18 @@ test.each([
   ['a change in the second of the answer', { 'last-modified': `${day} 11:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
   ['a server without a clock', { 'last-modified': `${day} 10:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
   ['a weak tag beside it', { etag: 'W/"v1"', 'last-modified': `${day} 10:00:00 GMT`, date: `${day} 11:00:00 GMT` }, 1, 'FILE_TRUNCATED'],
-] as const)('a time of change joins two halves only where it promises the same bytes: %s', async (_, head, requests, expected) => {
-  await using server = await cutServer(head, (start) => part(start, { ...head, etag: '' }).replace('etag: \r\n', ''))
-  const { code } = await readSource(from(server))
-  const asked = server.requests.filter((request) => request.startsWith('GET'))
-  expect([code, asked.length]).toEqual([expected, requests])
-  if (requests === 2) expect(asked[1]).toContain(`if-range: ${day} 10:00:00 GMT`)
-})
+] as const)(
+  'a download is resumed by its modification time only if that guarantees the same bytes: %s',
+  async (_, head, requests, expected) => {
+    await using server = await cutServer(head, (start) => part(start, { ...head, etag: '' }).replace('etag: \r\n', ''))
+    const { code } = await readSource(from(server))
+    const asked = server.requests.filter((request) => request.startsWith('GET'))
+    expect([code, asked.length]).toEqual([expected, requests])
+    if (requests === 2) expect(asked[1]).toContain(`if-range: ${day} 10:00:00 GMT`)
+  },
+)
 
-test('halves of two feeds that pretend to be one are found out by the digest', async () => {
+test('the digest detects halves of two feeds with the same validators', async () => {
   const digest = `sha-256=:${createHash('sha256').update(csv).digest('base64')}:`
   await using server = await cutServer({ etag: '"v1"', 'repr-digest': digest }, (start) =>
     part(start, {}, csv.slice(start).replaceAll('title', 'other')),
@@ -116,7 +119,7 @@ test('halves of two feeds that pretend to be one are found out by the digest', a
   expect((await readSource(from(server))).code).toBe('DIGEST_MISMATCH')
 })
 
-test('a header that is no digest proves nothing and refuses nothing', async () => {
+test('a digest header that is not valid proves nothing and rejects nothing', async () => {
   await using server = await rawServer((_, socket) => socket.end(full(csv, { 'content-md5': createHash('md5').update(csv).digest('hex') })))
   const { facts } = await readSource(from(server))
   expect(facts?.completeness.proof).toBe('content-length met')
@@ -128,7 +131,7 @@ test.each([
   ['utf-8', Buffer.from(csv), 'read'],
   ['br', Buffer.from('0b0280', 'hex'), 'SOURCE_REFUSED'],
   ['deflate', Buffer.from('789c', 'hex'), 'SOURCE_REFUSED'],
-] as const)('a server that packs the answer as %s though it was asked not to', async (coding, body, expected) => {
+] as const)('an answer compressed as %s without a request for it is read', async (coding, body, expected) => {
   await using server = await rawServer((_, socket) => socket.end(full(body, { 'content-encoding': coding })))
   const { code, rows } = await readSource(from(server))
   expect([code, rows.length]).toEqual([expected, expected === 'read' ? 200 : 0])
@@ -166,7 +169,7 @@ test.each([
   expect([error, facts?.completeness]).toMatchObject([undefined, expected])
 })
 
-test('R6: line ends behind the body are no more of it', async () => {
+test('R6: line ends after the body are not part of it', async () => {
   await using server = await rawServer((_, socket) => socket.write(Buffer.concat([full(csv), Buffer.from('\r\n')])))
   expect((await readSource(from(server))).facts?.completeness.proof).toBe('content-length met')
 })
@@ -179,7 +182,7 @@ test.each([
   ['chunked\r\ntransfer-encoding: identity', false],
   ['identity', false],
   ['unchunked', false],
-] as const)('R6: the end of the chunks is a proof only where the answer is in chunks: %j', async (coding, complete) => {
+] as const)('R6: the end of the chunks is a proof only for a chunked answer: %j', async (coding, complete) => {
   const chunks = `${csv.length.toString(16)}\r\n${csv}\r\n0\r\n\r\n`
   await using server = await rawServer((_, socket) => socket.end(headers({ 'transfer-encoding': coding }) + chunks))
   const { facts } = await readSource(from(server))
@@ -191,14 +194,14 @@ test.each([
   ['two lengths', headers({ 'content-length': `9\r\ncontent-length: 8` }) + csv, /HTTP \(UND_ERR_RES_CONTENT_LENGTH_MISMATCH\)$/],
   ['a length in words', headers({ 'content-length': 'many' }) + csv, /HTTP \(Invalid character in Content-Length\)$/],
   ['a head without an end', headers({ 'x-a': 'b'.repeat(100_000) }), /HTTP \(UND_ERR_HEADERS_OVERFLOW\)$/],
-] as const)('an answer that is none (%s) is called so, and nothing of it is kept', async (_, answer, message) => {
+] as const)('an invalid answer (%s) is an error that contains nothing of it', async (_, answer, message) => {
   await using server = await rawServer((_, socket) => socket.end(answer))
   const { code, error } = await readSource(from(server))
   expect([code, error?.message]).toEqual(['SOURCE_UNAVAILABLE', expect.stringMatching(message)])
   expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/title 1|bbbb/)
 })
 
-test('an answer that breaks off in its chunks leaves nothing of the records in the error', async () => {
+test('the error for an answer that breaks off contains nothing of its records', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ 'transfer-encoding': 'chunked' }) + `zz\r\nid,email\n1,anna@example.com\n`),
   )
@@ -207,7 +210,7 @@ test('an answer that breaks off in its chunks leaves nothing of the records in t
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('anna')
 })
 
-test('redirects that end nowhere report a login by its cookies', async () => {
+test('endless redirects with cookies are reported as a login', async () => {
   const go = { location: '/feed.csv', 'content-length': 0 }
   for (const [lines, hint] of [
     [go, 'Set `source.url` to the final address of the feed.'],
@@ -220,7 +223,7 @@ test('redirects that end nowhere report a login by its cookies', async () => {
   }
 })
 
-test('that nothing changed is believed only of a server that was asked', async () => {
+test('304 is accepted only after a conditional request', async () => {
   await using server = await rawServer((_, socket) => socket.end(headers({ etag: '"v1"' }, '304 Not Modified')))
   await using whole = await rawServer((_, socket) => socket.end(full(csv)))
   // Facts without a tag and a time: nothing to ask by.
@@ -229,7 +232,7 @@ test('that nothing changed is believed only of a server that was asked', async (
   expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('a server that asks for a long wait is left alone until then', async () => {
+test('a server that requests a long wait gets no request before its end', async () => {
   const later = { 'retry-after': `${day} 12:00:00 GMT`, date: `${day} 11:00:00 GMT`, 'content-length': 0 }
   for (const lines of [{ 'retry-after': 3600, 'content-length': 0 }, later]) {
     await using server = await rawServer((_, socket) => socket.end(headers(lines, '429 Too Many Requests')))
@@ -242,14 +245,14 @@ test('a server that asks for a long wait is left alone until then', async () => 
   }
 })
 
-test('a wait without an end is not spelled out', async () => {
+test('the message about an endless wait has no time', async () => {
   await using server = await rawServer((_, socket) =>
     socket.end(headers({ 'retry-after': '9'.repeat(20), 'content-length': 0 }, '503 Busy')),
   )
   expect((await readSource(from(server))).error?.message).toBe('the server answered 503 and requires a wait of longer than a day')
 })
 
-test.each(['429 Too Many Requests', '500 Oops', '502 Bad Gateway', '503 Busy'])('%s for ever is tried four times', async (status) => {
+test.each(['429 Too Many Requests', '500 Oops', '502 Bad Gateway', '503 Busy'])('a permanent %s is tried four times', async (status) => {
   await using server = await rawServer((_, socket) => socket.end(headers({ 'content-length': 0 }, status)))
   expect([(await readSource(from(server))).code, server.requests.length]).toEqual(['SOURCE_UNAVAILABLE', 4])
 })
@@ -260,14 +263,14 @@ test.each([
   ['\n\n  <HTML><head></head></HTML>', 'text/csv'],
   ['<head><title>Sign in</title></head>', 'text/html'],
   ['<?xml version="1.0"?><!DOCTYPE html><html/>', 'application/xhtml+xml'],
-])('a page in place of the feed gives no row: %j', async (page, type) => {
+])('a web page instead of the feed gives no row: %j', async (page, type) => {
   await using server = await rawServer((_, socket) => socket.end(full(page, { 'content-type': type })))
   const { code, rows, facts } = await readSource(from(server))
   expect([rows, facts]).toEqual([[], undefined])
   expect(code).toMatch(/^(UNEXPECTED_CONTENT|WRONG_FORMAT|FILE_DOCTYPE)$/)
 })
 
-test('a redirect to a login page is followed and refused for what it is', async () => {
+test('a redirect to a login page is followed, and the page is reported as such', async () => {
   await using server = await rawServer((request, socket) =>
     socket.end(
       request.startsWith('GET /login')
@@ -278,7 +281,7 @@ test('a redirect to a login page is followed and refused for what it is', async 
   expect((await readSource(from(server))).code).toBe('UNEXPECTED_CONTENT')
 })
 
-test('a redirect is followed again for the rest: what it led to may have expired', async () => {
+test('a resume follows the redirect again, because its target may have expired', async () => {
   let links = 0
   await using server = await rawServer((request, socket) => {
     if (request.startsWith('GET /feed.csv')) return socket.end(headers({ location: `/signed/${++links}`, 'content-length': 0 }, '307 Go'))
@@ -292,7 +295,7 @@ test('a redirect is followed again for the rest: what it led to may have expired
 test.each([
   ['its head', { idleMs: 100 }, headers({ 'x-a': 'b'.repeat(9_999) })],
   ['its body', { totalMs: 400 }, headers({ 'content-length': csv.length }) + csv],
-] as const)('a server that drips %s byte by byte is given up', async (_, limits, bytes) => {
+] as const)('a read from a server that sends %s byte by byte times out', async (_, limits, bytes) => {
   await using server = await rawServer((_, socket) => {
     let at = 0
     const drip = setInterval(() => (socket.writable && at < bytes.length ? socket.write(bytes.charAt(at++)) : clearInterval(drip)), 5)
@@ -303,7 +306,7 @@ test.each([
   expect(code).toMatch(/^(SOURCE_UNAVAILABLE|FILE_TRUNCATED)$/)
 })
 
-test('no failure shows a credential or the key in an address', async () => {
+test('no error contains a credential or the key in an address', async () => {
   const credentials = { username: 'FEED_USER', password: 'FEED_PASSWORD', 'header:X-Key': 'FEED_KEY' }
   const env = { FEED_USER: 'canary-user', FEED_PASSWORD: 'canary-password', FEED_KEY: 'canary-key' }
   const answers: readonly (string | Buffer)[] = [

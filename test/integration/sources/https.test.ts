@@ -54,7 +54,7 @@ async function certificates() {
   }
 }
 
-test.skipIf(withoutOpenssl)('only a certificate that is known, of this host, still valid and a current protocol are believed', async () => {
+test.skipIf(withoutOpenssl)('only a trusted, current certificate of this host and a current protocol are accepted', async () => {
   await using made = await certificates()
   const read = async (name: string, options: ServerOptions = {}) => {
     let requests = 0
@@ -82,7 +82,7 @@ test.skipIf(withoutOpenssl)('only a certificate that is known, of this host, sti
   expect((await read('good', old)).toSpliced(1, 1)).toEqual(['SOURCE_UNAVAILABLE', 0])
 })
 
-test.skipIf(withoutOpenssl)('a server that only supports HTTP/2 is read', async () => {
+test.skipIf(withoutOpenssl)('a feed from a server that supports only HTTP/2 is read', async () => {
   await using made = await certificates()
   const server = createSecureServer(await made.pair('good'), (_, response) => void response.end('id,title\n1,Cup\n'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

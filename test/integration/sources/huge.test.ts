@@ -29,7 +29,7 @@ const hugeBytes =
  */
 const mostMiB = 250
 
-test('the bound can report: what is read does not fit below it', () => {
+test('the memory limit of these tests is below the size of the sources', () => {
   const nodeMiB = 100
   expect(nodeMiB + hugeBytes / 1_048_576).toBeGreaterThan(mostMiB * 1.25)
 })

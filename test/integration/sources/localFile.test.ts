@@ -23,7 +23,7 @@ test('a path, a file address and a pattern name the same file; the newest match 
   expect((await readSource(sourceOf(join(folder.path, 'nothing-*.csv')))).code).toBe('SOURCE_MISSING')
 })
 
-test('the newest match is a finished one: uploads under way, markers and sums do not count, a tie goes to the later name', async () => {
+test('the newest match ignores unfinished uploads, markers and checksums, and prefers the later name', async () => {
   await using folder = await temporaryFolder()
   const put = async (name: string, id: number, at: number) => utimes(await folder.write(name, `id\n${id}\n`), at, at)
   const read = async (pattern: string) => (await readSource(sourceOf(join(folder.path, pattern)))).rows[0]?.cells[0]
@@ -44,7 +44,7 @@ test('the newest match is a finished one: uploads under way, markers and sums do
   })
 })
 
-test('the newest match of a folder that is still written is refused, not the one before taken', async () => {
+test('a newest match that is still being written is rejected, not replaced by the one before', async () => {
   await using folder = await temporaryFolder()
   await utimes(await folder.write('crm-1.csv', csv), 1_000, 1_000)
   const growing = await folder.write('crm-2.csv', csv)
@@ -53,7 +53,7 @@ test('the newest match of a folder that is still written is refused, not the one
   await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED', where: growing })
 })
 
-test('R10 and case 138: what is no ordinary file is refused', async () => {
+test('R10 and case 138: anything but a regular file is rejected', async () => {
   await using folder = await temporaryFolder()
   await mkdir(join(folder.path, 'inside'))
   const file = await folder.write('feed.csv', csv)
@@ -91,7 +91,7 @@ test.for([
   ['is cut short', (path: string) => truncate(path, 200_000)],
   ['is written over at the same length', (path: string) => writeFile(path, large.replaceAll('x', 'y'), { flag: 'r+' })],
   ['is taken away', (path: string) => rm(path)],
-] as const)('R9: a file that %s while it is read is refused at its end', async ([, change]) => {
+] as const)('R9: the read of a file that %s fails at its end', async ([, change]) => {
   await using folder = await temporaryFolder()
   for (const when of ['before the first row', 'between two rows']) {
     const path = await folder.write('feed.csv', large)
@@ -114,7 +114,7 @@ const other = process.getuid?.() === 0 ? { uid: 65_534 } : {}
 const noOtherUser =
   'uid' in other && spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(import.meta.filename)})`], other).status !== 0
 
-test.skipIf(noOtherUser)('a file or a folder that may not be read is reported from a missing one', async () => {
+test.skipIf(noOtherUser)('an unreadable file or folder is distinguished from a missing one', async () => {
   await using folder = await temporaryFolder()
   const secret = await folder.write('secret.csv', csv)
   const open = await folder.write('open.csv', csv)
@@ -128,7 +128,7 @@ test.skipIf(noOtherUser)('a file or a folder that may not be read is reported fr
   }
 })
 
-test('facts carry size, digest and what was found', async () => {
+test('the facts have size, digest and detected format', async () => {
   await using folder = await temporaryFolder()
   const path = await folder.write('feed.csv', 'id;title\n1;a\n')
   const { facts } = await readSource(sourceOf(path))
@@ -156,7 +156,7 @@ test('a source larger than the limit is refused', async () => {
   expect((await readSource(sourceOf(path), { limits: { ...readLimits, compressedBytes: 5 } })).code).toBe('FILE_TOO_LARGE')
 })
 
-test('an aborted signal ends the reading', async () => {
+test('an aborted signal ends the read', async () => {
   await using folder = await temporaryFolder()
   const path = await folder.write('feed.csv', csv)
   const abort = new AbortController()

@@ -89,13 +89,13 @@ test.each([
   ['s3://exports', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3://exports/', 'SOURCE_REFUSED', 's3://bucket/key'],
   ['s3:///crm.csv', 'SOURCE_REFUSED', 's3://bucket/key'],
-])('the address %j, which would lead elsewhere, is refused with the right spelling', async (uri, code, hint) => {
+])('the address %j, which would name another file, is rejected with the right spelling as hint', async (uri, code, hint) => {
   const { error } = await readSource(sourceOf(uri))
   expect([error?.code, error?.hint]).toEqual([code, expect.stringContaining(hint)])
   expect(`${error?.message} ${error?.where}`).not.toContain('hunter2')
 })
 
-test('links that lead in a circle, sockets and a disk that fails are called what they are', async () => {
+test('circular links, sockets and disk errors are named in the error', async () => {
   await using folder = await temporaryFolder()
   const path = (name: string) => join(folder.path, name)
   await symlink('loop', path('loop'))
@@ -125,7 +125,7 @@ test('links that lead in a circle, sockets and a disk that fails are called what
   ).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE', message: expect.stringMatching(/^the file cannot be read \(\w+\)$/) })
 })
 
-test.skipIf(withoutSsh)('a pattern over SFTP finds links, and says where it may not stand', async () => {
+test.skipIf(withoutSsh)('a pattern over SFTP matches links, and is rejected in a folder name', async () => {
   await using ssh = await openSsh()
   const { folder } = ssh
   await mkdir(join(folder.path, 'a'))

@@ -66,13 +66,16 @@ test.each([
   ['a parameter too many', 'select 1 as id', ['canary'], 'the number of parameters in the query differs from `parameters` (08P01)'],
   ['an end from outside', 'select pg_cancel_backend(pg_backend_pid()), pg_sleep(1)', [], 'the database ended the query (57014)'],
   ['an exception of its own', 'select fail() as id', [], 'the database rejected the query (P0001)'],
-] as const)('a query that fails by %s says so, shows no value, and none of its rows count', async (_, query, parameters, message) => {
-  await using database = await testDatabase()
-  await database.db.execute(`create function fail() returns int language plpgsql as $$ begin raise exception 'canary'; end $$`)
-  const { code, error, facts } = await readSource(sourceOf(database.url, { query, parameters }))
-  expect([code, error?.message, facts]).toEqual(['SOURCE_QUERY', message, undefined])
-  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
-})
+] as const)(
+  'the error of a query that fails by %s contains no value, and none of its rows count',
+  async (_, query, parameters, message) => {
+    await using database = await testDatabase()
+    await database.db.execute(`create function fail() returns int language plpgsql as $$ begin raise exception 'canary'; end $$`)
+    const { code, error, facts } = await readSource(sourceOf(database.url, { query, parameters }))
+    expect([code, error?.message, facts]).toEqual(['SOURCE_QUERY', message, undefined])
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+  },
+)
 
 test('a large result is read in batches, each row once', async () => {
   await using database = await testDatabase()
@@ -109,7 +112,7 @@ test('a function that writes is refused and has written nothing', async () => {
   expect(await database.db.query('select * from written')).toEqual([])
 })
 
-test('column names that stand twice are refused', async () => {
+test('repeated column names are rejected', async () => {
   await using database = await testDatabase()
   expect((await readSource(sourceOf(database.url, { query: 'select 1 as a, 2 as a' }))).code).toBe('FILE_DUPLICATE_COLUMN')
 })
@@ -125,21 +128,21 @@ test('the address may come from the environment, alone or with the password', as
   expect((await readSource(sourceOf(database.url))).code).toBe('SOURCE_QUERY')
 })
 
-test('an address without a host means what its parameters say', async () => {
+test('an address without a host uses its parameters', async () => {
   await using database = await testDatabase()
   const { username, password, port, pathname } = new URL(database.url)
   const socketless = `postgres://${username}:${password}@${pathname}?host=127.0.0.1&port=${port}`
   expect((await readSource(sourceOf(socketless, { query: 'select 1 as id' }))).rows).toHaveLength(1)
 })
 
-test('no one listening and a database that does not exist', async () => {
+test('a closed port and a missing database are errors with a hint', async () => {
   const gone = new URL(inject('postgresUrl'))
   gone.pathname = '/no_such_database'
   expect((await readSource(sourceOf(gone.href, { query: 'select 1 as id' }))).code).toBe('SOURCE_QUERY')
   expect((await readSource(sourceOf('postgres://a@127.0.0.1:1/b', { query: 'select 1 as id' }))).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('a connection that the server ends in the middle is a failure, not an end', async () => {
+test('a connection that the server closes is a failed read, not a complete one', async () => {
   await using database = await testDatabase()
   const query = `select n::text as id, case when n = 2000 then pg_terminate_backend(pg_backend_pid()) end as x from generate_series(1, 5000) as n`
   const outcome = await readSource(sourceOf(database.url, { query }))
@@ -157,7 +160,7 @@ function through(url: string, port: number): string {
 const port = (url: string) => Number(new URL(url).port)
 const series = `select n::text as id, repeat('x', 100) as title from generate_series(1, 20000) as n`
 
-test.each(['end', 'reset'] as const)('a connection that is cut (%s) anywhere is no end', async (how) => {
+test.each(['end', 'reset'] as const)('a connection that breaks (%s) anywhere is never a complete read', async (how) => {
   await using database = await testDatabase()
   for (const afterBytes of [0, 50, 600, 100_000, 1_000_000]) {
     await using proxy = await cuttingProxy(port(database.url), () => ({ afterBytes, how }))
@@ -171,7 +174,7 @@ test.each(['end', 'reset'] as const)('a connection that is cut (%s) anywhere is 
   }
 })
 
-test('a server that says nothing more is left when no one wants the rows any more, or when all the time is over', async () => {
+test('a read from a silent server ends with a cancellation or the time limit', async () => {
   await using database = await testDatabase()
   await using proxy = await cuttingProxy(port(database.url), () => ({ afterBytes: 100_000, how: 'stall' }))
   const definition = sourceOf(through(database.url, proxy.port), { query: series })
@@ -184,7 +187,7 @@ test('a server that says nothing more is left when no one wants the rows any mor
   expect((await readSource(definition, { limits: { ...readLimits, totalMs: 500 } })).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('a query that is given up does not go on at the server', async () => {
+test('a cancelled query ends at the server too', async () => {
   await using database = await testDatabase()
   const abort = new AbortController()
   const query = 'select pg_sleep(600)::text as id'
@@ -200,7 +203,7 @@ test('a query that is given up does not go on at the server', async () => {
     .toEqual([])
 })
 
-test('rows that are changed, added and taken away while they are read change nothing: one snapshot', async () => {
+test('rows that change during the read do not matter, because a query reads one snapshot', async () => {
   await using database = await testDatabase()
   await database.db.execute(`create table shop as select n as id, 'old' as title from generate_series(1, 3000) as n`)
   const source = await openSource(sourceOf(database.url, { query: 'select id, title from shop order by id' }), {
@@ -237,7 +240,7 @@ test('wrong credentials are denied, and neither they nor values of rows are show
   expect(inspect(outcomes, { depth: 9 })).not.toMatch(/hunter2|anna/)
 })
 
-test('a password from the environment is used, whatever it holds', async () => {
+test('a password from the environment is used, with any characters', async () => {
   await using database = await testDatabase()
   const role = new URL(database.url)
   role.username = `shop_${role.pathname.slice(1)}`
@@ -251,7 +254,7 @@ test('a password from the environment is used, whatever it holds', async () => {
   }
 })
 
-test('a table that the user may not read is refused as such', async () => {
+test('a table that the user may not read is reported as such', async () => {
   await using database = await testDatabase()
   await database.db.execute('create table secret (id int)')
   const role = new URL(database.url)
@@ -265,7 +268,7 @@ test('a table that the user may not read is refused as such', async () => {
   }
 })
 
-test('a group of rows that would fill the memory is refused while it arrives', async () => {
+test('a batch of rows above the memory limit is rejected while it arrives', async () => {
   await using database = await testDatabase()
   const query = `select repeat('x', 2000000) as id from generate_series(1, 100)`
   expect((await readSource(sourceOf(database.url, { query }))).code).toBe('FILE_RECORD_TOO_LARGE')
@@ -313,7 +316,7 @@ test.each([
   ['too many connections', message('E', 'SFATAL\0C53300\0Mno canary\0\0'), nothing, 'SOURCE_UNAVAILABLE', /\(53300\)$/],
   ['another protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), nothing, 'SOURCE_UNAVAILABLE', /cannot be read/],
   ['rows without columns', admitted, Buffer.concat([message('C', 'FETCH 0\0'), ready]), 'SOURCE_QUERY', /no column/],
-] as const)('a server that answers with %s ends the reading, not the process', async (_, first, then, code, said) => {
+] as const)('a server that answers with %s fails the read, not the process', async (_, first, then, code, said) => {
   await using server = await fakeDatabase(first, then)
   const { error, facts } = await readSource(sourceOf(server.url, { query: 'select 1 as id' }), {
     limits: { ...readLimits, totalMs: 2_000 },
@@ -322,7 +325,7 @@ test.each([
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
 })
 
-test('a query without columns is refused', async () => {
+test('a query without columns is rejected', async () => {
   await using database = await testDatabase()
   expect((await readSource(sourceOf(database.url, { query: 'select from generate_series(1, 3)' }))).code).toBe('SOURCE_QUERY')
 })

@@ -9,7 +9,7 @@ import { silentLogger } from '../../../src/log.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 import { definitionOf } from '../../unit/formats/support.ts'
 
-test('rows of a file of many buffers, with characters and records across their borders', async () => {
+test('rows are read right with characters and records across reused buffers', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-buffers-'))
   try {
     const rows = Array.from({ length: 60_000 }, (_, i) => [`${i}`, `Zoë "${i}"\n${'ü€😀'.repeat(i % 7)}`])

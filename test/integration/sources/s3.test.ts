@@ -21,7 +21,7 @@ const csv = `id,title\n${Array.from({ length: 300 }, (_, at) => `${at},title ${a
 const large = `id,title\n${Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
 const env = s3Env
 
-test('an object is read whole, and a second time costs one conditional request', async () => {
+test('an object is read whole, and the next run sends one conditional request', async () => {
   await using s3 = await openStore()
   await s3.put('feeds/crm 1.csv', csv)
   const definition = sourceOf(`s3://exports/feeds/crm%201.csv?endpoint=${s3.endpoint}`, { allowPrivate: true })
@@ -53,7 +53,7 @@ test('the newest key that matches a pattern is read', async () => {
   expect([all.rows[0]?.cells, all.facts?.uri]).toEqual([['2'], 's3://exports/feeds/a.csv'])
 })
 
-test('what is not there, wrong credentials and private endpoints are refused', async () => {
+test('missing objects, wrong credentials and private endpoints are rejected', async () => {
   await using s3 = await openStore()
   await s3.put('a.csv', csv)
   const code = async (uri: string, allowPrivate: boolean, given: Readonly<Record<string, string>> = env) =>
@@ -76,7 +76,7 @@ test('what is not there, wrong credentials and private endpoints are refused', a
 
 const through = (port: number, key = 'crm.csv') => sourceOf(`s3://exports/${key}?endpoint=http://127.0.0.1:${port}`, { allowPrivate: true })
 
-test.each(['end', 'reset'] as const)('a connection that is cut again and again (%s) is resumed, and each byte read once', async (how) => {
+test.each(['end', 'reset'] as const)('a connection that breaks repeatedly (%s) is resumed, and each byte read once', async (how) => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, (connection) => (connection < 8 ? { afterBytes: 500_000, how } : undefined))
@@ -89,7 +89,7 @@ test.each(['end', 'reset'] as const)('a connection that is cut again and again (
   })
 })
 
-test('a store that always hangs up after the first bytes is given up', async () => {
+test('a read fails if the store always closes after the first bytes', async () => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, () => ({ afterBytes: 2_000, how: 'reset' }))
@@ -102,7 +102,7 @@ test.each([
   ['of the same length', large.replaceAll('x', 'y')],
   ['longer', large + large],
   ['shorter', csv],
-])('an object that was put newer, %s, after the cut joins no halves, though the store knows no If-Match', async (_, newer) => {
+])('the download of an object that changed, %s, is not resumed, also on a store without If-Match', async (_, newer) => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, (connection) => (connection === 1 ? { afterBytes: 500_000, how: 'reset' } : undefined), {
@@ -112,7 +112,7 @@ test.each([
   expect([code, facts, error?.where]).toEqual(['SOURCE_CHANGED', undefined, 's3://exports/crm.csv'])
 })
 
-test('a store that says nothing more is given up after the idle time, or when no one wants the object any more', async () => {
+test('a read from a silent store ends with the idle timeout or a cancellation', async () => {
   await using s3 = await openStore()
   await s3.put('crm.csv', large)
   await using proxy = await cuttingProxy(s3.port, () => ({ afterBytes: 2_000, how: 'stall' }))
@@ -129,7 +129,7 @@ test('a store that says nothing more is given up after the idle time, or when no
   expect((await readSource(through(mute.port), { env, limits: { ...readLimits, idleMs: 20 } })).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-test('an endpoint whose name leads to this machine is refused like its address', async ({ skip }) => {
+test('an endpoint whose name resolves to this machine is rejected like its address', async ({ skip }) => {
   const found = await lookup(hostname()).catch(() => undefined)
   if (found === undefined || !isPrivateAddress(found.address)) return skip('this machine is not known by name')
   const definition = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:8443`)
@@ -173,7 +173,7 @@ test.each([
   expect([outcome.code, outcome.facts === undefined]).toEqual([expected, expected !== 'read'])
 })
 
-test('a store for which no credentials are found says what to set', async () => {
+test('the error about missing credentials of a store names the variables', async () => {
   await using folder = await temporaryFolder()
   // No credentials from this machine's own files, and none asked of a cloud around it.
   const env = { HOME: folder.path, AWS_EC2_METADATA_DISABLED: 'true', AWS_PROFILE: 'default' }
@@ -213,7 +213,7 @@ test.each([
   ['the tag of an upload in parts', '"9b2cf535f27731c974343645a3985328-5"', 'read', 2],
   ['a weak tag', 'W/"v1"', 'FILE_TRUNCATED', 1],
   ['no tag', undefined, 'FILE_TRUNCATED', 1],
-] as const)('two halves of an object are joined by %s or not', async (_, etag, expected, requests) => {
+] as const)('a download is resumed by %s or not', async (_, etag, expected, requests) => {
   const tag = etag === undefined ? {} : { etag }
   let count = 0
   await using store = await storeOf((request, response) => {
@@ -237,7 +237,7 @@ test.each([
   [301, 'PermanentRedirect', 'SOURCE_UNAVAILABLE', 'the bucket is in another region (PermanentRedirect)'],
   [404, 'NoSuchKey', 'SOURCE_MISSING', 'the store has no such bucket or object'],
   [400, 'canary name', 'SOURCE_UNAVAILABLE', 'the store cannot be reached (unknown)'],
-] as const)('a store that refuses with %i %s and quotes the request is reported by its code alone', async (status, name, code, message) => {
+] as const)('the error for %i %s of a store contains the code, not the quoted request', async (status, name, code, message) => {
   const secrets = { AWS_ACCESS_KEY_ID: 'canary-id', AWS_SECRET_ACCESS_KEY: 'canary-key', AWS_SESSION_TOKEN: 'canary-token' }
   let quoted = ''
   await using store = await storeOf((request, response) => {
@@ -251,7 +251,7 @@ test.each([
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
 })
 
-test('a store that names the same next page for ever is listed twice', async () => {
+test('a listing ends when the store repeats its next page', async () => {
   let count = 0
   await using store = await storeOf((_, response) => {
     count++

@@ -41,7 +41,7 @@ test.skipIf(withoutSsh)('the newest file that matches is read, a missing one is 
   expect([tie.rows[0]?.cells, tie.facts?.uri.endsWith('/tie-2.csv')]).toEqual([['4'], true])
 })
 
-test.skipIf(withoutSsh)('an unknown or other host key is refused, and the shown one is named', async () => {
+test.skipIf(withoutSsh)('an unknown or changed host key is rejected, and the error shows the key of the server', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
   for (const pinned of [{}, { hostKey: 'SHA256:AAAA' }]) {
@@ -50,7 +50,7 @@ test.skipIf(withoutSsh)('an unknown or other host key is refused, and the shown 
   }
 })
 
-test.skipIf(withoutSsh)('wrong credentials are denied, unusable ones named, and none is shown', async () => {
+test.skipIf(withoutSsh)('wrong credentials are denied, unusable ones are named, and no error contains their values', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
   const read = (
@@ -85,7 +85,7 @@ test.skipIf(withoutSsh)('wrong credentials are denied, unusable ones named, and 
 })
 
 test.each(['sftp://user:pass word@host:nan/x.csv', 'sftp://user:secret@127.0.0.1/x.csv', 'sftp://user@127.0.0.1/100%.csv'])(
-  'the address %s is refused before anything is asked, and not repeated',
+  'the address %s is rejected before any request, and not repeated in the error',
   async (uri) => {
     const { code, error } = await readSource(sourceOf(uri))
     expect([code, inspect(error, { depth: 9 }).includes(uri)]).toEqual(['SOURCE_REFUSED', false])
@@ -98,7 +98,7 @@ test.skipIf(withoutSsh).for([
   ['is written again', (path: string) => writeFile(path, large).then(() => utimes(path, 1_000_000, 1_000_000))],
   ['is replaced', (path: string) => writeFile(`${path}.new`, csv).then(() => rename(`${path}.new`, path))],
   ['is taken away', (path: string) => rm(path)],
-] as const)('a file that %s while it is read is refused', async ([, change]) => {
+] as const)('the read of a file that %s fails', async ([, change]) => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   const definition = sourceOf(ssh.uri(path), { credentials: sshCredentials, hostKey: ssh.fingerprint })
@@ -116,7 +116,7 @@ test.skipIf(withoutSsh).for([
   // A reset also takes away what had arrived and was not read yet: as many as may bring nothing.
   ['reset', [100, 900_000, 2_000_000, 600_000]],
 ] as const)(
-  'a reading that is cut again and again (%s) is taken up over new connections, each byte read once, and prints nothing',
+  'a read that breaks repeatedly (%s) is resumed over new connections, each byte read once, without output',
   async ([how, cuts]) => {
     await using ssh = await openSsh()
     const path = await ssh.folder.write('crm.csv', large)
@@ -134,7 +134,7 @@ test.skipIf(withoutSsh).for([
   },
 )
 
-test.skipIf(withoutSsh)('a connection that breaks after the last byte is followed by one that asks how the file is now', async () => {
+test.skipIf(withoutSsh)('after a break behind the last byte, a new connection checks that the file is unchanged', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
   await utimes(path, written, written)
@@ -156,7 +156,7 @@ test.skipIf(withoutSsh).for([
     'of the same length and time, as far as the halves meet',
     (path: string) => writeFile(path, large.replaceAll('x', 'y')).then(() => utimes(path, written, written)),
   ],
-] as const)('a file that is another after the cut, %s, joins no halves', async ([, change]) => {
+] as const)('a file that changed, %s, is not resumed', async ([, change]) => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
@@ -168,7 +168,7 @@ test.skipIf(withoutSsh).for([
   expect([code, facts, proxy.connections()]).toEqual(['SOURCE_CHANGED', undefined, 2])
 })
 
-test.skipIf(withoutSsh)('a file that is another after one cut and the first again after the next joins no halves', async () => {
+test.skipIf(withoutSsh)('a file that changed and changed back is not resumed', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
@@ -189,21 +189,18 @@ test.skipIf(withoutSsh)('a file that is another after one cut and the first agai
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])
 })
 
-test.skipIf(withoutSsh)(
-  'a file that changed in the second in which it was opened joins no halves: its time proves nothing yet',
-  async () => {
-    await using ssh = await openSsh()
-    const path = await ssh.folder.write('crm.csv', large)
-    const soon = Date.now() / 1000 + 60
-    await utimes(path, soon, soon)
-    await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes: 1_000_000, how: 'end' }))
-    const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
-    const { code, facts } = await readSource(definition, { env: ssh.env })
-    expect([code, facts, proxy.connections()]).toEqual(['FILE_TRUNCATED', undefined, 1])
-  },
-)
+test.skipIf(withoutSsh)('a file that changed in the second of its opening is not resumed, because its time proves nothing', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', large)
+  const soon = Date.now() / 1000 + 60
+  await utimes(path, soon, soon)
+  await using proxy = await cuttingProxy(ssh.port, () => ({ afterBytes: 1_000_000, how: 'end' }))
+  const definition = sourceOf(ssh.uri(path, proxy.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const { code, facts } = await readSource(definition, { env: ssh.env })
+  expect([code, facts, proxy.connections()]).toEqual(['FILE_TRUNCATED', undefined, 1])
+})
 
-test.skipIf(withoutSsh)('a server that always hangs up is given up, whatever it had brought before', async () => {
+test.skipIf(withoutSsh)('a read fails if the server always closes, whatever it sent before', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
@@ -219,7 +216,7 @@ test.skipIf(withoutSsh)('a server that always hangs up is given up, whatever it 
   }
 })
 
-test.skipIf(withoutSsh)('another server behind the same address after the cut is not believed', async () => {
+test.skipIf(withoutSsh)('a read is not resumed from another server at the same address', async () => {
   await using ssh = await openSsh()
   await using impostor = await openSsh()
   await copyFile(join(ssh.folder.path, 'authorized'), join(impostor.folder.path, 'authorized'))
@@ -233,7 +230,7 @@ test.skipIf(withoutSsh)('another server behind the same address after the cut is
   expect([code, facts]).toEqual(['SOURCE_HOST_KEY', undefined])
 })
 
-test.skipIf(withoutSsh)('a wrong login is tried once: servers lock users out', async () => {
+test.skipIf(withoutSsh)('a wrong login is tried once, because servers lock users out', async () => {
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', csv)
   await using proxy = await cuttingProxy(ssh.port, () => undefined)
@@ -242,31 +239,28 @@ test.skipIf(withoutSsh)('a wrong login is tried once: servers lock users out', a
   expect([code, proxy.connections()]).toEqual(['SOURCE_DENIED', 1])
 })
 
-test.skipIf(withoutSsh)(
-  'a server that says nothing more is left after the idle time, and left for good when no one wants the file any more',
-  async () => {
-    await using ssh = await openSsh()
-    const path = await ssh.folder.write('crm.csv', large)
-    await utimes(path, written, written)
-    const stall = { afterBytes: 1_000_000, how: 'stall' } as const
-    await using once = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : undefined))
-    const read = (port: number, idleMs: number, totalMs = readLimits.totalMs) =>
-      readSource(sourceOf(ssh.uri(path, port), { credentials: sshCredentials, hostKey: ssh.fingerprint }), {
-        env: ssh.env,
-        limits: { ...readLimits, idleMs, totalMs },
-      })
-    expect((await read(once.port, 2_000)).facts?.sha256).toBe(sha256(large))
-    await using always = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : { ...stall, afterBytes: 100 }))
-    expect((await read(always.port, 60_000, 2_500)).code).toBe('FILE_TRUNCATED')
-    expect(always.connections(), 'all the time is over').toBe(1)
-    await using half = await cuttingProxy(ssh.port, () => stall)
-    const abort = new AbortController()
-    const definition = sourceOf(ssh.uri(path, half.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
-    const source = await openSource(definition, { env: ssh.env, log: silentLogger, signal: abort.signal })
-    const reading = Array.fromAsync(source.rows)
-    await expect.poll(() => half.cuts()).toBe(1)
-    abort.abort(new Error('enough'))
-    await expect(reading).rejects.toThrow('enough')
-    expect(half.connections()).toBe(1)
-  },
-)
+test.skipIf(withoutSsh)('a read from a silent server ends with the idle timeout or a cancellation', async () => {
+  await using ssh = await openSsh()
+  const path = await ssh.folder.write('crm.csv', large)
+  await utimes(path, written, written)
+  const stall = { afterBytes: 1_000_000, how: 'stall' } as const
+  await using once = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : undefined))
+  const read = (port: number, idleMs: number, totalMs = readLimits.totalMs) =>
+    readSource(sourceOf(ssh.uri(path, port), { credentials: sshCredentials, hostKey: ssh.fingerprint }), {
+      env: ssh.env,
+      limits: { ...readLimits, idleMs, totalMs },
+    })
+  expect((await read(once.port, 2_000)).facts?.sha256).toBe(sha256(large))
+  await using always = await cuttingProxy(ssh.port, (connection) => (connection === 1 ? stall : { ...stall, afterBytes: 100 }))
+  expect((await read(always.port, 60_000, 2_500)).code).toBe('FILE_TRUNCATED')
+  expect(always.connections(), 'all the time is over').toBe(1)
+  await using half = await cuttingProxy(ssh.port, () => stall)
+  const abort = new AbortController()
+  const definition = sourceOf(ssh.uri(path, half.port), { credentials: sshCredentials, hostKey: ssh.fingerprint })
+  const source = await openSource(definition, { env: ssh.env, log: silentLogger, signal: abort.signal })
+  const reading = Array.fromAsync(source.rows)
+  await expect.poll(() => half.cuts()).toBe(1)
+  abort.abort(new Error('enough'))
+  await expect(reading).rejects.toThrow('enough')
+  expect(half.connections()).toBe(1)
+})

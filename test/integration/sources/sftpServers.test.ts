@@ -23,7 +23,7 @@ test.each([
   ['as a password', { ways: ['password'] }, ['none', 'password']],
   ['as the answer to a question', { ways: [asked], questions: [question] }, ['none', asked]],
   ['in either way', { ways: [asked, 'password'], questions: [question] }, ['none', 'password']],
-] as const)('a server that takes the password %s', async (_, lies, logins) => {
+] as const)('a server that accepts the password %s is read', async (_, lies, logins) => {
   const outcome = await read(lies)
   expect([outcome.code, outcome.logins]).toEqual(['read', logins])
 })
@@ -34,13 +34,13 @@ test.each([
   ['by key only', { ways: ['publickey'] }, ['none']],
   ['with a second factor', { ways: [asked], questions: [question, { prompt: 'Code: ', echo: false }] }, ['none', asked]],
   ['in plain sight', { ways: [asked], questions: [{ prompt: 'Name: ', echo: true }] }, ['none', asked]],
-] as const)('a wrong password, or one that is wanted otherwise (%s), is tried once and not shown', async (_, lies, logins) => {
+] as const)('a wrong password, or one for another method (%s), is tried once and not shown', async (_, lies, logins) => {
   const outcome = await read(lies, 'canary')
   expect([outcome.code, outcome.logins]).toEqual(['SOURCE_DENIED', logins])
   expect(inspect(outcome.error, { depth: 9, showHidden: true })).not.toContain('canary')
 })
 
-test('a server that answers in small parts is read whole', async () => {
+test('a file in small parts is read whole', async () => {
   const { rows, facts, error } = await read({ ways: ['password'], content: csv, most: 20_000 })
   expect([error, rows.length, facts?.bytes, facts?.completeness.complete]).toEqual([undefined, 30_000, csv.length, true])
 })
@@ -48,7 +48,7 @@ test('a server that answers in small parts is read whole', async () => {
 test.each([
   ['a size that is too small', { mode: 0o100644, uid: 0, gid: 0, size: csv.length - 900, atime: 1, mtime: 1_000_000 }],
   ['a size that is too large', { mode: 0o100644, uid: 0, gid: 0, size: csv.length + 900, atime: 1, mtime: 1_000_000 }],
-])('a server that names %s is not believed', async (_, attrs) => {
+])('the read of a file whose server reports %s fails', async (_, attrs) => {
   const { code, facts } = await read({ ways: ['password'], content: csv, attrs })
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])
 })
@@ -59,7 +59,7 @@ test.each([
   ['an SSH of long ago', 'SSH-1.5-old\r\n', 'the SSH connection failed (Invalid identification string)'],
   ['SSH and then noise', `SSH-2.0-x\r\n${'x'.repeat(5_000)}`, 'the SSH connection failed (Bad packet length)'],
   ['FTP', undefined, 'the source cannot be reached (nothing came for 0.05 s)'],
-] as const)('where %s answers in place of SFTP, that is said', async (_, words, message) => {
+] as const)('the error says that %s answers instead of SFTP', async (_, words, message) => {
   const server = createServer((socket) => {
     // Read, so that the end of the other side is noticed.
     socket.on('error', () => undefined).resume()

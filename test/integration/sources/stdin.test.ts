@@ -13,7 +13,7 @@ const csv = `id,title\n${Array.from({ length: 3_000 }, (_, at) => `${at},title $
 const packed = gzipSync(csv)
 const piped = (...chunks: readonly (string | Buffer)[]) => Readable.from(chunks.map((chunk) => Buffer.from(chunk)))
 
-test('what is piped in is read, and proves its end only on its own', async () => {
+test('piped input is read, and only its own content can prove its end', async () => {
   expect(await readApart(sourceOf('-'), { stdin: piped(csv) })).toMatchObject({ code: 'read', rows: 3_000, complete: false })
   expect(await readApart(sourceOf('-'), { stdin: piped(packed) })).toMatchObject({ code: 'read', rows: 3_000, complete: true })
   expect(await readApart(sourceOf('-', { complete: { kind: 'rows', count: 3_000 } }), { stdin: piped(csv) })).toMatchObject({
@@ -21,7 +21,7 @@ test('what is piped in is read, and proves its end only on its own', async () =>
   })
 })
 
-test('a writer that was killed in the middle leaves nothing that counts as whole', async () => {
+test('input of a killed writer is never a complete read', async () => {
   const middle = csv.indexOf('\n', 20_000)
   for (const [part, code] of [
     [csv.slice(0, middle + 1), 'read'],
@@ -35,7 +35,7 @@ test('a writer that was killed in the middle leaves nothing that counts as whole
   }
 })
 
-test('a file that is put in as standard input may grow: its end proves nothing', async () => {
+test('the end of a file as standard input proves nothing, because the file may grow', async () => {
   await using folder = await temporaryFolder()
   const file = await open(await folder.write('crm.csv', csv))
   try {
@@ -45,7 +45,7 @@ test('a file that is put in as standard input may grow: its end proves nothing',
   }
 })
 
-test('a connection as standard input that is torn down is no end', async () => {
+test('a reset connection as standard input is not the end', async () => {
   const server = createServer((socket) => {
     socket.write(csv, () => setImmediate(() => socket.resetAndDestroy()))
   })
@@ -61,7 +61,7 @@ test('a connection as standard input that is torn down is no end', async () => {
   }
 })
 
-test('a folder, or nothing at all, as standard input is empty, which means no shop without goods', async () => {
+test('a folder or no standard input is an error, not an empty source', async () => {
   await using folder = await temporaryFolder()
   const opened = await open(folder.path)
   try {
@@ -72,7 +72,7 @@ test('a folder, or nothing at all, as standard input is empty, which means no sh
   expect((await readApart(sourceOf('-'))).code).toBe('FILE_EMPTY')
 })
 
-test('a reader that gives up does not wait for a writer that never ends', async () => {
+test('a failed read does not wait for the writer of standard input', async () => {
   const endless = Readable.from(
     (function* () {
       yield Buffer.from('id,title\n1,"never closed')

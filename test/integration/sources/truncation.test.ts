@@ -63,7 +63,7 @@ for (const complete of [
   })
 }
 
-test('a done marker and a manifest prove the end, their absence does not', async () => {
+test('a marker and a manifest prove the end; without them it is not proven', async () => {
   await using folder = await temporaryFolder()
   const path = await folder.write('feed.csv', files.csv)
   const marker = { complete: { kind: 'marker', path: '{path}.done' } } as const
@@ -85,7 +85,7 @@ test('a done marker and a manifest prove the end, their absence does not', async
   }
 })
 
-test('a plain file is complete only if it ends as its last complete reading ended', async () => {
+test('a plain file is complete only if it ends like its last complete read', async () => {
   await using folder = await temporaryFolder()
   const path = await folder.write('feed.csv', files.csv.trimEnd())
   const first = await readSource(sourceOf(path))

@@ -33,7 +33,7 @@ async function deliver(
   return { statuses, seen }
 }
 
-test('without a store events are kept in memory, and a repeated one is reported once', async () => {
+test('without a store events are in memory, and a repeated one is delivered once', async () => {
   const { statuses, seen } = await deliver([event('1'), event('2'), event('1')])
   expect({ statuses, seen }).toEqual({ statuses: [200, 200, 200], seen: ['1', '2'] })
 })
@@ -44,7 +44,7 @@ test('a memory store keeps the newest events up to its limit', async () => {
   expect(store.events().map(({ id }) => id)).toEqual(['2', '3'])
 })
 
-test('a Postgres store makes its table once and keeps each event once', async () => {
+test('a Postgres store creates its table once and stores each event once', async () => {
   await using database = await testDatabase()
   const store = postgresEventStore(database.db.pool, { table: 'my_events' })
   const { statuses, seen } = await deliver([event('1'), event('1'), event('2')], store)
@@ -56,7 +56,7 @@ test('a Postgres store makes its table once and keeps each event once', async ()
   expect(() => postgresEventStore(database.db.pool, { table: 'a; drop table b' })).toThrow(/not a table name/)
 })
 
-test('a Postgres that is gone answers 503, so that the service delivers again', async () => {
+test('the receiver answers 503 while Postgres is down, so that the service delivers again', async () => {
   const gone = { query: () => Promise.reject(new Error('connection refused')) }
   expect((await deliver([event('1')], postgresEventStore(gone))).statuses).toEqual([503])
 })

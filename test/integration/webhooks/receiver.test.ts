@@ -62,7 +62,7 @@ function raw(port: number, parts: readonly (string | Buffer)[], end = false): Pr
 const count = async (db: { query: (sql: string) => Promise<Record<string, unknown>[]> }) =>
   Number((await db.query('select count(*) as n from sluice.webhook_event'))[0]?.['n'])
 
-test('a verified event is stored once, however often and in whatever order it comes', async () => {
+test('a verified event is stored once, even if it is repeated or out of order', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const bodies = ['a', 'b', 'c'].map((id) => event(id))
@@ -72,7 +72,7 @@ test('a verified event is stored once, however often and in whatever order it co
   )
 })
 
-test('H1: nothing without the exact signature of the raw bytes changes anything', async () => {
+test('H1: a request without the exact signature of its raw bytes changes nothing', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const body = event('a', ' ')
@@ -138,7 +138,7 @@ test('H3: a long body is refused before it is hashed, declared or not', async ()
   expect(await served.post(event('edge', 'a'.repeat(1_048_576 - event('edge').length)))).toBe(200)
 })
 
-test('H3: a slow sender gets 408 and the connection is closed; a cut body is not stored', async () => {
+test('H3: a slow sender gets 408 and the connection is closed; a truncated body is not stored', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db, bodyTimeoutMs: 50 })
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n', 'a'])).toMatch(/^HTTP\/1\.1 408 /)
@@ -150,7 +150,7 @@ test('H3: a slow sender gets 408 and the connection is closed; a cut body is not
   expect(await count(database.db)).toBe(0)
 })
 
-test('H3: a compressed body is taken as the bytes it is, never unpacked', async () => {
+test('H3: a compressed body is never decompressed', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const bomb = gzipSync(Buffer.alloc(50_000_000))
@@ -158,7 +158,7 @@ test('H3: a compressed body is taken as the bytes it is, never unpacked', async 
   expect(await count(database.db)).toBe(0)
 })
 
-test('H4: with the database down challenges are answered, events refused with 503, and the gap is recorded afterwards', async () => {
+test('H4: with the database down challenges are answered, events get 503, and the gap is recorded afterwards', async () => {
   await using database = await testDatabase()
   const down = openDatabase('postgres://nobody@127.0.0.1:1/none')
   let current = down
@@ -203,7 +203,7 @@ test('H5: old and new secret both verify while both are configured; challenges a
   expect(await served.post(event('a'), old)).toBe(401)
 })
 
-test('H6: a challenge that could sign something else is refused unsigned', async () => {
+test('H6: a challenge that could be a forged event is not signed', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   for (const token of ['', 'a'.repeat(10_000), 'a\r\nb', '<script>', '{"data":{}}', 'a b', 'é']) {
@@ -215,14 +215,14 @@ test('H6: a challenge that could sign something else is refused unsigned', async
   expect((await fetch(served.url)).status).toBe(400)
 })
 
-test('other paths are left alone, other methods refused', async () => {
+test('other paths are not handled, and other methods are rejected', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   expect((await fetch(served.url.replace('/webhooks', '/other'))).status).toBe(404)
   expect((await fetch(served.url, { method: 'PUT', body: '{}' })).status).toBe(405)
 })
 
-test('what Postgres cannot hold as JSON is kept whole', async () => {
+test('a body that Postgres cannot store as JSON is stored as bytes', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const body = '{"data":{"event_uuid":"nul","event_type":"dm.sent","payload":{"text":"a\\u0000b"}}}'
@@ -231,7 +231,7 @@ test('what Postgres cannot hold as JSON is kept whole', async () => {
   expect(Buffer.from(row?.body.base64 ?? '', 'base64').toString()).toBe(body)
 })
 
-test('a request that says it expects to continue is served like any other', async () => {
+test('a request with `Expect: 100-continue` is served', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
   const body = event('expect')

@@ -94,7 +94,7 @@ const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
     ids.map((id) => ({ event_uuid: id })),
   )
 
-test('without any event after the outage the gap ends on its own, its events come again, each once', async () => {
+test('the gap ends without a new event, and its events are replayed once each', async () => {
   await using under = await bench()
   under.keep()
   await emit(under.sandbox, 'a')
@@ -107,7 +107,7 @@ test('without any event after the outage the gap ends on its own, its events com
   expect(under.receiver.refusingSince()).toBeUndefined()
 })
 
-test('a process that ended between the gap and its replay: the next one asks', async () => {
+test('the next process requests the replay of an ended one', async () => {
   await using under = await bench()
   under.database('down')
   await emit(under.sandbox, 'b')
@@ -120,7 +120,7 @@ test('a process that ended between the gap and its replay: the next one asks', a
   await expect.poll(under.auditLog, patient).toContain('webhook.replayed')
 })
 
-test('a service that does not answer is asked again, and one that did not bring all of it too', async () => {
+test('a replay is requested again if it got no answer or is incomplete', async () => {
   let asked = 0
   await using under = await bench((service) => ({
     ...service,
@@ -142,7 +142,7 @@ test('a service that does not answer is asked again, and one that did not bring 
   await expect.poll(under.events, patient).toEqual(['b'])
 })
 
-test('a job that ends incomplete is asked for again', async () => {
+test('an incomplete replay job is requested again', async () => {
   await using under = await bench()
   under.database('down')
   await emit(under.sandbox, 'b')
@@ -166,7 +166,7 @@ test('a job that ends incomplete is asked for again', async () => {
   await expect.poll(under.auditLog, patient).toEqual(['webhook.gap', 'webhook.replay', 'webhook.replay', 'webhook.replayed'])
 })
 
-test('what is out of the service’s reach, or was asked for ten times, is given up aloud', async () => {
+test('a replay that the service cannot do, or that failed ten times, is given up with a log message', async () => {
   await using under = await bench()
   const gap = (from: string, to: string) =>
     under.db.execute(`insert into sluice.audit (actor, what, detail) values ('webhooks', 'webhook.gap', $1)`, [
