@@ -47,11 +47,13 @@ export class ImpliedKeyIndex {
   readonly #digests: Uint32Array
   readonly #keys: Buffer
   #entries = 0
-  #parts = 0
+  #parts: number
 
-  constructor(client: pg.PoolClient, destinationId: number, entriesOfPart = partEntries) {
+  /** `firstPart`: number of parts that the load has already stored. */
+  constructor(client: pg.PoolClient, destinationId: number, { firstPart = 0, entriesOfPart = partEntries } = {}) {
     this.#client = client
     this.#destinationId = destinationId
+    this.#parts = firstPart
     this.#digests = new Uint32Array(entriesOfPart)
     this.#keys = Buffer.allocUnsafe(entriesOfPart * keyBytes)
   }
@@ -67,8 +69,10 @@ export class ImpliedKeyIndex {
     }
   }
 
-  async end(): Promise<void> {
+  /** Stores the last entries. Returns the number of parts that are stored now. */
+  async end(): Promise<number> {
     if (this.#entries > 0) await this.#store()
+    return this.#parts
   }
 
   async #store(): Promise<void> {

@@ -57,17 +57,17 @@ export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
   )
 }
 
-/** Stores the digest of the frozen operations, the counts, and the data for a review. */
+/** Stores the digest of the frozen operations, the counts, and the data for a review, which later parts leave as it is. */
 export async function storeFigures(
   tx: Queryable,
   planId: string,
-  figures: { readonly digest: string; readonly counts: object; readonly review: object },
+  figures: { readonly digest: string; readonly counts: object; readonly review?: object | undefined },
 ): Promise<void> {
-  const stored = await tx.execute('update plan set digest = $2, counts = $3, review = $4 where id = $1', [
+  const stored = await tx.execute('update plan set digest = $2, counts = $3, review = coalesce($4, review) where id = $1', [
     planId,
     figures.digest,
     JSON.stringify(figures.counts),
-    JSON.stringify(figures.review),
+    figures.review === undefined ? null : JSON.stringify(figures.review),
   ])
   if (stored !== 1) throw new Error(`plan ${planId} was inserted before`)
 }

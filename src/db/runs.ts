@@ -307,19 +307,20 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 
 /**
  * Stores the plan of the run with its snapshot, counts and guards. Called in the transaction that stores or starts the plan, so
- * that the counts add up even if the process dies right after it.
+ * that the counts add up even if the process dies right after it. Returns false if another process has taken over the run.
  */
 export async function attachPlan(
   tx: Queryable,
   run: LeasedRun,
   { planId, snapshotId }: { readonly planId: string; readonly snapshotId: number | string | null },
-): Promise<void> {
-  await tx.execute(
+): Promise<boolean> {
+  const attached = await tx.execute(
     `update run r set plan_id = p.id, snapshot_id = $4, guards = p.guards, counts = $5::jsonb || p.counts || jsonb_build_object('pending',
        (p.counts ->> 'creates')::int + (p.counts ->> 'updates')::int + (p.counts ->> 'deletes')::int + (p.counts ->> 'renewals')::int)
      from plan p where r.id = $1 and r.epoch = $2 and p.id = $3`,
     [run.id, run.epoch, planId, snapshotId, JSON.stringify(noCounts)],
   )
+  return attached === 1
 }
 
 /** Updates the counts of an ended run, because a later run settled its batches. */

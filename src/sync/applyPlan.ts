@@ -104,15 +104,15 @@ async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly Guar
   return row === undefined ? [] : decodePlanGuards(row.guards, planId)
 }
 
-/** Sends a started plan, changes its product sets, and checks a sample of images. */
+/** Sends a started plan, or ends the `push` that sends it; changes its product sets, and checks a sample of images. */
 export async function sendPlan(
   deps: EngineDeps,
   run: RunRow,
   planId: string,
-  options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined },
+  options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined; readonly push?: () => Promise<void> },
 ): Promise<Ending> {
-  const { guards, imageSample } = options
-  await timed(deps, run, 'push', () => Promise.all([pushPlan(deps, planId), markVisible(deps.db, planId)]))
+  const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  await Promise.all([push(), markVisible(deps.db, planId)])
   const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
   if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending

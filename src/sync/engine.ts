@@ -52,6 +52,8 @@ export interface EngineSettings {
    * Maximum number of request bytes in memory per push: of batches that are claimed, in flight, or answered and not yet recorded.
    */
   readonly bytesInHand: number
+  /** Number of users in the first part of a first load, which is sent while the next one is planned (plan/loadParts.ts). */
+  readonly usersInFirstPart: number
   /** Days until ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number
 }
@@ -76,6 +78,7 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
     concurrency,
     unclaimedAfterMs: 10 * 60_000,
     bytesInHand: 48 * 1024 * 1024,
+    usersInFirstPart: 7_500,
     keepRunsDays: defaultKeepRunsDays,
   }
 }

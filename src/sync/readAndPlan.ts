@@ -30,7 +30,13 @@ export interface Made {
   readonly proof: string
 }
 
-export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: RunRow): Promise<Made> {
+/** `onPart`: called when a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`). */
+export async function readAndPlan(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  run: RunRow,
+  onPart?: (planId: string, rows: number) => void,
+): Promise<Made> {
   await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
@@ -44,7 +50,8 @@ export async function readAndPlan(deps: EngineDeps, pipeline: Pipeline, run: Run
     }
     if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await plan(deps, client, { pipeline, effective, run, input: snapshot ?? (await nothingRead(deps, client, run)) })
+    const input = snapshot ?? (await nothingRead(deps, client, run))
+    const planned = await plan(deps, client, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
     // Back in the pool, the connection keeps what it read of the schema: 50 of 220 ms that a small run took of the server's processor
     // (Postgres 18.4, 60 products or people).
@@ -97,12 +104,18 @@ async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { re
 async function plan(
   deps: EngineDeps,
   client: pg.PoolClient,
-  of: { readonly pipeline: Pipeline; readonly effective: Pipeline; readonly run: RunRow; readonly input: PlanInput },
+  of: {
+    readonly pipeline: Pipeline
+    readonly effective: Pipeline
+    readonly run: RunRow
+    readonly input: PlanInput
+    readonly onPart: ((planId: string) => void) | undefined
+  },
 ): Promise<Planned> {
-  const { pipeline, effective, run, input } = of
+  const { pipeline, effective, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
   const planned = await timed(deps, run, 'plan', () =>
-    cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input)),
+    cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input, onPart)),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)

@@ -13,6 +13,7 @@ import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimPipeline, claimQueued, lockedError, type RunRequest } from './claim.ts'
 import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
+import { EarlyPush } from './earlyPush.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadRun, runNumber } from './history.ts'
 import type { Planned } from './plan/plan.ts'
@@ -117,12 +118,17 @@ export async function executeRun(
 async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
   return runUnderLease(deps, run, async (lease) => {
     await resumeDestination(deps.db, run.destinationId)
-    const made = await readAndPlan(lease.deps, pipeline, run)
+    const early = new EarlyPush(lease.deps, run)
+    const made = await early.during(() => readAndPlan(lease.deps, pipeline, run, (planId, rows) => early.grew(planId, rows)))
     if (!made.planned) return { status: 'withheld', guards: made.guards }
     const { planId, batches } = made.planned
-    await startApplying(deps, run, planId)
+    if (!early.isBegun) await startApplying(deps, run, planId)
     await request.onPlanned?.(planId, batches)
-    return sendPlan(lease.deps, run, planId, { guards: made.guards, imageSample: pipeline.mapping.imageSample })
+    return sendPlan(lease.deps, run, planId, {
+      guards: made.guards,
+      imageSample: pipeline.mapping.imageSample,
+      ...(early.isBegun ? { push: () => early.end() } : {}),
+    })
   })
 }
 

@@ -100,9 +100,18 @@ export interface FollowingBatch {
   readonly waitMs: number
 }
 
-/** Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. */
+/**
+ * Locks a plan before batches are inserted at its end, so that two transactions do not use the same `seq`. Does not lock out inserts of
+ * rows that refer to the plan.
+ */
 export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void> {
-  await tx.query('select from plan where id = $1 for update', [planId])
+  await tx.query('select from plan where id = $1 for no key update', [planId])
+}
+
+/** Returns the `seq` of the last batch of a plan, which the caller has locked; 0 if it has none. */
+export async function lastSeqOf(tx: Queryable, planId: string): Promise<number> {
+  const [row] = await tx.query<{ seq: number | null }>('select max(seq) as seq from batch where plan_id = $1', [planId])
+  return row?.seq ?? 0
 }
 
 const followingColumns = (

@@ -4,7 +4,10 @@ import { bigint, boolean, check, index, integer, jsonb, primaryKey, smallint, te
 import { destination, run } from './runs.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
-/** Plan: frozen operations of one run, written in one transaction (docs/guarantees.md#atomic-plan) and sent unchanged. */
+/**
+ * Plan: frozen operations of one run, sent unchanged. Written in one transaction (docs/guarantees.md#atomic-plan), or one for each part of a
+ * first load.
+ */
 export const plan = sluice.table(
   'plan',
   {

@@ -36,7 +36,11 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
   crashPoint('plan.diffed')
-  const first = await loadFirst(work.desired, work.type.suppresses ? undefined : work.run.id, work.input.identifiers)
+  const first = await loadFirst(work.desired, {
+    loadId: work.type.suppresses ? undefined : work.run.id,
+    valid: work.input.rows.valid,
+    facts: work.input.identifiers,
+  })
   if (first.loadId === undefined) await refreshStatistics(client, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)

@@ -1,7 +1,8 @@
 /**
  * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. Keys of people without their own
- * times are implied (docs/decisions/implied-keys.md). Otherwise `record`, `remote` and the operations equal those of the general
- * path (`desired.ts`, `pendingGroups.ts`, `operations.ts`). test/integration/sync/firstLoad.test.ts compares the two.
+ * times are implied (docs/decisions/implied-keys.md), and their records are written in parts (`loadParts.ts`). Otherwise `record`,
+ * `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`, `operations.ts`).
+ * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
@@ -16,6 +17,7 @@ import { fillTable } from './planTables.ts'
 import { refreshStatistics } from './statistics.ts'
 
 export interface FirstLoad {
+  /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
   /** True if no row has times: operations can be written directly from the records. */
   readonly plain: boolean
@@ -23,6 +25,18 @@ export interface FirstLoad {
   readonly shared: boolean
   /** Number of this run, if its batches imply the keys; undefined if no key is implied. */
   readonly loadId: number | undefined
+}
+
+/** Records whose keys are above `after`, up to `upTo`. Without a bound if undefined. */
+export interface KeyRange {
+  readonly after?: Buffer | undefined
+  readonly upTo?: Buffer | undefined
+}
+
+/** SQL condition: the column `key` is in the range. */
+export function inRange(key: string, { after, upTo }: KeyRange): string {
+  const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
+  return [after && `${key} > ${literal(after)}`, upTo && `${key} <= ${literal(upTo)}`].filter(Boolean).join(' and ') || 'true'
 }
 
 /** Returns true if the destination has no record, no key and no open batch. */
@@ -36,38 +50,62 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
 }
 
 /**
- * Writes the desired state of an untouched destination from the stage. `loadId`: number of this run, if its keys may be implied.
- * `facts`: what the read knows about the identifiers, so that they need not be searched.
+ * Writes the desired state of an untouched destination from the stage. If keys may be implied, writes only the records that share
+ * identifiers; `insertLoaded` writes the others.
  */
 export async function loadFirst(
   context: DesiredContext,
-  loadId: number | undefined,
-  facts: IdentifierFacts | undefined,
+  options: {
+    /** Number of this run, if its keys may be implied. */
+    readonly loadId: number | undefined
+    /** Number of valid rows. */
+    readonly valid: number
+    /** Facts of the read about identifiers, so that they need not be searched. */
+    readonly facts: IdentifierFacts | undefined
+  },
 ): Promise<FirstLoad> {
   const { client, destinationId } = context
+  const { facts, valid } = options
   await context.changed.addAll()
   if (context.keys === 'products') {
-    const creates = await insertRecords(context, 'null::bigint')
+    const creates = await insertRecords(context, validRows)
     await insertFirstProducts(queryable(client), destinationId, 'select key, hash from record where destination_id = $1')
     return { creates, plain: true, shared: false, loadId: undefined }
   }
   const plain = facts?.mayHaveTimes === false || !(await haveTimes(client))
   const shared = await collectShared(client, facts?.mayShare)
-  const implied = plain && (facts?.areDigests === true || (await areDigests(client))) ? loadId : undefined
-  const ofLoad = `${implied ?? 'null'}::bigint`
-  const creates = await insertRecords(
-    context,
-    shared ? `case when exists (select from sharing x where x.key = s.key) then null else ${ofLoad} end` : ofLoad,
-  )
-  await insertKeys(context, shared)
+  const loadId = plain && (facts?.areDigests === true || (await areDigests(client))) ? options.loadId : undefined
+  if (loadId === undefined) {
+    const creates = await insertRecords(context, validRows)
+    await insertKeys(context, shared)
+    return { creates, plain, shared, loadId }
+  }
   // Entries of an earlier load; `firstMembers` writes those of this one.
-  if (implied !== undefined) await dropImpliedKeys(queryable(client), destinationId)
-  return { creates, plain, shared, loadId: implied }
+  await dropImpliedKeys(queryable(client), destinationId)
+  // All of them here, because the number of rows with an identifier must be right if only some parts are stored.
+  if (shared) {
+    await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
+    await insertKeys(context, shared)
+  }
+  return { creates: valid, plain, shared, loadId }
 }
 
-/** Inserts the valid rows; `loadId`: SQL of it for row `s`. Returns their number. */
-async function insertRecords({ client, destinationId, snapshotId }: DesiredContext, loadId: string): Promise<number> {
-  const rows = `select s.*, ${loadId} as load_id from stage s where s.kind = ${stagedKind.valid}`
+const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
+
+/** Inserts the records of a range whose keys are implied. Returns their number. */
+export async function insertLoaded(
+  context: DesiredContext,
+  { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
+  range: KeyRange,
+): Promise<number> {
+  return insertRecords(
+    context,
+    `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
+       ${shared ? 'and s.key not in (select key from sharing)' : ''}`,
+  )
+}
+
+async function insertRecords({ client, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
   const creates = await records.insertRecords(queryable(client), { destinationId, snapshotId }, rows)
   await refreshStatistics(client, destinationId, creates, ['record'])
   return creates

@@ -2,7 +2,7 @@
  * Freezes planned operations: writes them as batches and entries, by COPY in the plan's transaction. Bodies are final, so every
  * attempt sends the same bytes (docs/guarantees.md).
  */
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
@@ -11,15 +11,23 @@ import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/f
 import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 
+/** Totals of a plan, or of its parts so far. */
 export interface Frozen {
   readonly batches: number
   /** Number of products or users by change, also if they share an operation. */
   readonly entries: Readonly<Record<Change, number>>
-  /** SHA-256 over all bodies in order. */
-  readonly digest: string
+  /** SHA-256 over all bodies in order, not finished. */
+  readonly bodies: Hash
   /** Number of requests by class of limit, for the estimate of minutes. */
   readonly requests: Readonly<Record<string, number>>
 }
+
+export const nothingFrozen = (): Frozen => ({
+  batches: 0,
+  entries: { create: 0, update: 0, delete: 0, renewal: 0 },
+  bodies: createHash('sha256'),
+  requests: {},
+})
 
 interface Collected {
   readonly batch: PackedBatch<PlannedOperation>
@@ -32,6 +40,8 @@ interface FreezeContext {
   readonly destinationId: number
   /** Number of the run, for a first load with implied keys. Its operations are ordered by record key. */
   readonly loadId: number | undefined
+  /** `seq` of the last batch that the plan has already. */
+  readonly lastSeq: number
 }
 
 /**
@@ -40,27 +50,29 @@ interface FreezeContext {
  */
 const batchesAtATime = 4
 
+/** Writes operations as batches. Returns the totals of them and of `before`, which stays as it is. */
 export async function freeze(
   client: pg.PoolClient,
   destination: Destination,
   operations: AsyncIterable<PlannedOperation>,
   context: FreezeContext & { readonly onProgress: (done: number) => void },
+  before: Frozen = nothingFrozen(),
 ): Promise<Frozen> {
-  const digest = createHash('sha256')
-  const entries = { create: 0, update: 0, delete: 0, renewal: 0 }
-  const requests: Record<string, number> = {}
+  const bodies = before.bodies.copy()
+  const entries = { ...before.entries }
+  const requests = { ...before.requests }
   let batches = 0
   let done = 0
   let collected: Collected[] = []
   const write = async () => {
-    await writeBatches(client, destination, collected, { ...context, firstSeq: batches - collected.length + 1 })
+    await writeBatches(client, destination, collected, { ...context, firstSeq: context.lastSeq + batches - collected.length + 1 })
     collected = []
     context.onProgress(done)
   }
   const take = (batch: PackedBatch<PlannedOperation> | undefined) => {
     const first = batch?.items[0]
     if (!batch || !first) return
-    digest.update(batch.body)
+    bodies.update(batch.body)
     batches++
     done += batch.items.length
     const { limitClass } = destination.request({ accountId: '', targetId: '', version: '' }, first.op)
@@ -111,7 +123,7 @@ export async function freeze(
   }
   take(current?.packer.flush())
   if (collected.length > 0) await write()
-  return { batches, entries, digest: digest.digest('hex'), requests }
+  return { batches: before.batches + batches, entries, bodies, requests }
 }
 
 async function writeBatches(

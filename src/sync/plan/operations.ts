@@ -7,9 +7,9 @@ import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
-import { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
+import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { createsAgain } from '../../db/invalidated.ts'
-import type { FirstLoad } from './firstLoad.ts'
+import { inRange, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
@@ -111,26 +111,26 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 }
 
 /**
- * Yields all users of a plain first load, each without the identifiers that are sent under another row. `shared`: true if there are
- * such identifiers, in the table `lost`. Also writes the search for the implied keys.
+ * Yields the users of a plain first load whose record keys are in `range`, each without the identifiers that are sent under another
+ * row. `shared`: true if there are such identifiers, in the table `lost`. `index`: gets the identifiers for the search for implied
+ * keys.
  */
 export function firstMembers(
-  context: OperationContext,
+  { client, destinationId }: OperationContext,
   terms: MembershipTerms,
-  { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
+  of: { readonly shared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
 ): AsyncGenerator<PlannedOperation> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
-  const { client, destinationId } = context
+  const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
   const rows = cursor<{ key: Buffer; keys: string }>(
     client,
-    shared
+    of.shared
       ? `select r.key, ${hex(`case when l.key is null then r.identifiers
            else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`)} as keys
-         from record r left join lost l on l.key = r.key where r.destination_id = ${destinationId} order by r.key`
-      : `select key, ${hex('identifiers')} as keys from record where destination_id = ${destinationId} order by key`,
+         from record r left join lost l on l.key = r.key where ${mine} order by r.key`
+      : `select r.key, ${hex('r.identifiers')} as keys from record r where ${mine} order by r.key`,
   )
-  const index = loadId === undefined ? undefined : new ImpliedKeyIndex(client, destinationId)
-  return packUsers(firstGroups(rows, index), terms)
+  return packUsers(firstGroups(rows, of.index), terms)
 }
 
 const plainHash = Buffer.from([1])
@@ -155,7 +155,6 @@ async function* firstGroups(
       expires_ms: null,
     }
   }
-  await index?.end()
 }
 
 /** Yields users to delete, then users to update. The update of a user that lost an identifier is in phase 2. */

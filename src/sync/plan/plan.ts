@@ -1,6 +1,6 @@
 /**
  * Makes a plan in one transaction: completes the snapshot, updates the desired state, applies the guards and freezes the
- * operations. An error rolls back all of it.
+ * operations. An error rolls back all of it. A first load of many people takes one transaction for each of its parts (`loadParts.ts`).
  */
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -12,66 +12,90 @@ import { crashPoint } from '../crashPoint.ts'
 import { addDuration } from './durations.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
-import { firstMembers, firstProducts, memberOperations, productOperations, type PlannedOperation } from './operations.ts'
+import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
+import type { FirstLoad } from './firstLoad.ts'
+import {
+  firstMembers,
+  firstProducts,
+  memberOperations,
+  productOperations,
+  type MembershipTerms,
+  type PlannedOperation,
+} from './operations.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
-/** Makes a plan. Tries again after a deadlock with a worker that records an answer at the same time. */
+/**
+ * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; its batches may be sent from then on.
+ * Without it, nothing is stored before the whole plan is.
+ */
 export async function makePlan(
   deps: EngineDeps,
   client: pg.PoolClient,
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
+  onPart?: (planId: string) => void,
 ): Promise<Planned> {
+  let stored = await inTransaction(client, async () =>
+    planInTransaction(await openWork(deps, client, pipeline, run, input), onPart !== undefined),
+  )
+  while (stored.next !== undefined) {
+    const { planned, next } = stored
+    onPart?.(planned.planId)
+    stored = await inTransaction(client, () => planPart(next))
+  }
+  return stored.planned
+}
+
+/** Tries again after a deadlock with a worker that records an answer at the same time. */
+async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
+    await client.query('begin')
     try {
-      return await tryPlan(deps, client, pipeline, run, input)
+      // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
+      await client.query(`set local work_mem = '64MB'`)
+      const result = await work()
+      crashPoint('plan.before_commit')
+      await client.query('commit')
+      crashPoint('plan.after_commit')
+      return result
     } catch (error) {
+      await client.query('rollback').catch(() => undefined)
       if (attempt === 5 || !isRetryable(error)) throw error
     }
   }
 }
 
-async function tryPlan(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<Planned> {
-  await client.query('begin')
-  try {
-    // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
-    await client.query(`set local work_mem = '64MB'`)
-    const planned = await planInTransaction(await openWork(deps, client, pipeline, run, input))
-    crashPoint('plan.before_commit')
-    await client.query('commit')
-    crashPoint('plan.after_commit')
-    return planned
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined)
-    throw error
-  }
-}
-
-async function planInTransaction(work: PlanWork): Promise<Planned> {
+async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
   const { deps, client, destinationId, planId, pending } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
   const guarded = await guardPlan(work, changes)
   crashPoint('plan.guarded')
-  const compared = changes.first?.plain !== true
+  const { first } = changes
+  const compared = first?.plain !== true
   if (compared) await pending.unifyGroups()
 
-  const { first } = changes
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  const frozen = await freeze(client, work.type, operationsOf(work, changes), {
+  const terms = termsOf(work)
+  if (first?.loadId !== undefined && terms !== undefined)
+    return planPart(await firstPart({ work, changes, guarded, first, terms }, inParts))
+  const frozen = await freeze(client, work.type, operationsOf(work, terms, first), {
     planId,
     destinationId,
-    loadId: first?.loadId,
+    loadId: undefined,
+    lastSeq: 0,
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  return storePlan(work, changes, guarded, frozen, compared ? await pending.countKeyLookups() : 0)
+  const keyLookups = compared ? await pending.countKeyLookups() : 0
+  const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
+  return { planned, next: undefined }
 }
 
 function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing, sourceless }: PlanWork, changes: Changes) {
@@ -101,16 +125,22 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
   })
 }
 
-function operationsOf(work: PlanWork, { first }: Changes): AsyncIterable<PlannedOperation> {
+function operationsOf(work: PlanWork, terms: MembershipTerms | undefined, first: FirstLoad | undefined): AsyncIterable<PlannedOperation> {
   const context = { client: work.client, destinationId: work.destinationId, full: work.full }
+  if (terms === undefined) return first ? firstProducts(context) : productOperations(context)
+  if (first?.plain !== true) return memberOperations(context, terms)
+  return firstMembers(context, terms, { shared: first.shared, range: {}, index: undefined })
+}
+
+/** Returns the terms of memberships; undefined for a catalog. */
+function termsOf(work: PlanWork): MembershipTerms | undefined {
   const membership = work.type.membership(work.pipeline.destination)
-  if (membership === undefined) return first ? firstProducts(context) : productOperations(context)
+  if (membership === undefined) return undefined
   const { expiresIn, usersPerOperation, withEffectiveAt } = membership
-  const terms = {
+  return {
     plannedAtMs: work.plannedAtMs,
     expiresAtMs: addDuration(work.plannedAtMs, expiresIn),
     usersPerOperation,
     withEffectiveAt,
   }
-  return first?.plain === true ? firstMembers(context, terms, first) : memberOperations(context, terms)
 }

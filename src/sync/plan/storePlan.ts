@@ -7,6 +7,7 @@ import * as plans from '../../db/plans.ts'
 import { attachPlan, readsBackfillSource } from '../../db/runs.ts'
 import { closeSnapshot } from '../../db/snapshots.ts'
 import type { GuardResult, RunCounts } from '../../model/report.ts'
+import { interrupted } from '../read/stage.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import { changesDesired, type Changes } from './changes.ts'
@@ -38,25 +39,32 @@ export async function insertPlan(work: PlanWork, guards: readonly GuardResult[])
   })
 }
 
-/** Stores counts and figures. `keyLookups`: products that are put once more so that the next plan can delete them. */
+export interface StoredPart {
+  readonly isFirst: boolean
+  readonly isLast: boolean
+}
+
+/**
+ * Stores counts and figures of what is frozen so far; with the last part, completes the snapshot. `keyLookups`: products that are put
+ * once more so that the next plan can delete them.
+ */
 export async function storePlan(
   work: PlanWork,
   changes: Changes,
   guarded: GuardedChanges,
   frozen: Frozen,
-  keyLookups: number,
+  { isFirst, isLast, keyLookups = 0 }: StoredPart & { readonly keyLookups?: number },
 ): Promise<Planned> {
-  const { client, destinationId, planId, run, input } = work
+  const { client, planId, run, input } = work
   const { destination } = work.pipeline
   const { entries } = frozen
   const outOfStock =
     !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.absent : 0
+  const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
   const counts = {
     ...input.rows,
-    unchanged: Math.max(
-      0,
-      input.rows.valid - entries.create - Math.max(0, entries.update - outOfStock - keyLookups) - entries.renewal - guarded.deferred,
-    ),
+    // Rows of later parts are not counted yet.
+    unchanged: isLast ? Math.max(0, input.rows.valid - sent) : 0,
     stale: changes.diff.stale,
     creates: entries.create,
     updates: entries.update,
@@ -66,19 +74,16 @@ export async function storePlan(
     // The next plan has their deletes.
     deferred: guarded.deferred + keyLookups,
   }
+  if (isLast) await endSnapshot(work)
   const tx = queryable(client)
-  const review = {
-    updateFields: changes.updateFields,
-    desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
-    erasures: work.erasures,
-    renewed: work.desired.renewed !== undefined,
-    suppress: work.type.heedsSuppression(destination) ? 'do-not-reach' : 'none',
-    // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
-    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],
-  }
-  await plans.storeFigures(tx, planId, { digest: frozen.digest, counts, review })
-  await endSnapshot(work)
-  await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
+  await plans.storeFigures(tx, planId, {
+    digest: frozen.bodies.copy().digest('hex'),
+    counts,
+    review: isFirst ? await reviewOf(work, changes, guarded) : undefined,
+  })
+  const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
+  // The run that took over has superseded the parts so far.
+  if (!attached && !isFirst) throw interrupted()
   return {
     planId,
     batches: frozen.batches,
@@ -86,6 +91,19 @@ export async function storePlan(
     guards: guarded.results,
     updateFields: changes.updateFields,
     minutes: minutesOf(frozen.requests),
+  }
+}
+
+async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChanges): Promise<object> {
+  const { client, destinationId, planId, input } = work
+  return {
+    updateFields: changes.updateFields,
+    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
+    erasures: work.erasures,
+    renewed: work.desired.renewed !== undefined,
+    suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
+    // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
+    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],
   }
 }
 

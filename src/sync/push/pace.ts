@@ -82,6 +82,11 @@ export class Pace {
     this.#measure(latencyMs)
   }
 
+  /** Measures again from here on, because slots are free and there is no batch to send: the rate would show that, and not the service. */
+  starved(): void {
+    this.#restart(0)
+  }
+
   failed(): void {
     this.#restart(0)
     // Failures of concurrent requests count once.

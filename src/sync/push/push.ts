@@ -24,6 +24,17 @@ import { isUnreachable, sendBatch, type Sending } from './send.ts'
 export interface PushOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
+  /** Set while later parts of the plan are still being stored. */
+  readonly growing?: GrowingPlan
+}
+
+/** Plan whose batches are sent while its later parts are being planned. */
+export interface GrowingPlan {
+  /** Number of operations that the whole plan will have, at most. */
+  readonly operations: number
+  readonly isComplete: boolean
+  /** Resolves with the next part, or when the plan is complete. */
+  readonly changed: Promise<void>
 }
 
 /**
@@ -114,7 +125,8 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
 
 async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number, runId: number, options: PushOptions): Promise<void> {
   const { db, clock, service, settings } = deps
-  if (isIdle(await findOpenWork(db, scope))) return
+  const { growing } = options
+  if (growing === undefined && isIdle(await findOpenWork(db, scope))) return
   const signal = AbortSignal.any([deps.signal, options.signal].filter((one) => one !== undefined))
   const stop = new AbortController()
   const hardStop = new AbortController()
@@ -170,6 +182,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
       const count = isUnreachable(sending.pace) ? 0 : inHand.room(sending.pace.slots)
       const claimed = count > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count }) : []
       crashPoint('push.batches_claimed')
+      if (claimed.length < count) sending.pace.starved()
       for (const batch of claimed) start(batch)
       if (claimed.length > 0 && inHand.room(sending.pace.slots) > 0) continue
       if (inHand.count > 0) {
@@ -180,8 +193,14 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
         await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} stopped answering`)
         break
       }
+      // Before the search, which may not find the part that completes the plan.
+      const { isComplete, changed } = growing ?? { isComplete: true, changed: undefined }
       const open = await findOpenWork(db, scope)
-      if (isIdle(open)) break
+      if (isIdle(open)) {
+        if (isComplete || open.paused) break
+        await Promise.race([changed, clock.sleep(pollMs, sending.signal)])
+        continue
+      }
       if (open.inFlight > 0 && clock.monotonic() - recoveredAt > 1_000) {
         recoveredAt = clock.monotonic()
         await recoverBatches(db, await deadWorkers(db), settings.horizonMs, service)
@@ -261,8 +280,8 @@ async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOp
      from batch where ${'planId' in scope ? `plan_id = $1 and phase <> ${erasurePhase}` : 'erasure' in scope ? `id in (select batch_id from erasure_delete where erasure_id = $1) and destination_id = ${scope.audience}` : `destination_id = $1::int and (status in ('ambiguous', 'in_flight') or (status = 'pending' and attempts > 0))`}`,
     ['planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.leftoversOf],
   )
-  const total = row?.total ?? 0
-  let done = total - (row?.open ?? 0)
+  const total = options.growing?.operations ?? row?.total ?? 0
+  let done = (row?.total ?? 0) - (row?.open ?? 0)
   const report = (waiting?: string) =>
     onProgress({ stage, done: Math.min(done, total), total, ...(waiting === undefined ? {} : { waiting }) })
   report()

@@ -142,6 +142,8 @@ test.for([
   ...firstLabels.map((label) => [label]),
   ['plan.batches_written:2'],
   ['plan.after_commit'],
+  ['plan.before_commit:2'],
+  ['plan.after_commit:2'],
   ['push.batches_claimed'],
   ['push.in_flight'],
   ['push.answered'],
@@ -160,8 +162,9 @@ test.for([
       cells: [`a${from + i}@example.com`, `b${from + i}@example.com`, '', 'US', ''] as const,
       identifiers: [email(`a${from + i}@example.com`), email(`b${from + i}@example.com`)],
     }))
-  // Three batches, so that some are confirmed and others are not; five are written in two steps.
-  const count = instants.includes('plan.batches_written:2') ? 12_000 : 6_000
+  // Three batches, so that some are confirmed and others are not; five are written in two steps. 7,500 people are the first part.
+  const inParts = instants.some((label) => /^plan\.\w+_commit:2$/.test(label))
+  const count = inParts ? 16_000 : instants.includes('plan.batches_written:2') ? 12_000 : 6_000
   engine.write('crm.csv', crm(people(0, count)))
   for (const label of instants) expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
   const stays = people(40, count + 10)

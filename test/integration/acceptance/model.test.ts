@@ -71,7 +71,7 @@ test.for([sandboxAudience, staticListTarget])(
   'after any history, a catalog and $name have the content of the feeds',
   { timeout: 240_000 },
   async (target) => {
-    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+    await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
     const { control } = engine.sandbox
     const list = await target.open(engine)
     await fc.assert(

@@ -348,7 +348,7 @@ test('a load that is indexed in several parts is found whole, and one person is 
   const { pairs, identifiers } = await storedIdentifiers(engine)
   await engine.db.transaction(async (tx) => {
     await tx.execute('delete from implied_key')
-    const index = new ImpliedKeyIndex(tx.client, 1, 64)
+    const index = new ImpliedKeyIndex(tx.client, 1, { entriesOfPart: 64 })
     const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record order by key')
     for (const record of records) await index.add(record.key, record.identifiers.map((one) => one.toString('hex')).join(','))
     await index.end()

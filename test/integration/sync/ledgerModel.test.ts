@@ -214,7 +214,7 @@ test('the model of the ledger has the state of the service after any requests', 
 }, 60_000)
 
 test('the replayed ledger is the state of the service, and the replayed audit log is the synced state', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
   const { control } = engine.sandbox
   const bodies = keepBodies(engine)
   const nowS = () => Math.floor(Date.now() / 1000) + 5

@@ -84,7 +84,7 @@ guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }
 const shopYaml = (guard: number) => `${catalogYaml('feed.xml')}guards: { max_delete_count: ${guard}, max_delete_percent: 0, min_rows: 0 }\n`
 
 test('after a run, every key that is out of sync is withheld, refused or unresolved in its report', async () => {
-  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20 } })
+  await using engine = await engineUnderTest({ settings: { httpTimeoutMs: 1_000, horizonMs: 20, usersInFirstPart: 2 } })
   const { control } = engine.sandbox
   const calendar = keepCalendar(engine)
   await fc.assert(

@@ -55,6 +55,25 @@ describe('concurrency', () => {
     expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
   })
 
+  test('batches that come slowly do not look like a service that answers no more of them', () => {
+    const { pace, pass } = paced()
+    const answer = (count: number, everyMs: number) => {
+      for (let i = 0; i < count; i++) {
+        pass(everyMs)
+        pace.answered(300)
+      }
+    }
+    answer(8, 300 / 8)
+    expect(pace.slots).toBe(15)
+    // While the next part of the plan is being made, 3 batches a second are there to be sent.
+    for (let i = 0; i < 60; i++) {
+      answer(1, 333)
+      pace.starved()
+    }
+    answer(300, 20)
+    expect(pace.slots).toBe(15)
+  })
+
   test('a short push to a slow service finds its number soon', () => {
     expect(400 / push(400, { latencyMs: () => 2_000 }).seconds).toBeGreaterThan(25 * 0.82)
     expect(400 / push(400, { latencyMs: () => 1_000 }).seconds).toBeGreaterThan(25 * 0.95)

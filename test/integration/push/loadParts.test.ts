@@ -1,0 +1,232 @@
+/** A first load in parts (docs/decisions/first-load-in-parts.md): each part is sent while the next one is planned. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { entriesOf } from '../../../src/db/entries/read.ts'
+import { outOfSync } from '../../../src/db/changedKeys.ts'
+import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
+import { audienceDigest, email } from '../../support/digests.ts'
+import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
+import { everyKey } from '../../support/everyKey.ts'
+import { histories } from '../../support/histories.ts'
+import { interruptedRun } from '../../support/interrupted.ts'
+
+const yaml = `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+guards: { min_rows: 0 }
+`
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+const emails = (n: number) => [`p${n}@example.com`, `q${n}@example.com`]
+const people = (numbers: readonly number[]): Rows => numbers.map((n) => [`k${n}`, emails(n)])
+/** Key and addresses of each row. */
+type Rows = readonly (readonly [string, readonly string[]])[]
+const digest = (rows: Rows) => audienceDigest([...new Set(rows.flatMap(([, addresses]) => addresses))].map(email))
+
+function write(engine: EngineUnderTest, rows: Rows): void {
+  engine.write('people.csv', `id,e1,e2\n${rows.map(([id, [e1 = '', e2 = '']]) => `${id},${e1},${e2}\n`).join('')}`)
+}
+
+async function open(usersInFirstPart: number, rows: Rows): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest({ settings: { usersInFirstPart, horizonMs: 20 } })
+  engine.pipeline('people', yaml)
+  write(engine, rows)
+  return engine
+}
+
+/** Each part takes so long that answers of the parts before it are recorded meanwhile. */
+async function planSlowly(engine: EngineUnderTest, seconds = 0.15): Promise<void> {
+  await engine.db.execute(
+    `create function sluice.wait() returns trigger language plpgsql as $$ begin perform pg_sleep(${seconds}); return null; end $$`,
+  )
+  await engine.db.execute('create trigger wait before insert on record for each statement execute function sluice.wait()')
+}
+
+const settledBatches = async ({ db }: EngineUnderTest) => (await db.query(`select from batch where status = 'settled'`)).length
+
+/** Waits until the first answer is recorded. */
+async function firstAnswer(engine: EngineUnderTest): Promise<void> {
+  await expect.poll(() => settledBatches(engine)).toBeGreaterThan(0)
+}
+
+async function expectInSync(engine: EngineUnderTest, rows: Rows): Promise<void> {
+  write(engine, rows)
+  const report = await engine.run('people', { approveDeletes: 1_000 })
+  expect([report.status, report.guards, imbalance(report.counts)]).toEqual(['succeeded', [], []])
+  expect((await engine.sandbox.control.audience()).digest).toBe(digest(rows))
+  const held = new Map<string, number>()
+  for (const address of rows.flatMap(([, addresses]) => [...new Set(addresses)])) held.set(address, (held.get(address) ?? 0) + 1)
+  const stored = await engine.db.query<{ held: number; out: boolean; key: Buffer }>(
+    `select m.key, m.held, ${outOfSync} as out from ${everyKey} m where m.held > 0`,
+  )
+  expect(stored.map((row) => `${row.key.toString('hex', 1)} ${row.held} ${row.out}`).toSorted()).toEqual(
+    Array.from(held, ([address, n]) => `${email(address)[1]} ${n} false`).toSorted(),
+  )
+  expect((await engine.run('people')).counts.requests).toBe(0)
+  expect(await engine.sandbox.control.violations()).toEqual([])
+}
+
+const address = fc.integer({ min: 0, max: 40 }).map((n) => `a${n}@example.com`)
+/** A few rows share addresses. */
+const rowsOf = fc
+  .array(fc.uniqueArray(address, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 40 })
+  .map((all): Rows => all.map((addresses, i) => [`k${i}`, addresses]))
+
+test('a load in parts leaves the records, keys and members that a load in one transaction leaves', async () => {
+  await fc.assert(
+    fc.asyncProperty(rowsOf, fc.integer({ min: 1, max: 12 }), async (rows, usersInFirstPart) => {
+      await using parts = await open(usersInFirstPart, rows)
+      await using whole = await open(1_000, rows)
+      const states = await Promise.all(
+        [parts, whole].map(async (engine) => {
+          const { status, counts } = await engine.run('people')
+          const { requests: _, ...users } = counts
+          return {
+            status,
+            users,
+            records: await engine.db.query(
+              'select key, hash, identifiers, line, status, load_id is null as stored from record order by key',
+            ),
+            keys: await engine.db.query(`select key, held, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
+            snapshots: await engine.db.query('select status, counts from snapshot'),
+            plans: await engine.db.query(`select status, counts, review -> 'suppress' as suppress from plan`),
+            members: (await engine.sandbox.control.audience()).digest,
+          }
+        }),
+      )
+      expect(states[0]).toEqual(states[1])
+      await expectInSync(parts, rows)
+    }),
+    histories(12),
+  )
+}, 120_000)
+
+test('requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  await planSlowly(engine)
+  const run = engine.run('people')
+  await firstAnswer(engine)
+  expect(await engine.db.query(`select s.status, p.status as plan from snapshot s join plan p on p.snapshot_id = s.id`)).toEqual([
+    { status: 'open', plan: 'applying' },
+  ])
+  const { runId, counts } = await run
+  expect(counts).toMatchObject({ creates: 60, confirmed: 60, pending: 0 })
+  const [plan] = await engine.db.query<{ digest: string; bodies: string }>(
+    `select p.digest, (select count(*)::int from batch where plan_id = p.id) as bodies from plan p`,
+  )
+  const sent = await engine.sandbox.control.ledger()
+  expect(sent.filter(({ path }) => path.endsWith('/users'))).toHaveLength(Number(plan?.bodies))
+  expect(plan?.digest).toMatch(/^[0-9a-f]{64}$/)
+  expect(runId).toBe('r_1')
+  await expectInSync(engine, rows)
+})
+
+test.for([['stop'], ['die']] as const)(
+  'a load that ends early (%s) at any part is completed by the next run, with other content',
+  { timeout: 120_000 },
+  async ([how]) => {
+    await fc.assert(
+      fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 6 }), async (rows, later, usersInFirstPart) => {
+        await using engine = await open(usersInFirstPart, rows)
+        await interruptedRun(engine, 'people', how)
+        await expectInSync(engine, later)
+        await expectInSync(engine, rows.slice(1))
+      }),
+      histories(10),
+    )
+  },
+)
+
+test('a load of which some parts cannot be stored keeps the others, and the next runs send the rest, with other content', async () => {
+  await fc.assert(
+    fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 4 }), async (rows, later, stored) => {
+      await using engine = await open(3, rows)
+      await engine.db.execute(
+        `create function sluice.full_disk() returns trigger language plpgsql as $$ begin
+           if (select count(distinct part) from sluice.implied_key) >= ${stored} then raise exception 'disk full'; end if; return null; end $$`,
+      )
+      await engine.db.execute(
+        'create trigger full_disk before insert on implied_key for each statement execute function sluice.full_disk()',
+      )
+      const { status, error, counts } = await engine.run('people')
+      if (status === 'failed') {
+        expect(error?.code).toBe('DATABASE_FAILED')
+        // The counts are those of the stored parts, whether they were sent or not.
+        expect(counts.confirmed + counts.pending).toBe(counts.creates)
+        const sent = await engine.db.query(`select from batch b cross join ${entriesOf('b.id')} e`)
+        expect(sent).toHaveLength(counts.creates)
+      }
+      await engine.db.execute('drop trigger full_disk on implied_key')
+      await expectInSync(engine, later)
+      await expectInSync(engine, rows.slice(1))
+    }),
+    histories(16),
+  )
+}, 120_000)
+
+test('a user who is refused in an early part is split off while later parts are planned', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  await planSlowly(engine)
+  await engine.sandbox.control.fault(
+    { path: '/users' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+  )
+  const { counts } = await engine.run('people')
+  expect(counts).toMatchObject({ creates: 60, confirmed: 60, refused: 0 })
+  expect(await engine.db.query('select from batch group by plan_id, seq having count(*) > 1')).toEqual([])
+  await expectInSync(engine, rows)
+})
+
+test('people who are erased while their part is planned are never sent, and are not stored', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  await planSlowly(engine, 0.3)
+  const run = engine.run('people')
+  await firstAnswer(engine)
+  const sentBefore = await engine.sandbox.control.audience()
+  const erased = range(0, 30)
+  const keys = await erasedKeysOf(engine.deps, { emails: erased.flatMap(emails), phones: [], keys: [] }, undefined)
+  await forget(engine.deps, keys, { actor: 'test', wait: true })
+  await run
+  expect(sentBefore.members).toBeLessThan(60)
+  expect(await engine.db.query(`select from record where identifiers && $1::bytea[]`, [keys.identifiers])).toEqual([])
+  const stays = people(range(30, 60))
+  expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
+  await engine.run('people')
+  expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
+})
+
+test('a service that refuses the credentials pauses the push, and the plan is completed', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  await planSlowly(engine)
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 403 }, 'always')
+  const report = await engine.run('people')
+  expect([report.status, report.counts.creates, report.counts.confirmed, imbalance(report.counts)]).toEqual(['failed', 60, 0, []])
+  expect(await engine.db.query('select status from snapshot')).toEqual([{ status: 'closed' }])
+  await engine.sandbox.control.clearFaults()
+  await expectInSync(engine, rows)
+})
+
+test('a run that is taken over stores no further part', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  await planSlowly(engine, 0.3)
+  const run = engine.run('people')
+  await firstAnswer(engine)
+  await engine.db.execute('update run set epoch = epoch + 1')
+  await run.catch(() => undefined)
+  expect((await engine.db.query('select from record')).length).toBeLessThan(60)
+  await engine.db.execute(`update run set status = 'failed', lease_until = null, finished_at = now()`)
+  await expectInSync(engine, rows)
+})
+
+test('plan stores a load in one transaction, because nothing may be sent before it is applied', async () => {
+  const rows = people(range(0, 60))
+  await using engine = await open(5, rows)
+  const { planId } = await engine.plan('people')
+  expect(await engine.db.query('select status from plan')).toEqual([{ status: 'ready' }])
+  expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 60, requests: 1 })
+  await expectInSync(engine, rows)
+})
