@@ -25,7 +25,7 @@ const stagingTables = new Set([
   'pending_group',
   'holder',
   'cleared',
-  'left_key',
+  'unseen_key',
   'lost',
   'sharing',
   'opted_out',

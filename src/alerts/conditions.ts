@@ -155,7 +155,7 @@ function isAboutCredentials({ code, message }: { readonly code: string; readonly
 
 /**
  * Returns a condition if two intervals passed without a success, or if the source is unchanged for too long. The intervals are
- * those of the last due times, so that a weekday schedule is not late on a weekend.
+ * those between the last ticks, so that a weekday schedule is not late on a weekend.
  */
 function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
   const late = withoutSuccess(pipeline, overview, now)

@@ -12,11 +12,11 @@ export interface Readiness {
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
-  /** Seconds since the last tick of the scheduler; undefined without a scheduler in this process. */
+  /** Seconds since the last poll of the scheduler; undefined without a scheduler in this process. */
   readonly schedulerIdleS: () => number | undefined
 }
 
-const oldestTickS = 30
+const oldestPollS = 30
 const oldestHeartbeatS = 60
 
 /** Runs every check of `/ready`. A check that cannot be done counts as failed. */
@@ -31,7 +31,7 @@ export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readines
   const { applied, known } = await migrationStatus(deps.db.url, deps.db.schema).catch(() => ({ applied: 0, known: -1 }))
   checks.push({ check: 'migrations', ok: applied === known, message: known < 0 ? 'do not match this version' : `${applied} of ${known}` })
   const idle = deps.schedulerIdleS()
-  if (idle !== undefined) checks.push({ check: 'scheduler', ok: idle <= oldestTickS, message: `last tick ${Math.round(idle)} s ago` })
+  if (idle !== undefined) checks.push({ check: 'scheduler', ok: idle <= oldestPollS, message: `last poll ${Math.round(idle)} s ago` })
   const worker = await findWorker(deps.db, deps.workerId)
   checks.push({
     check: 'worker',

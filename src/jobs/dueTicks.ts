@@ -1,6 +1,6 @@
 /**
- * Decides every due time of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the
- * time of the database, and croner for the due times. A late tick also decides all due times that were missed.
+ * Decides every tick of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the time of
+ * the database, and croner for the times of ticks. A late poll also decides all ticks that were missed.
  */
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -35,13 +35,13 @@ export interface DueTicksDeps {
 }
 
 export interface DecidedTicks {
-  /** Number of due times that were decided. */
+  /** Number of ticks that were decided. */
   readonly decided: number
   /** Time until the next schedule is due, in milliseconds; infinity if there is none. */
   readonly quietMs: number
 }
 
-/** Decides all due times. */
+/** Decides all due ticks. */
 export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
   const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
@@ -56,7 +56,7 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
 
 /**
  * Returns the time until the next schedule is due. A schedule that was just decided still has its old time, so the result may be 0
- * and the next tick checks it again.
+ * and the next poll checks it again.
  */
 function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
@@ -64,7 +64,7 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
   return Math.max(0, next - now.getTime())
 }
 
-/** Decides the newest due time. Records older ones as missed, because the run of the newest one covers them. */
+/** Decides the newest due tick. Records older ones as missed, because the run of the newest one covers them. */
 function decide(
   deps: DueTicksDeps,
   id: number,

@@ -1,4 +1,4 @@
-/** Runs the scheduler: node-cron ticks once a second, and each tick decides the due times. */
+/** Runs the scheduler: node-cron polls once a second, and each poll decides the due ticks. */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
 import { updateQueuedDefinitions } from '../db/runs.ts'
@@ -13,7 +13,7 @@ import { createNextDue, isTouchedByClockChange } from './occurrences.ts'
 import { openQueues } from './queues.ts'
 
 export interface Scheduler {
-  /** Seconds since its last successful tick. */
+  /** Seconds since its last successful poll. */
   readonly idleS: () => number
   readonly stop: () => Promise<void>
 }
@@ -23,7 +23,7 @@ const reloadEveryMs = 15_000
 
 const quiet = { info() {}, warn() {}, error() {}, debug() {} }
 
-/** Starts a scheduler. Any number can run on one database: each due time is decided once. */
+/** Starts a scheduler. Any number can run on one database: each tick is decided once. */
 export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   const queues = await openQueues(deps.db, { supervise: false, log: deps.log })
   const warned = new Set<string>()
@@ -31,10 +31,10 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
   const destinationIds = new Map<string, number>()
   let reloadedAt = Number.NEGATIVE_INFINITY
   let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
-  let tickedAt = deps.clock.monotonic()
+  let polledAt = deps.clock.monotonic()
   let unusable = ''
   /**
-   * Time before which nothing is due, so that ticks send no query. Reset by each reload, so that a changed clock delays a tick by
+   * Time before which nothing is due, so that polls send no query. Reset by each reload, so that a changed clock delays a tick by
    * 15 s at most.
    */
   let quietUntil = Number.NEGATIVE_INFINITY
@@ -83,7 +83,7 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
     declared = {
       declaration,
       versionOf: (name) => versions.get(name),
-      reasonOf: (name) => broken.get(name)?.message ?? 'it is gone',
+      reasonOf: (name) => broken.get(name)?.message ?? 'its file was removed',
     }
     for (const { name, schedule } of scheduled) {
       if (schedule === undefined || warned.has(name) || !isTouchedByClockChange(schedule)) continue
@@ -96,34 +96,34 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
     reloadedAt = deps.clock.monotonic()
     quietUntil = Number.NEGATIVE_INFINITY
   }
-  const tick = async () => {
+  const poll = async () => {
     try {
       if (deps.clock.monotonic() - reloadedAt >= reloadEveryMs) await reload()
       if (declared !== undefined && deps.clock.monotonic() >= quietUntil) {
         const { quietMs } = await decideDueTicks({ db: deps.db, queues, log: deps.log, nextDue, ...declared })
         quietUntil = deps.clock.monotonic() + quietMs
       }
-      tickedAt = deps.clock.monotonic()
+      polledAt = deps.clock.monotonic()
     } catch (error) {
-      // The next tick finds what this one missed.
-      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a tick of the scheduler failed')
+      // The next poll finds what this one missed.
+      deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a poll of the scheduler failed')
     }
   }
 
   await reload()
-  let ticking: Promise<void> | undefined
-  const onTick = () => {
-    // Ticks never overlap. The next one decides what became due meanwhile.
-    ticking ??= tick().finally(() => (ticking = undefined))
-    return ticking
+  let polling: Promise<void> | undefined
+  const onPoll = () => {
+    // Polls never overlap. The next one decides what became due meanwhile.
+    polling ??= poll().finally(() => (polling = undefined))
+    return polling
   }
-  // UTC has no clock changes. Late ticks are harmless, so node-cron's warnings about them are off.
-  const task = cron.schedule('* * * * * *', onTick, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
+  // UTC has no clock changes. Late polls are harmless, so node-cron's warnings about them are off.
+  const task = cron.schedule('* * * * * *', onPoll, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
   return {
-    idleS: () => (deps.clock.monotonic() - tickedAt) / 1000,
+    idleS: () => (deps.clock.monotonic() - polledAt) / 1000,
     async stop() {
       await task.destroy()
-      await ticking
+      await polling
       await queues.close()
     },
   }

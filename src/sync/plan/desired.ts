@@ -100,7 +100,7 @@ export async function leaveByIdentifier({ client, destinationId }: DesiredContex
      select distinct r.key, 'leaving'
      from stage s cross join lateral unnest(s.identifiers) as i (identifier)
        join record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
-     where s.kind = ${stagedKind.leaving} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
+     where s.kind = ${stagedKind.optedOut} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
   )
   return leaving.rowCount ?? 0
 }

@@ -18,7 +18,7 @@ export interface Diff {
 }
 
 /**
- * Type of the read. A gated read has staged only unknown records; the temporary table `left_key` has the keys of known records that
+ * Type of the read. A gated read has staged only unknown records; the temporary table `unseen_key` has the keys of known records that
  * were not found.
  */
 export type Reading = 'whole' | 'gated'
@@ -44,7 +44,7 @@ export async function diffStage(client: pg.PoolClient, destinationId: number, re
 const what = `case
     when s.key is null then 'absent'
     when s.kind = ${stagedKind.rejected} then 'stale'
-    when s.kind = ${stagedKind.leaving} then 'leaving'
+    when s.kind = ${stagedKind.optedOut} then 'leaving'
     when s.kind = ${stagedKind.suppressed} then 'suppressed'
     when r.key is null then 'create'
     else 'update'
@@ -60,7 +60,7 @@ function wholeDiff(destinationId: number): string {
 }
 
 /**
- * SQL of the diff of a gated read. Unchanged records are neither in the stage nor in `left_key`. Stale records have no digest, so
+ * SQL of the diff of a gated read. Unchanged records are neither in the stage nor in `unseen_key`. Stale records have no digest, so
  * their rows are staged each time.
  */
 function gatedDiff(destinationId: number): string {
@@ -69,7 +69,7 @@ function gatedDiff(destinationId: number): string {
     union all
     select r.key, 'absent'
     -- Most missing digests belong to changed records: those are excluded before any record is looked up.
-    from (select key from left_key l where not exists (select from stage s where s.key = l.key) offset 0) l
+    from (select key from unseen_key l where not exists (select from stage s where s.key = l.key) offset 0) l
       join record r on r.destination_id = ${destinationId} and r.key = l.key
     where r.status = 'live'
     union all

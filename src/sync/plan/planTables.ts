@@ -1,6 +1,6 @@
 /**
  * Declares the temporary tables of a plan. One step fills each table, and later steps read it. They are dropped with the connection
- * of the plan. `stage` and `left_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
+ * of the plan. `stage` and `unseen_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
  */
 import type pg from 'pg'
 

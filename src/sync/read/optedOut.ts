@@ -7,20 +7,20 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { stagedKind } from './stageTable.ts'
 
 /**
- * Numbers of staged rows that opt identifiers out: whole rows (`leaving`), and valid rows with some identifiers opted out
+ * Numbers of staged rows that opt identifiers out: whole rows (`optedOut`), and valid rows with some identifiers opted out
  * (`withholding`).
  */
 export interface OptingOut {
-  readonly leaving: number
+  readonly optedOut: number
   readonly withholding: number
 }
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(client: pg.PoolClient, { leaving, withholding }: OptingOut): Promise<number> {
-  if (leaving + withholding === 0) return 0
+export async function collectOptedOut(client: pg.PoolClient, { optedOut, withholding }: OptingOut): Promise<number> {
+  if (optedOut + withholding === 0) return 0
   const collected = await client.query(
     `insert into opted_out
-     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier) where s.kind = ${stagedKind.leaving}
+     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier) where s.kind = ${stagedKind.optedOut}
      union
      select i.identifier from stage s cross join lateral unnest(s.withheld) as i (identifier) where s.withheld is not null`,
   )
@@ -37,16 +37,16 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
     implied.push(...found.map(({ identifier }) => identifier))
   await client.query('commit')
   const { rowCount } = await client.query(
-    `with held as (
+    `with desired as (
        select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0
        union all
        select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
-     left_behind as (
+     unseen as (
        select h.identifier, count(*) as n
-       from left_key l join record r on r.destination_id = $1 and r.key = l.key
-         cross join lateral unnest(r.identifiers) as i (identifier) join held h using (identifier)
+       from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
+         cross join lateral unnest(r.identifiers) as i (identifier) join desired h using (identifier)
        group by h.identifier)
-     select from held h left join left_behind b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
+     select from desired h left join unseen b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )
   return rowCount === 1
@@ -73,7 +73,7 @@ export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
   )
   const updated = await client.query(
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end, digest = null,
-       kind = case when x.kept = '{}' then ${stagedKind.leaving} else s.kind end,
+       kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
        hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
      from shared_row x where s.ctid = x.row`,
   )

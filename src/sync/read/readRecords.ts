@@ -131,16 +131,16 @@ export async function readRecords(
   // Only the columns of joins and groups; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
   const type = destinationOf(pipeline.destination.kind)
-  const optedOut = type.reachesPeople ? await collectOptedOut(client, staged) : 0
+  const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(client, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
-    const takesAlong = type.leavesBy === 'identifier' && staged.leaving > 0
-    const isShared = optedOut > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
+    const takesAlong = type.leavesBy === 'identifier' && staged.optedOut > 0
+    const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
-      await client.query('drop table left_key')
+      await client.query('drop table unseen_key')
       await deleteRejects(deps.db, [run.id])
       return undefined
     }
@@ -153,7 +153,7 @@ export async function readRecords(
     duplicates: pipeline.duplicates ?? 'reject',
     suppressedBy: context.suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,
-    optedOut,
+    optedOutIdentifiers,
   })
   if (resolved.conflicting > 0) await fillConflictCells(deps, pipeline, run.id)
   const rows = {
@@ -183,7 +183,7 @@ function optedOutNote(rows: number): WarningSummary {
  */
 async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
-    and not exists (select from left_key l where l.key = s.key)`
+    and not exists (select from unseen_key l where l.key = s.key)`
   const meets = async () => (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
   if (!(await meets())) return false
   await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)

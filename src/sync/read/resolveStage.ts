@@ -26,7 +26,7 @@ const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
 export async function resolveStage(
   client: pg.PoolClient,
-  staged: Pick<Staged, 'valid' | 'leaving' | 'mayRepeat'>,
+  staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
   options: {
     readonly runId: number
     readonly keyField: string
@@ -37,25 +37,25 @@ export async function resolveStage(
     /** Audience whose erased people are suppressed; undefined for other destinations. */
     readonly erasures: ErasureScope | undefined
     /** Number of identifiers in `opted_out`; 0 if no other row may have one. */
-    readonly optedOut: number
+    readonly optedOutIdentifiers: number
   },
 ): Promise<Resolved> {
-  const shared = options.optedOut === 0 ? noneShared : await omitOptedOut(client)
-  const optedOutRows = staged.leaving + shared.emptied
+  const shared = options.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(client)
+  const optedOutRows = staged.optedOut + shared.emptied
   const validRows = staged.valid - shared.emptied
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
   const suppressed =
     options.leavesBy === 'identifier'
-      ? staged.leaving === 0
+      ? staged.optedOut === 0
         ? 0
         : await suppressWithRemoved(client)
       : (options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)) +
         (options.erasures === undefined ? 0 : await suppressErased(client, options.erasures))
   if (repeats === undefined)
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOutRows, valid: validRows - suppressed, sharedRows: shared.rows }
-  const leaving = await countKind(client, stagedKind.leaving)
+  const optedOut = await countKind(client, stagedKind.optedOut)
   await keepOneRowAKey(client)
-  return { ...repeats, suppressed: suppressed + leaving, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
+  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
 }
 
 /** Resolves repeated keys. Returns undefined if there are none. */
@@ -68,15 +68,15 @@ async function resolveRepeats(
   await client.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
-      bool_or(s.kind = ${stagedKind.leaving}) over k as leaving,
+      bool_or(s.kind = ${stagedKind.optedOut}) over k as opts_out,
       bool_or(s.kind = ${stagedKind.valid}) over k as has_valid,
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)
     window k as (partition by s.key)`)
   // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out with it.
   await client.query(`
-    update stage s set kind = ${stagedKind.leaving}
-    from repeated_row r where s.ctid = r.row and r.leaving and r.kind = ${stagedKind.valid}`)
+    update stage s set kind = ${stagedKind.optedOut}
+    from repeated_row r where s.ctid = r.row and r.opts_out and r.kind = ${stagedKind.valid}`)
   await client.query('drop table repeated_row')
   if (options.duplicates === 'last') return { duplicates: await keepLast(client), conflicting: 0 }
   await client.query(`
@@ -189,7 +189,7 @@ async function suppressWithRemoved(client: pg.PoolClient): Promise<number> {
      where s.kind = ${stagedKind.valid} and s.key in (
        select t.key from stage t cross join lateral unnest(t.identifiers) as i (identifier)
        where i.identifier in (
-         select unnest(l.identifiers) from stage l where l.kind = ${stagedKind.leaving}))`,
+         select unnest(l.identifiers) from stage l where l.kind = ${stagedKind.optedOut}))`,
   )
   return marked.rowCount ?? 0
 }

@@ -33,9 +33,9 @@ export interface Staged {
   readonly rejected: number
   /** Rows that `only:` and `except:` filter out. */
   readonly filtered: number
-  /** Rows staged as valid; `leaving`: rows staged as opted out or removed. */
+  /** Rows staged as valid; `optedOut`: rows staged as opted out or removed. */
   readonly valid: number
-  readonly leaving: number
+  readonly optedOut: number
   /** Valid rows that withhold identifiers. */
   readonly withholding: number
   /** False if every key was staged once. */
@@ -86,7 +86,7 @@ export async function stageSources(
   const Stage = areProducts ? ProductStage : MemberStage
   const tally: StageTally = {
     valid: 0,
-    leaving: 0,
+    optedOut: 0,
     withholding: 0,
     // The key of a member is a SHA-256.
     keys: new RepeatWatch({ areDigests: !areProducts }),
@@ -158,7 +158,7 @@ export async function stageSources(
       await rejects.flush()
     }
   }
-  const { valid, leaving, withholding, keys } = tally
+  const { valid, optedOut, withholding, keys } = tally
   const mayRepeat = keys.possible
   keys.free()
   return {
@@ -166,7 +166,7 @@ export async function stageSources(
     rejected,
     filtered,
     valid,
-    leaving,
+    optedOut,
     withholding,
     mayRepeat,
     identifiers: tally.identifiers?.finish(),

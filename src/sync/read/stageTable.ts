@@ -10,7 +10,7 @@ import type { RepeatWatch } from './repeatWatch.ts'
  * Kind of a staged row. `leaving`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
  * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as that of an erased person.
  */
-export const stagedKind = { valid: 0, rejected: 1, leaving: 2, suppressed: 3 } as const
+export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3 } as const
 
 export async function createStage(client: pg.PoolClient): Promise<void> {
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
@@ -26,7 +26,7 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
 /** Counts over all sources of a run. */
 export interface StageTally {
   valid: number
-  leaving: number
+  optedOut: number
   /** Valid rows with an identifier that the person opted out of. */
   withholding: number
   readonly keys: RepeatWatch
@@ -111,12 +111,12 @@ export class MemberStage extends StageWriter {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
     if (record.desired) this.tally.valid++
-    else this.tally.leaving++
+    else this.tally.optedOut++
     if (record.withheld !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
     const kept = record.withheld === undefined ? digest : undefined
-    this.row(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.leaving, record.line, kept, featureSet)
+    this.row(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.withheld === undefined) copy.null()
