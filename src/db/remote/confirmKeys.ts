@@ -36,19 +36,25 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
 
 /**
  * Writes the confirmed content, and adds keys to `changed_key` that are still out of sync because newer content is desired. No
- * index contains the changed columns (HOT). Returns the number of written keys. `entries`: SQL of the keys' entries, with the batch as
- * `$1` and the destination as `$2`.
+ * index contains the changed columns (HOT). Returns the number of written keys, and the value of `expected`, SQL of a number. `entries`: SQL of
+ * the keys' entries, with the batch as `$1` and the destination as `$2`.
  */
-async function writeConfirmed(tx: Queryable, batch: ClaimedBatch, columns: string, entries: string): Promise<number> {
-  const [row] = await tx.query<{ keys: number }>(
+async function writeConfirmed(
+  tx: Queryable,
+  batch: ClaimedBatch,
+  columns: string,
+  entries: string,
+  expected = 'null::int',
+): Promise<{ readonly keys: number; readonly expected: number | null }> {
+  const [row] = await tx.query<{ keys: number; expected: number | null }>(
     `with written as (
        update remote m set ${columns}, synced_at = statement_timestamp(), batch_id = $1, refused_code = null, refused_message = null
        from ${entries} returning m.key, ${outOfSync} as open),
      added as (${addChanged('select key from written where open', '$2')})
-     select count(*)::int as keys from written`,
+     select count(*)::int as keys, ${expected} as expected from written`,
     [batch.id, batch.destinationId],
   )
-  return row?.keys ?? 0
+  return row ?? { keys: 0, expected: null }
 }
 
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
@@ -75,13 +81,17 @@ async function confirmDeletes({ tx, batch, destination }: Settling, alike: boole
   const values = [batch.id, batch.destinationId] as const
   // Deletes records that were kept only for their delete.
   if (destination.keys === 'products') await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, values)
-  const deleted = await tx.execute(
-    `delete from remote m using ${confirmed} and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())`,
+  const [row] = await tx.query<{ all_deleted: boolean }>(
+    `with k as materialized (select k.key from ${keys}),
+     deleted as (
+       delete from remote m using k
+       where m.destination_id = $2 and m.key = k.key and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())
+       returning m.key)
+     select (select count(*) from k) = (select count(*) from deleted) as all_deleted`,
     values,
   )
-  const [row] = await tx.query<{ keys: number }>(`select count(*)::int as keys from ${keys} where $2::int is not null`, values)
   // Keys that are desired again, or that late requests may still restore, keep their row.
-  if (deleted !== row?.keys) await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
+  if (row?.all_deleted !== true) await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
 }
 
 /**
@@ -90,14 +100,14 @@ async function confirmDeletes({ tx, batch, destination }: Settling, alike: boole
  * belongs to the group of another record. Then the caller looks up each key. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
-  const [row] = await tx.query<{ keys: number }>(`select ${keyCountOf('$1::bigint')} as keys`, [batch.id])
-  const hit = await writeConfirmed(
+  const { keys, expected } = await writeConfirmed(
     tx,
     batch,
     confirmedUpsert,
     `${confirmationsOf('$1::bigint')} e where m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
+    keyCountOf('$1::bigint'),
   )
-  return hit === row?.keys
+  return keys === expected
 }
 
 /**

@@ -302,8 +302,10 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   await fillTable(
     client,
     'former',
-    `select r.key, r.identifiers, r.effective_at, r.expires_at
-     from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update'`,
+    `select key, identifiers, effective_at, expires_at from change where what = 'update' and identifiers is not null
+     union all
+     select r.key, r.identifiers, r.effective_at, r.expires_at
+     from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update' and c.identifiers is null`,
   )
   await client.query('analyze former (key)')
   await fillTable(

@@ -162,10 +162,13 @@ export async function* memberOperations(context: OperationContext, terms: Member
   const { client, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
-    `select t.group_key, ${hexKeys} as keys
+    `select group_key, gone as keys from pending_group where deletes and not overdue and gone is not null
+     union all
+     select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}
-     where t.deletes and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue})) group by t.group_key order by t.group_key`,
+     where t.deletes and (t.overdue or t.gone is null) and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
+     group by t.group_key order by group_key`,
   )
   for await (const { group_key, keys: joined } of deletes) {
     const keys = joined.split(',')

@@ -83,7 +83,8 @@ async function collect(context: MembershipContext): Promise<number> {
     'pending_group',
     `select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.erase and m.held = 0 and m.synced_hash is not null) as erase, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
-       null::bytea as stamp
+       null::bytea as stamp,
+       ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.held = 0 and m.synced_hash is not null)` : 'null'} as gone
      from (${parts.join(' union all ')}) m
      group by m.group_key`,
   )
@@ -144,9 +145,13 @@ async function some(client: pg.PoolClient, query: string): Promise<boolean> {
   return (await client.query(`${query} limit 1`)).rowCount === 1
 }
 
-/** SQL: true for rows of `pending_group` that lose identifiers while their record stays. */
+/**
+ * SQL: true for rows of `pending_group` that lose identifiers while their record stays. Only records that this read did not update are
+ * looked up. Not by `exists`, for which Postgres may read all records.
+ */
 const keepsRow = (destinationId: number) =>
-  `deletes and not overdue and exists (select from record r where r.destination_id = ${destinationId} and r.key = pending_group.group_key)`
+  `deletes and not overdue and (group_key in (select key from change where what = 'update')
+     or (select true from record r where r.destination_id = ${destinationId} and r.key = pending_group.group_key))`
 
 async function countGuardedDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { client, destinationId } = context

@@ -14,8 +14,15 @@ const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp
 const key = { key: 'bytea' } as const
 
 export const planTables = {
-  /** Records that the read changes: create, update, stale, absent, leaving, suppressed. */
-  change: { columns: { ...key, what: 'text' }, filledBy: 'diff', readBy: ['desired', 'changes', 'qualityGuard', 'applyGuards'] },
+  /**
+   * Records that the read changes: create, update, stale, absent, leaving, suppressed. With the earlier version of updated people if only
+   * changes were read; of all people it would be too much.
+   */
+  change: {
+    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times },
+    filledBy: 'diff',
+    readBy: ['desired', 'changes', 'qualityGuard', 'applyGuards', 'pendingGroups'],
+  },
   /** Earlier version of updated records. */
   former: { columns: { ...key, identifiers: 'bytea[]', ...times }, filledBy: 'desired', readBy: ['desired'] },
   /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
@@ -56,6 +63,7 @@ export const planTables = {
       created: 'boolean',
       deferred: 'boolean',
       stamp: 'bytea',
+      gone: 'text',
     },
     filledBy: 'pendingGroups',
     readBy: ['pendingGroups', 'operations'],
