@@ -36,8 +36,8 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   try {
     await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
     const before = await diskBytes(databaseUrl)
-    const measure = async (figure: string, reach?: number) => {
-      const run = await runCommand({ folder, databaseUrl, sandbox })
+    const measure = async (figure: string, reach?: number, checkpoint = true) => {
+      const run = await runCommand({ folder, databaseUrl, sandbox, checkpoint })
       say({
         figure: `${figure}, whole command`,
         measured: `${seconds(run.seconds)}, ${run.megabytes} MB, ${run.requests} requests`,
@@ -68,6 +68,12 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
     })
     await writeCustomers(csv, { rows, changeEvery: 33 })
     await measure('3 % changed')
+    await writeCustomers(csv, { rows })
+    const back = await measure('3 % changed back, no checkpoint just before', undefined, false)
+    say({
+      figure: '3 % changed back, for each changed row',
+      measured: `${((back.walMegabytes * 1000) / Math.ceil(rows / 33)).toFixed(1)} kB of log`,
+    })
   } finally {
     await sandbox.close()
   }
@@ -77,14 +83,16 @@ async function runCommand(setting: {
   readonly folder: string
   readonly databaseUrl: string
   readonly sandbox: SandboxProcess
+  /** Just after a checkpoint, Postgres logs each page whole that is written. */
+  readonly checkpoint: boolean
 }): Promise<Observed> {
-  const { folder, databaseUrl, sandbox } = setting
+  const { folder, databaseUrl, sandbox, checkpoint } = setting
   const seen = await newestRequest(sandbox)
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
     // Work of the time before is not this command's.
-    await client.query('checkpoint')
+    if (checkpoint) await client.query('checkpoint')
     const { rows: places } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
     const postmaster = Number(readFileSync(join(places[0]?.folder ?? '', 'postmaster.pid'), 'utf8').split('\n')[0])
     const walBefore = await walBytes(client)
