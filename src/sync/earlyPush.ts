@@ -4,7 +4,7 @@ import type { EngineDeps } from './engine.ts'
 import { pushPlan, type GrowingPlan } from './push/push.ts'
 import { timed } from './runUnderLease.ts'
 
-export class EarlyPush {
+export class EarlyPush implements GrowingPlan {
   readonly #deps: EngineDeps
   readonly #run: RunRow
   readonly #stop = new AbortController()
@@ -12,6 +12,7 @@ export class EarlyPush {
   #failure: { readonly error: unknown } | undefined
   #change = Promise.withResolvers<void>()
   #isComplete = false
+  #operations = 0
 
   constructor(deps: EngineDeps, run: RunRow) {
     this.#deps = deps
@@ -21,6 +22,18 @@ export class EarlyPush {
   /** True after the first part: the plan is being applied. */
   get isBegun(): boolean {
     return this.#push !== undefined
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  get changed(): Promise<void> {
+    return this.#change.promise
+  }
+
+  get operations(): number {
+    return this.#operations
   }
 
   /** Runs the planning. If it fails, requests in flight end before its error is thrown, and no others start. */
@@ -37,36 +50,24 @@ export class EarlyPush {
   /** Begins to send with the first part. `operations`: number of those of the whole plan, at most. @throws the error that ended the push */
   grew(planId: string, operations: number): void {
     if (this.#failure !== undefined) throw this.#failure.error
-    this.#notify()
-    this.#push ??= this.#begin(planId, operations)
+    this.#operations = operations
+    this.#wake()
+    this.#push ??= timed(this.#deps, this.#run, 'push', () =>
+      pushPlan(this.#deps, planId, { signal: this.#stop.signal, growing: this }),
+    ).catch((error: unknown) => {
+      this.#failure = { error }
+    })
   }
 
   /** Waits until the complete plan is sent. @throws the error that ended the push */
   async end(): Promise<void> {
     this.#isComplete = true
-    this.#notify()
+    this.#wake()
     await this.#push
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  async #begin(planId: string, operations: number): Promise<void> {
-    const isComplete = () => this.#isComplete
-    const changed = () => this.#change.promise
-    const growing: GrowingPlan = {
-      operations,
-      get isComplete() {
-        return isComplete()
-      },
-      get changed() {
-        return changed()
-      },
-    }
-    await timed(this.#deps, this.#run, 'push', () => pushPlan(this.#deps, planId, { signal: this.#stop.signal, growing })).catch(
-      (error: unknown) => (this.#failure = { error }),
-    )
-  }
-
-  #notify(): void {
+  #wake(): void {
     const { resolve } = this.#change
     this.#change = Promise.withResolvers()
     resolve()

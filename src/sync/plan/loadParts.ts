@@ -14,7 +14,7 @@ import { suppressErased } from '../read/resolveStage.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
-import { insertLoaded, type FirstLoad, type KeyRange } from './firstLoad.ts'
+import { insertLoaded, type FirstLoad } from './firstLoad.ts'
 import { freeze, nothingFrozen, type Frozen } from './freeze.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
 import type { PlanWork } from './planWork.ts'
@@ -28,8 +28,10 @@ export interface LoadPart {
   readonly first: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
-  /** This part and the later ones. */
-  readonly ranges: readonly [KeyRange, ...KeyRange[]]
+  /** Last key of the part before it. */
+  readonly after: Buffer | undefined
+  /** Last key of this part and of each later one, except the last part. Undefined for the second part, which determines them. */
+  readonly ends: readonly Buffer[] | undefined
   readonly frozen: Frozen
   /** Number of stored parts of the search for implied keys. */
   readonly searchParts: number
@@ -43,22 +45,37 @@ export interface PlannedPart {
 
 /** Each part is twice as large as the one before it, up to this share of all rows, because each reads the whole stage (0.15 s a million). */
 const largestShare = 1 / 12
+/** Size of the last part, at least, by the one before it. */
+const smallestLast = 1 / 2
 
 /**
  * Returns the first part of a load. There is only one if `inParts` is false, because nothing may be sent before the whole plan is stored,
  * and if users share operations: a part would end in the middle of a request of 5 MB.
  */
-export async function firstPart(of: Omit<LoadPart, 'isFirst' | 'ranges' | 'frozen' | 'searchParts'>, inParts: boolean): Promise<LoadPart> {
-  const ranges = inParts && of.terms.usersPerOperation === 1 ? await rangesOf(of) : ([{}] as const)
-  return { ...of, isFirst: true, ranges, frozen: nothingFrozen(), searchParts: 0 }
+export async function firstPart(
+  of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'frozen' | 'searchParts'>,
+  inParts: boolean,
+): Promise<LoadPart> {
+  const { client, deps } = of.work
+  const users = deps.settings.usersInFirstPart
+  const isCut = inParts && of.terms.usersPerOperation === 1 && of.first.creates >= users * (1 + smallestLast)
+  return {
+    ...of,
+    isFirst: true,
+    after: undefined,
+    ends: isCut ? await firstEnd(client, users) : [],
+    frozen: nothingFrozen(),
+    searchParts: 0,
+  }
 }
 
 /** Plans one part in the open transaction. */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
-  const { work, first, terms, ranges, changes, guarded, isFirst } = part
+  const { work, first, terms, changes, guarded, isFirst } = part
   const { client, destinationId, planId, deps } = work
-  const [range, ...[next, ...later]] = ranges
   if (!isFirst) await followPart(work)
+  const [upTo, ...later] = part.ends ?? (await laterEnds(part))
+  const range = { after: part.after, upTo }
   await insertLoaded(work.desired, first, range)
   const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.searchParts })
   const context = { client, destinationId, full: work.full }
@@ -77,12 +94,12 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
     part.frozen,
   )
   const searchParts = await index.end()
-  const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast: next === undefined })
-  if (isFirst && next !== undefined) {
+  const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast: upTo === undefined })
+  if (isFirst && upTo !== undefined) {
     await startPlan(queryable(client), planId)
     await raiseStateVersion(queryable(client), destinationId)
   }
-  return { planned, next: next && { ...part, isFirst: false, ranges: [next, ...later], frozen, searchParts } }
+  return { planned, next: upTo && { ...part, isFirst: false, after: upTo, ends: isFirst ? undefined : later, frozen, searchParts } }
 }
 
 /**
@@ -97,28 +114,32 @@ async function followPart({ client, destinationId, planId, deps, type, erasures 
     await suppressErased(client, { destinationId, service })
 }
 
-/** Splits the valid rows by key into parts of whole requests. */
-async function rangesOf({ work, first }: Pick<LoadPart, 'work' | 'first'>): Promise<LoadPart['ranges']> {
-  const { usersInFirstPart } = work.deps.settings
-  const inRequest = Math.min(usersInFirstPart, work.type.limits('upsert').entries)
-  const ends: number[] = []
-  let users = usersInFirstPart
-  // The last part is not smaller than half of the one before it.
-  for (let end = users; end + users / 2 <= first.creates; end += users) {
-    ends.push(end)
-    users = Math.ceil(Math.min(users * 2, Math.max(usersInFirstPart, first.creates * largestShare)) / inRequest) * inRequest
-  }
-  const keys = ends.length === 0 ? [] : await keysAt(work.client, ends)
-  const [to, ...others] = keys
-  return [{ upTo: to }, ...keys.map((after, i) => ({ after, upTo: others[i] }))]
+const validRows = `stage where kind = ${stagedKind.valid}`
+
+/** Returns the last key of the first part, which is found in a fifth of the time that it takes to sort all keys. */
+async function firstEnd(client: pg.PoolClient, users: number): Promise<readonly Buffer[]> {
+  const { rows } = await client.query<{ key: Buffer }>(`select key from ${validRows} order by key offset $1 limit 1`, [users - 1])
+  return rows.map(({ key }) => key)
 }
 
-/** Returns the keys at these places of the valid rows in the order of their keys. */
-async function keysAt(client: pg.PoolClient, places: readonly number[]): Promise<readonly Buffer[]> {
-  const { rows } = await client.query<{ key: Buffer }>(
-    `select key from (select key, row_number() over (order by key) as n from stage where kind = ${stagedKind.valid}) s
-     where n = any($1::bigint[]) order by key`,
-    [places],
+/** Splits the rows behind the first part by key, into parts of whole requests. Returns the last key of each, except of the last part. */
+async function laterEnds({ work, first, after }: Pick<LoadPart, 'work' | 'first' | 'after'>): Promise<readonly Buffer[]> {
+  const { usersInFirstPart } = work.deps.settings
+  const inRequest = Math.min(usersInFirstPart, work.type.limits('upsert').entries)
+  const most = Math.max(usersInFirstPart, first.creates * largestShare)
+  const left = first.creates - usersInFirstPart
+  const places: number[] = []
+  let users = usersInFirstPart
+  for (let end = 0; ;) {
+    users = Math.ceil(Math.min(users * 2, most) / inRequest) * inRequest
+    end += users
+    if (end + users * smallestLast > left) break
+    places.push(end)
+  }
+  if (places.length === 0) return []
+  const { rows } = await work.client.query<{ key: Buffer }>(
+    `select key from (select key, row_number() over (order by key) as n from ${validRows} and key > $1) s where n = any($2::bigint[]) order by key`,
+    [after, places],
   )
   return rows.map(({ key }) => key)
 }
