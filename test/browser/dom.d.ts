@@ -1,4 +1,4 @@
-/** The little of a page that functions use which run inside of it. The library of the DOM would be there for all code. */
+/** Types of the few browser functions that tests run inside a page. The DOM library would declare them for all code. */
 declare const document: {
   readonly activeElement: { readonly matches: (selector: string) => boolean } | null
   readonly scrollingElement: { readonly scrollWidth: number } | null

@@ -1,4 +1,4 @@
-/** Open pages update: runs, a server that dies and comes back, many tabs. */
+/** Open pages that update: runs, a killed server, many tabs. */
 import { describe, expect, test } from 'vitest'
 import { startServer, startWorkerOf } from '../support/server.ts'
 import { shop } from './shop.ts'

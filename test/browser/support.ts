@@ -1,4 +1,4 @@
-/** A real Chromium in front of a real server. Without one the tests are skipped by name: `apt-get install chromium`. */
+/** A real Chromium on a real server. Without Chromium the tests are skipped by name: `apt-get install chromium`. */
 import { existsSync } from 'node:fs'
 import axe from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-/** Calls below one ad account of a sandbox, and the shapes that conformance tests ask for again and again. */
+/** Calls below one ad account of a sandbox, and expectations that several conformance tests share. */
 import { expect } from 'vitest'
 import type { CallOptions, CallResult, SandboxUnderTest } from './sandbox.ts'
 

@@ -1,4 +1,4 @@
-/** A person at the sandbox's authorization page: opens it and sends its own form. */
+/** A user at the sandbox's authorization page: opens it and submits its form. */
 
 /** The answer to the form, redirects not followed. */
 export async function allowed(address: string, decision: 'allow' | 'deny' = 'allow'): Promise<Response> {

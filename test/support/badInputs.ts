@@ -1,6 +1,6 @@
 /**
- * Bad inputs and what becomes of them: F refuse the file, R reject the row, D drop the field, W hint and warn, A accept,
- * H hold for approval. Numbers are stable; every one has a test that names it (test/unit/inputs/list.test.ts).
+ * Bad inputs and their outcomes: F reject the file, R reject the row, D drop the field, W hint and warn, A accept, H withhold for
+ * approval. Numbers are stable; every one has a test that names it (test/unit/inputs/list.test.ts).
  */
 export type BadInput = readonly [number: number, what: string, outcome: string]
 

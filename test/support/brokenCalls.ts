@@ -1,6 +1,6 @@
 /**
- * From the contract: for each endpoint a call that breaks one rule, with the parameter that the refusal has to name. Every
- * parameter's presence, type, bounds, values, and every condition across parameters that is data.
+ * Calls that break one rule of the contract each, with the parameter that the refusal has to name: presence, type, bounds and values of
+ * every parameter, and every condition between parameters that is data.
  */
 import type { Endpoint, Parameter, Rule } from '../../src/service/contract/endpoint.ts'
 import { FIRST } from './firstState.ts'

@@ -1,4 +1,4 @@
-/** The bytes of a text in an encoding that the platform only decodes. */
+/** Encodes a text in an encoding that the platform can only decode. */
 export function encodeAs(text: string, encoding: string): Buffer {
   const table = tableOf(encoding)
   return Buffer.concat(

@@ -1,4 +1,4 @@
-/** The whole engine against a sandbox, in this process: pipelines from YAML text in a folder of the test's own. */
+/** The whole engine against a sandbox, in this process, with pipelines from YAML text in a folder of the test. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

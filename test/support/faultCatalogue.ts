@@ -1,6 +1,6 @@
 /**
- * The fault catalogue from the first byte that leaves on: groups W (sending), Q (answers), C (reconciling) and K (scheduler,
- * database, clock). A test names its rows at the beginning of its name (`Q4: …`, `C2 and C3: …`); docs/faults.md shows them.
+ * The fault catalogue from the first sent byte on: groups W (sending), Q (answers), C (reconciling) and K (scheduler, database, clock).
+ * A test names its rows at the beginning of its title (`Q4: …`, `C2 and C3: …`); docs/faults.md shows them.
  */
 export interface CataloguedFault {
   readonly id: string

@@ -1,4 +1,4 @@
-/** Bytes that mean something to one format or another: what mutations put in. */
+/** Bytes with a meaning in some format, which mutations insert. */
 export const formatTokens: readonly Buffer[] = [
   '"',
   ',',

@@ -1,6 +1,6 @@
 /**
- * The service once more, as small as it can be: a pure function of the ledger and the bodies that it names (docs/sandbox.md#switches). It
- * knows nothing of how the sandbox stores anything, so that the two check each other.
+ * A minimal model of the service: a pure function of the ledger and its request bodies (docs/sandbox.md#switches). It is independent of
+ * the sandbox's storage, so that the two check each other.
  */
 import type { Identifier } from './digests.ts'
 import type { LedgerLine } from './engine.ts'

@@ -1,4 +1,4 @@
-/** A pgbouncer of the test's own in front of a test's database. */
+/** A pgbouncer of the test in front of its database. */
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, connect, type AddressInfo } from 'node:net'

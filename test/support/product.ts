@@ -1,4 +1,4 @@
-/** A product that the service takes as it is; `fields` change or add some of it. */
+/** A product that the service accepts; `fields` change or add some of its fields. */
 export function product(id: string, fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     id,

@@ -1,4 +1,4 @@
-/** A sandbox of the test's own on a free port, signed calls to it, and its control API. */
+/** A sandbox of the test on a free port, signed calls to it, and its control API. */
 import type { Clock } from '../../src/clock.ts'
 import type { SandboxControl } from '../../src/sandbox/controlApi.ts'
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start.ts'

@@ -1,4 +1,4 @@
-/** A sandbox in a process of its own, to be killed by a test: prints its address on the first line. */
+/** A sandbox in its own process, for tests that kill it. Prints its address on the first line. */
 import { startSandbox } from '../../src/sandbox/start.ts'
 
 const crash = () => process.kill(process.pid, 'SIGKILL')

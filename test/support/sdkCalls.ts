@@ -1,6 +1,6 @@
 /**
- * Calls as official SDKs send them, in Python and in Ruby, with what a sandbox answers: it works, or a refusal by status and code.
- * Words in braces stand for records that the test makes and for times.
+ * Calls as official SDKs send them, in Python and in Ruby, with the expected answer of a sandbox: success, or a refusal by status and
+ * code. Words in braces are replaced by records of the test and by times.
  */
 
 export interface SdkCall {

@@ -1,4 +1,4 @@
-/** One sandbox for all tests of a file, put back to its first state before each. */
+/** One sandbox for all tests of a file, reset before each. */
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
 

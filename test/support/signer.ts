@@ -1,6 +1,6 @@
 /**
- * Signs requests with OAuth 1.0a for tests: a second hand, independent of the client and of the sandbox. Straight from
- * RFC 5849; query and form parameters are given decoded.
+ * Signs requests with OAuth 1.0a for tests, independent of client and sandbox: written from RFC 5849. Query and form parameters are
+ * given decoded.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { targetCredentials } from './target.ts'

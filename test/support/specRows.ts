@@ -1,6 +1,6 @@
 /**
- * Rows of the specification, written down from it by hand: method and path of each endpoint of sections 4.1 to 4.7 and 6.2.
- * Data only. A row without an entry in the contract turns test/unit/service/coverage.test.ts red.
+ * Rows of the specification, copied from it by hand: method and path of each endpoint of sections 4.1 to 4.7 and 6.2. Data only. A row
+ * without an entry in the contract turns test/unit/service/coverage.test.ts red.
  */
 
 export interface SpecRow {

@@ -1,5 +1,5 @@
 /**
- * Lints every statement that the modules of `src` sent in a test run, once it is over (docs/scale.md). vitest's global setup of the
+ * Lints every statement that the modules of `src` sent in a test run, after its end (docs/scale.md). vitest's global setup of the
  * projects that need Postgres.
  */
 import { mkdtempSync, rmSync } from 'node:fs'

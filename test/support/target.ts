@@ -1,6 +1,6 @@
 /**
- * The service under test: by default a sandbox of the test's own; with CONFORMANCE_TARGET a service that already runs, called
- * with the credentials of SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN, SLUICE_ACCESS_TOKEN_SECRET.
+ * The service under test: by default a sandbox of the test; with CONFORMANCE_TARGET a running service, called with the credentials of
+ * SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN, SLUICE_ACCESS_TOKEN_SECRET.
  */
 import type { TestContext } from 'vitest'
 

@@ -1,4 +1,4 @@
-/** A server with TLS in front of a test's database: answers the request for TLS of Postgres' protocol, and passes the rest on. */
+/** A TLS server in front of a test's database: answers Postgres' request for TLS, and passes the rest on. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Certificate } from '../../src/sandbox/http/tls/certificate.ts'

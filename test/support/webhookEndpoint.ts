@@ -1,4 +1,4 @@
-/** A developer's endpoint on loopback whose behaviour the test chooses; it keeps every event with its headers and raw bytes. */
+/** A developer's endpoint on loopback with the behaviour that a test chooses; it stores every event with its headers and raw bytes. */
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

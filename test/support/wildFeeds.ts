@@ -1,4 +1,4 @@
-/** Feeds and exports with the oddities met in the wild, written by hand, and what should come of each. Invented throughout. */
+/** Feeds and exports with oddities of real ones, written by hand, and their expected records. All data is invented. */
 import { gzipSync } from 'node:zlib'
 import { createHash } from 'node:crypto'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields, type Settings } from './through.ts'

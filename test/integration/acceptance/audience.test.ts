@@ -1,4 +1,4 @@
-/** A messy export becomes the audience it should be, and only what changed is sent afterwards. */
+/** Messy exports and the audience that they result in; only changes are sent afterwards. */
 import { expect, test } from 'vitest'
 import { audienceDigest, type Identifier } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'

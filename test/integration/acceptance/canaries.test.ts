@@ -1,4 +1,4 @@
-/** Addresses and phones that occur nowhere else, put through every column and every error, are found nowhere afterwards. */
+/** Unique addresses and phone numbers in every column and every error are stored and printed nowhere. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-/** A customer export as shops really write it, and what should come of each row, both from one seed. Invented throughout. */
+/** Customer exports with the messy values of real shops, and their expected identifiers, from one seed. All data is invented. */
 import { email, phone, plain, type Identifier } from '../../support/digests.ts'
 
 /** Country, calling code, start of a mobile number, digits that follow it, trunk prefix. */

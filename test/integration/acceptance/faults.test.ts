@@ -1,4 +1,4 @@
-/** Every kind of fault on the way, for products and users alike: the end is as without it, and no rule was broken. */
+/** Every kind of fault, for products and users: the final content is the same as without it, and no rule is broken. */
 import { describe, expect, test } from 'vitest'
 import { audienceDigest, sha256 } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'

@@ -1,4 +1,4 @@
-/** A run killed at any instant: a person who comes next ends where an undisturbed run ends, and sends hardly more. */
+/** Runs killed at any instant: the next run reaches the state of an undisturbed run, with hardly more requests. */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Tests of memberships and products over their life: renewal, suppression, consent, stale rows, missing ones. */
+/** Memberships and products over their life: renewal, suppression, consent, invalid rows, missing rows. */
 import { describe, expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'

@@ -1,6 +1,6 @@
 /**
- * Random sequences of feed changes, runs and single faults against a model that is nothing but two maps (docs/guarantees.md,
- * small). Once the faults are over, a last run brings the service to what the model says.
+ * Random sequences of feed changes, runs and single faults against a model of two maps (docs/guarantees.md). Once the faults are over,
+ * a last run brings the service to the state of the model.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

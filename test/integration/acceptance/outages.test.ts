@@ -1,4 +1,4 @@
-/** The database or the service away for a while: nothing is lost, nothing is sent twice as something else, and it continues on its own. */
+/** Outages of the database or the service: nothing is lost, nothing is sent twice with other bytes, and work continues on its own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import pg from 'pg'

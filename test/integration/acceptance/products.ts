@@ -1,4 +1,4 @@
-/** A product feed and what should come of it, written apart from each other. Invented throughout. */
+/** Product feeds and their expected products, written independently. All data is invented. */
 
 export interface Product {
   readonly id: string

@@ -1,4 +1,4 @@
-/** Half a file is never taken for a smaller whole: nothing is deleted, and the reason is reported. */
+/** A truncated file is never taken for a complete one: nothing is deleted, and the reason is reported. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/agreement.ts'

@@ -1,4 +1,4 @@
-/** Tests of connections, certificates, reads and clocks: the engine ends right after each, and breaks no rule on the way. */
+/** Faults of connections, certificates, reads and clocks: the final content is right after each, and no rule is broken. */
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, test } from 'vitest'

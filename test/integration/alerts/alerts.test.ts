@@ -1,4 +1,4 @@
-/** Alerts from real conditions to real receivers: each fires once and recovers once, whatever the other receivers do. */
+/** Alerts for real conditions at real receivers: each fires once and recovers once, whatever other receivers do. */
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** The HTTP API on a real server: triggers that coalesce, the documents of the command line, who may call. */
+/** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'

@@ -1,4 +1,4 @@
-/** `/batches/:n`: what a request carried, each attempt, each outcome; of people nothing but counts. */
+/** `/batches/:n`: content, attempts and outcomes of a request; only counts for people. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, type ServerUnderTest } from '../../support/server.ts'

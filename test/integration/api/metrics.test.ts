@@ -1,4 +1,4 @@
-/** The funnel of a run says the same on its page, in `show`, over the API and in the metrics. */
+/** The counts of a run are the same on its page, in `show`, over the API and in the metrics. */
 import { expect, test } from 'vitest'
 import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'

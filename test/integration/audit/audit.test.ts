@@ -1,4 +1,4 @@
-/** Edits made behind our back, found and put right: the whole engine against a sandbox over HTTP. */
+/** Edits of other writers, detected and repaired: the whole engine against a sandbox over HTTP. */
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

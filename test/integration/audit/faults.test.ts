@@ -1,4 +1,4 @@
-/** An audit of a service in trouble, beside other runs, and killed: it says what it knows, or changes nothing. */
+/** Audits of a failing service, beside other runs, and killed: an audit reports a complete result or changes nothing. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** Random edits behind our back, beside a feed that moves on: audit, repair and apply end where the feed says (guarantees C2). */
+/** Random edits of another writer, beside a changing feed: audit, repair and apply reach the content of the feed. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'

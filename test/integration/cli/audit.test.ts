@@ -1,4 +1,4 @@
-/** `sluice audit` from outside: what it prints, what it exits with, what `show`, `runs` and `explain` report of it afterwards. */
+/** `sluice audit` as a process: output, exit code, and what `show`, `runs` and `explain` report afterwards. */
 import { expect, test } from 'vitest'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'

@@ -1,4 +1,4 @@
-/** Candidates of `__complete`, and the scripts that hand them to the real shells. A shell that is not installed is skipped. */
+/** Candidates of `__complete`, and the scripts that pass them to real shells. A shell that is not installed is skipped. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

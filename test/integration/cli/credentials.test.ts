@@ -1,4 +1,4 @@
-/** `credentials:` of a pipeline: each one works with its own service, in commands and in a worker. */
+/** `credentials:` of pipelines: each uses its own service, in commands and in a worker. */
 import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
 import { ended, printed } from './support.ts'

@@ -1,4 +1,4 @@
-/** Messages for faults that wake an operator: each names the one cause. */
+/** Messages for faults that wake an operator: each names its one cause. */
 import { expect, test } from 'vitest'
 import type { Progress } from '../../../src/model/report.ts'
 import { runPipeline } from '../../../src/sync/index.ts'

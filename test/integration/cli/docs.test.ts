@@ -1,4 +1,4 @@
-/** The commands that docs/sandbox.md shows do what it says, in its order, on a fresh sandbox. */
+/** The commands of docs/sandbox.md work in their order on a fresh sandbox. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Exit codes of an abandoned prompt, a run stopped before it began, and the worst of several pipelines. */
+/** Exit codes of a cancelled prompt, of a run that is stopped before its start, and of several pipelines. */
 import { spawn, spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Context } from '../../../src/cli/context.ts'

@@ -1,4 +1,4 @@
-/** Reasons of unconfirmed operations: at the end of the run, in `show`, and to programs. */
+/** Reasons of unconfirmed operations: at the end of a run, in `show`, and in JSON. */
 import { expect, test } from 'vitest'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 

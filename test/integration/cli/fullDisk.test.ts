@@ -1,4 +1,4 @@
-/** A disk that takes only part of what is written: said, and no half of a file stays. */
+/** Files that do not fit on the disk: an error, and no partial file. */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

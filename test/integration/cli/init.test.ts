@@ -1,4 +1,4 @@
-/** The README's five commands: from a new source file to products and people at the service. */
+/** The five commands of the README: from a new source file to products and people at the service. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn, spawnSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** Files that cannot be read without a setting: `init` writes the pipeline that reads them, or asks for one flag. */
+/** Files that need a setting to be read: `init` writes a pipeline with it, or requires one flag. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

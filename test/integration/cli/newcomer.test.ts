@@ -1,6 +1,6 @@
 /**
- * The README's path as a newcomer walks it: an ordinary user with an empty home and a clone, each block run by a shell as it stands there.
- * Two things differ: packages are those that are installed here, not fetched again by `npm ci`; the sandbox takes a free port.
+ * The README for a newcomer: an ordinary user with an empty home and a clone, each block run by a shell as written. Two things differ:
+ * packages are the installed ones, not fetched again by `npm ci`; the sandbox uses a free port.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The README is right: its commands parse, its pipeline is one. Its blocks are run by newcomer.test.ts. */
+/** The commands of the README parse, and its pipeline is valid. newcomer.test.ts runs its blocks. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'

@@ -1,4 +1,4 @@
-/** The commands of a day's work, driven from outside: what they print, what they exit with, what they leave. */
+/** The commands of a usual day as processes: output, exit codes, and stored results. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

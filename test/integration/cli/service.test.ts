@@ -1,4 +1,4 @@
-/** The commands that call the service directly, against the sandbox, as an outsider would. */
+/** Commands that call the service directly, as processes against the sandbox. */
 import { createServer } from 'node:http'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Findings that an operator sees without a run id: in the log of serve, in status, in doctor. */
+/** Findings that need no run id: in the log of serve, in status, in doctor. */
 import { expect, test } from 'vitest'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'

@@ -1,4 +1,4 @@
-/** A database that was configured and cannot be reached: the cause is named, and nothing suggests to do without it. */
+/** A configured database that cannot be reached: the cause is named, and no hint suggests to leave out DATABASE_URL. */
 import { createServer, type AddressInfo } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { mkdtempSync } from 'node:fs'

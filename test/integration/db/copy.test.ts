@@ -1,4 +1,4 @@
-/** COPY in both directions, against what Postgres itself reads and writes. */
+/** COPY in both directions, compared with what Postgres reads and writes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CopyWriter } from '../../../src/db/copyBinary.ts'

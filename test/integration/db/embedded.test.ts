@@ -1,4 +1,4 @@
-/** The server that Sluice brings along: who starts it, who shares it, who ends it. */
+/** The embedded server: its start, its use by several commands, its end. */
 import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A server that is of another owner: roles and databases come with settings, encodings and rights of their own. */
+/** A server of another owner: roles and databases with their own settings, encodings and rights. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

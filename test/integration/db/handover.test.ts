@@ -1,4 +1,4 @@
-/** A role that may only read and write rows: what a DBA runs for it, and that everything works then. */
+/** A role that may only read and write rows: the script for its DBA, and runs after it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

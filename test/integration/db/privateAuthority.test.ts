@@ -1,4 +1,4 @@
-/** A database whose certificate a private authority signed: commands work with it by either setting, and name both without. */
+/** A database with a certificate of a private authority: commands connect with either setting, and name both without. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Retention (docs/retention.md), with the days passing by a jump of everything that is stored. */
+/** Retention (docs/retention.md). Days pass by moving every stored time back. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'

@@ -1,4 +1,4 @@
-/** Requirements on the database: missing rights, limits and poolers are found before a run, and named where one meets them. */
+/** Requirements on the database: missing rights, limits and poolers are found before a run, and named in its error. */
 import { describe, expect, test } from 'vitest'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
 import { openStore } from '../../../src/db/open.ts'

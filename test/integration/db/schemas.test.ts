@@ -1,4 +1,4 @@
-/** One schema holds everything, journal and queue included; other schemas and other applications are left alone. */
+/** One schema contains everything, journal and queue included; other schemas and applications are not changed. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A backup of before an erasure is restored: the copy of the erasures is replayed, and no one comes back (docs/erasure.md). */
+/** A restored backup from before an erasure: the copy of the erasures is replayed, and no erased person is sent (docs/erasure.md). */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backUp } from '../../support/backup.ts'

@@ -1,4 +1,4 @@
-/** `sluice check` on files that no one described: what a person sees, and whether the hints they paste are right. */
+/** `sluice check` on undescribed files: its output, and whether its hints are right when pasted. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

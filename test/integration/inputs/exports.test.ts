@@ -1,4 +1,4 @@
-/** Thirty exports, each through init, check and run by their hints alone; an oracle over the file says who has to be sent. */
+/** Thirty exports, each through init, check and run by their hints alone. An oracle over the file knows the people to send. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Exports of people as shops, newsletters and CRMs of several countries write them, and what each says of who may be reached. */
+/** Exports of people from shops, newsletters and CRMs of several countries, with the people who may be reached. */
 
 export type Cells = Readonly<Record<string, string>>
 

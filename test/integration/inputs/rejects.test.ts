@@ -1,4 +1,4 @@
-/** A rejects file, corrected by hand and fed back through `backfill`, leaves no reject (issue 4, line 7). */
+/** A rejects file that was corrected by hand leaves no reject after its `backfill`. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'

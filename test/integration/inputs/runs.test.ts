@@ -1,4 +1,4 @@
-/** Outcomes that only a whole run can show: holds, collapsed and contradicting rows, suppression, deletes under the guard. */
+/** Outcomes that need a whole run: withheld runs, repeated and contradicting rows, suppression, deletes under the guard. */
 import { expect, test } from 'vitest'
 import { encodeAs } from '../../support/encodeAs.ts'
 import { csvOf, goodProduct, itemOf, manyProducts, rssOf, type Fields } from '../../support/through.ts'

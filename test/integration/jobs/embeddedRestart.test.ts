@@ -1,4 +1,4 @@
-/** The embedded Postgres goes away under a process that stays up. */
+/** The embedded Postgres stops while a process keeps running. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

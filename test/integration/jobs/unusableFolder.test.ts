@@ -1,4 +1,4 @@
-/** The scheduler of a folder whose `sluice.yaml` cannot be used: every due time has its line, and the runs come back with the file. */
+/** The scheduler of a folder with an invalid `sluice.yaml`: every tick is recorded as skipped, and runs start again with a valid file. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** The service as the engine sees it, in memory: applies what it is sent and says so, but for what a test scripts. */
+/** In-memory service for the engine: applies requests and confirms them, except as a test scripts it. */
 import { createHash } from 'node:crypto'
 import type { Answer, Exchange, ExchangeRequest, Transport } from '../../../src/service/client/exchange.ts'
 

@@ -1,4 +1,4 @@
-/** Plans as the engine's first half leaves them, planted by hand: destination, run, desired state, frozen batches. */
+/** Plans as planning stores them, written by the test: destination, run, desired state, frozen batches. */
 import { createHash } from 'node:crypto'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { Destination, Operation } from '../../../src/destinations/destination.ts'

@@ -1,4 +1,4 @@
-/** A process of its own that pushes one plan: what a test may kill. Arguments: database, sandbox, plan; one line a lease lost. */
+/** A process that pushes one plan, for tests that kill it. Arguments: database, sandbox, plan. Prints a line for each lost lease. */
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/start.ts'
 import { openDatabase } from '../../../src/db/database.ts'

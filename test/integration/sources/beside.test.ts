@@ -1,4 +1,4 @@
-/** Done markers and manifests lie where the source lies: in its folder, on its server, in its bucket. */
+/** Completion markers and manifests beside the source: in its folder, on its server, in its bucket. */
 import { rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Credentials of a pipeline: read, refused by name, never shown, never sent where it does not belong. */
+/** Credentials of a pipeline: read, rejected by name, never shown, never sent to another host. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/model/pipeline.ts'

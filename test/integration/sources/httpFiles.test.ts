@@ -1,4 +1,4 @@
-/** Real servers of files, with and without ranges: cut in the middle, and with an export that is written while it is read. */
+/** Real file servers, with and without ranges: broken connections, and exports that are written during the read. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

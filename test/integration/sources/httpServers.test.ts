@@ -1,4 +1,4 @@
-/** Unspecified behaviour of servers: each is read right or refused, never half. */
+/** Unspecified behaviour of servers: each is read completely or rejected. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { inspect } from 'node:util'

@@ -1,4 +1,4 @@
-/** R1: what TLS has to prove before a byte of a feed is believed, with certificates of an authority of the test's own. */
+/** R1: TLS checks before a byte of a feed is accepted, with certificates of an authority of the test. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * Sources larger than any memory that is granted: each is read to its end by a process of its own, from the real
- * counterpart, and the peak of that process stays far below what went through it (docs/guarantees.md#bounded-resources).
+ * Sources larger than the allowed memory. Each is read by a process of its own from a real server, and the peak memory of that process
+ * is far below the size of the source (docs/guarantees.md#bounded-resources).
  */
 import { mkdir, open } from 'node:fs/promises'
 import { createServer } from 'node:http'

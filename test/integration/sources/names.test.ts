@@ -1,4 +1,4 @@
-/** Names that mean something else in an address, a pattern or a shell: the file is read, or the refusal says how to write it. */
+/** Names with special characters of addresses, patterns or shells: the file is read, or the error shows how to write the name. */
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'

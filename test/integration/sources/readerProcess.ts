@@ -1,7 +1,7 @@
 /**
- * Reads one source to its end, as rows that no one keeps, and says what it took. Argument: the definition as JSON;
- * credentials come from the environment. Prints `{ code, rows, bytes, complete, peakMiB }`, or `{ code, rows, message }`
- * of a refusal; peak memory is that of the whole process.
+ * Reads one source to its end without keeping rows, and prints its memory. Argument: the definition as JSON; credentials come from the
+ * environment. Prints `{ code, rows, bytes, complete, peakMiB }`, or `{ code, rows, message }` for an error. Peak memory is that of the
+ * whole process.
  */
 import { RunError } from '../../../src/errors.ts'
 import { silentLogger } from '../../../src/log.ts'

@@ -1,4 +1,4 @@
-/** A plain file is read through buffers that are used again: nothing of a row may come from another place of the file. */
+/** A plain file is read through reused buffers: no row may contain bytes of another place in the file. */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

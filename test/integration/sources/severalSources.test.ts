@@ -1,6 +1,6 @@
 /**
- * Several sources are one snapshot: when one of them is cut, what the others say is not taken for the whole either. A file
- * beside each kind of source, which the network takes away in the middle; the real server behind each.
+ * Several sources are one snapshot: if one of them is truncated, the others are not complete either. A file beside each type of source,
+ * whose connection breaks; with the real server of each type.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

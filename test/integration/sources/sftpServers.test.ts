@@ -1,4 +1,4 @@
-/** SFTP servers that differ from OpenSSH: other ways to log in, short answers, files of which they say little. */
+/** SFTP servers that differ from OpenSSH: other logins, short answers, missing or wrong attributes. */
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'

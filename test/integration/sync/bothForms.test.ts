@@ -1,4 +1,4 @@
-/** Two forms of one identifier (docs/decisions/both-forms.md): counted, taken back, and kept off together. */
+/** Two forms of one identifier (docs/decisions/both-forms.md): counted, deleted and suppressed together. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { audienceDigest, email, phone, type Identifier } from '../../support/digests.ts'

@@ -1,4 +1,4 @@
-/** Image links by sample: what is requested, how often, and that nothing of it stops a run. */
+/** Image links by sample: which are requested, how often, and that the check never stops a run. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** A run that a person cancels: it stops wherever it is, says so, and the next one continues from there. */
+/** Cancelled runs: they stop in any stage, report it, and the next run continues. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'

@@ -1,4 +1,4 @@
-/** Changed keys: neither a plan nor an answer writes an index for them, and no key that is out of sync is ever overlooked. */
+/** `changed_key`: plans and answers write no index of keys, and every key that is out of sync is found. */
 import { expect, test } from 'vitest'
 import { changedKeysOf, forgetSynced, outOfSync } from '../../../src/db/changedKeys.ts'
 import type { Database } from '../../../src/db/database.ts'

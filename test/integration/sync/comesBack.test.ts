@@ -1,6 +1,7 @@
 /**
- * A person who was erased while their update was unsettled comes back with the very bytes of before, where the file says when
- * memberships begin and end: a newer generation of the same value, which no rule on order may take for the older one (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins).
+ * A person who was removed while their update was unresolved is added again with the same bytes, if the file has the times of
+ * memberships. No rule on order may take the new update for the older one (docs/guarantees.md#key-order,
+ * docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email, sha256 } from '../../support/digests.ts'

@@ -1,4 +1,4 @@
-/** Open work of a run that a later one continues: in the counts of both, and as what it was asked to be. */
+/** Open work of a run that a later run continues: in the counts of both, and with the options of the first. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'

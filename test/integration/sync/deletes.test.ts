@@ -1,4 +1,4 @@
-/** Deletes that do not get through immediately: an approval outlives a crash, and a product that is gone already converges. */
+/** Deletes that are not confirmed immediately: an approval survives a crash, and a product that was deleted elsewhere converges. */
 import { expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

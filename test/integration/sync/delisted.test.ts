@@ -1,6 +1,6 @@
 /**
- * A person who came back from the do-not-reach list stays listed until the service has said so (docs/guarantees.md#suppression-wins): until then an Update of
- * theirs would be one of a person listed, and behind that word no one is forgotten (docs/guarantees.md#nothing-lost).
+ * A person who was removed from a do-not-reach list stays suppressed until the service confirmed the removal
+ * (docs/guarantees.md#suppression-wins), and is sent afterwards (docs/guarantees.md#nothing-lost).
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Answers of explain for changed identifiers and products. */
+/** `explain` for changed identifiers and products. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

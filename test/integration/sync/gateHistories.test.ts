@@ -1,6 +1,6 @@
 /**
- * Histories that a gated reading could end differently in than a reading of every record (docs/benchmarks.md): what a
- * row says depends on more than its bytes, or a decision is over the whole source.
+ * Histories in which a gated read could differ from a full read (docs/benchmarks.md): the outcome of a row depends on more than its
+ * bytes, or a decision on the whole source.
  */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'

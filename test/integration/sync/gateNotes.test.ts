@@ -1,6 +1,6 @@
 /**
- * Reports of a run besides its counts: warnings, notes on the whole source, and the guards on them. A gated reading looks at
- * new rows only and must report of all; the oracle has forgotten what it knew and looks at every row.
+ * Warnings, notes on the whole source, and their guards. A gated read maps only new rows and must report all rows; the oracle has no
+ * stored digests and reads every row.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'

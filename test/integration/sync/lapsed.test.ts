@@ -1,6 +1,6 @@
 /**
- * Memberships whose frozen end passes before the service has said what became of them (docs/guarantees.md#freshness): they are not sent any more, for anyone who
- * waited for that looks again, and nothing of them is left longer than the rows say.
+ * Memberships that expire while their request is unresolved (docs/guarantees.md#freshness): they are not sent any more, records that
+ * waited for them are planned again, and no membership lasts longer than its row says.
  */
 import { expect, test } from 'vitest'
 import { listRuns } from '../../../src/sync/index.ts'

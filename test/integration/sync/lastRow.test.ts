@@ -1,4 +1,4 @@
-/** `duplicates: last` from day to day, under the gate: the same end as a file that never held what gave way. */
+/** `duplicates: last` from day to day, with the record gate: the same result as for a file without the other rows. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

@@ -1,7 +1,4 @@
-/**
- * A stored plan sends what was wanted when it was made. Once the source was read again and wants something else, the plan would
- * send what has left since: it is refused, and says why.
- */
+/** A stored plan becomes stale if a later read has other desired content: `apply` would send records that are missing by now. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'

@@ -1,7 +1,8 @@
 /**
- * Random histories, replayed twice from what was written down of them. The sandbox's ledger, in a model of its own, gives exactly
- * the sandbox's state (docs/sandbox.md#switches); our audit log gives exactly what we hold for confirmed (docs/guarantees.md#nothing-silent), each of it by a request that
- * the ledger knows as answered and applied (docs/guarantees.md#confirmed-only); and once the faults are over the two are the same (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
+ * Random histories, replayed twice. The sandbox's ledger, replayed by a model, gives the sandbox's state (docs/sandbox.md#switches).
+ * The audit log gives the synced state (docs/guarantees.md#nothing-silent), and each synced key has a request that the ledger has as
+ * answered and applied (docs/guarantees.md#confirmed-only). Once the faults are over, the two are equal
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#key-order).
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** One feed for several catalogs, with a price file of each: whatever is wrong with the price file, no catalog is emptied or mispriced. */
+/** One feed for several catalogs, each with a price file: a faulty price file neither empties a catalog nor sends wrong prices. */
 import { expect, test } from 'vitest'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 

@@ -1,4 +1,4 @@
-/** Rows that name the end of a membership, and identifiers that several such rows share. */
+/** Rows with the end of their membership, and identifiers that several such rows share. */
 import { expect, test } from 'vitest'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'

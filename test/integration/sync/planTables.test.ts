@@ -1,4 +1,4 @@
-/** The temporary tables of a plan are those that are declared, with the declared columns. */
+/** The temporary tables of a plan are the declared ones, with the declared columns. */
 import { expect, test } from 'vitest'
 import { planTables } from '../../../src/sync/plan/planTables.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

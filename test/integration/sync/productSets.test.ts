@@ -1,4 +1,4 @@
-/** Product sets kept by rule, against the sandbox: only those that we created change. */
+/** Product sets by rule, against the sandbox: only sets that Sluice created are changed. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

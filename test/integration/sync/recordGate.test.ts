@@ -1,4 +1,4 @@
-/** The record gate against the slow path (docs/benchmarks.md): the same files, the same counts, the same end state. */
+/** The record gate compared with full reads (docs/benchmarks.md): the same files, counts and final state. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

@@ -1,6 +1,6 @@
 /**
- * An update of members whose answer was lost and whose repeat was refused may have been applied: who it brought is taken away once
- * no one wants them, as if it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * An update of members that was refused after a lost answer may have been applied: its members are deleted once no row has them, as if
+ * it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

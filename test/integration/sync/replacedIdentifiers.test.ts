@@ -1,4 +1,4 @@
-/** People who stay and get another phone: not people who leave, and guarded by a guard of its own. */
+/** People who stay and change their phone number do not count as deleted people, and have a guard of their own. */
 import { expect, test } from 'vitest'
 import { audienceDigest, email, phone } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

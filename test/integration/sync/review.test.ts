@@ -1,4 +1,4 @@
-/** Corners where one command's end changes what the next one sees. */
+/** Cases in which the end of one command changes the next one. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'

@@ -1,4 +1,4 @@
-/** `only:` and `except:`: which rows count as filtered, and what becomes of records that a filter leaves out. */
+/** `only:` and `except:`: the count of filtered rows, and the deletes of their records. */
 import { expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/engine.ts'
 

@@ -1,4 +1,4 @@
-/** A sandbox that was started again without its state: what was synced to it is gone, and the run says so. */
+/** A sandbox that was restarted without its state: the synced content is lost there, and runs warn about it. */
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'

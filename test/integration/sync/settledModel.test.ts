@@ -1,7 +1,7 @@
 /**
- * Random histories of a catalog and an audience: changes, shared identifiers with ends of their own, faults, refusals,
- * crashes, stops, guards, approvals, third parties at the service, months that pass. After each run that says it succeeded
- * nothing may be left that wants something: what is not in sync is withheld, refused or unsettled, and the run says so.
+ * Random histories of a catalog and an audience: changes, shared identifiers with their own ends, faults, refusals, crashes, stops,
+ * guards, approvals, other writers, passing months. After a run, every key that is out of sync is withheld, refused or unresolved in
+ * its report.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

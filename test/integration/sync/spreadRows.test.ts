@@ -1,4 +1,4 @@
-/** Exports that spread a product over several rows, from day to day: what changes in one row changes its product's others. */
+/** Exports with row groups, from day to day: a change in one row changes the other rows of its product. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

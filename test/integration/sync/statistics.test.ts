@@ -1,4 +1,4 @@
-/** A destination that the statistics of Postgres do not show is planned by comparing all with all: minutes for 20,000 records. */
+/** Statistics of Postgres: without those of a new destination, a plan compares all rows with all, minutes for 20,000 records. */
 import { expect, test } from 'vitest'
 import type { Database } from '../../../src/db/database.ts'
 import { engineUnderTest } from '../../support/engine.ts'

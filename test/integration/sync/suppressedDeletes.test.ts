@@ -1,6 +1,7 @@
 /**
- * A person who is on a do-not-reach list leaves an account's audiences whatever the guard says of other deletes (docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins): erasures
- * are neither counted nor withheld, however they came to be and however often they had to be tried.
+ * A suppressed person is deleted from the account's audiences whatever the guards withhold (docs/guarantees.md#mass-delete-guard,
+ * docs/guarantees.md#suppression-wins): these deletes are neither counted nor withheld, for whatever reason they were planned and
+ * however often they failed.
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'

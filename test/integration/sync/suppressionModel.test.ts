@@ -1,7 +1,8 @@
 /**
- * Random days of an audience and its account's do-not-reach list, each with its own faults, stops and reruns, against a
- * model of two maps (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins, docs/guarantees.md#reference-counts): a person who is listed by any of their addresses is not sent, an address
- * stays while a person who is not listed holds it, and nothing that a guard withheld is forgotten.
+ * Random days of an audience and its account's do-not-reach list, with faults, stops and reruns, against a model of two maps
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#mass-delete-guard, docs/guarantees.md#suppression-wins,
+ * docs/guarantees.md#reference-counts): a person on the list by any of their addresses is not sent, an address is kept while a person
+ * who is not on the list has it, and every withheld delete stays withheld until it is approved.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

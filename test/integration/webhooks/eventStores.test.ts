@@ -1,4 +1,4 @@
-/** The webhook receiver on its own: events in memory, or in a Postgres of the caller's. */
+/** The webhook receiver without Sluice's database: events in memory, or in a Postgres of the caller. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

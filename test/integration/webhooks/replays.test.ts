@@ -1,4 +1,4 @@
-/** H4: what had to be refused while the database was down is asked for again, from a real service, until it is there. */
+/** H4: events that were refused while the database was down are requested again from a real service until they are stored. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

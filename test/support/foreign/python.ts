@@ -1,4 +1,4 @@
-/** The Python that has the independent OAuth clients; there is none on a machine that did not install them. */
+/** The Python with the independent OAuth clients; undefined if they are not installed. */
 import { execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

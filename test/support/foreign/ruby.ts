@@ -1,4 +1,4 @@
-/** The Ruby that has the `oauth` gem; there is none on a machine that did not install it. */
+/** The Ruby with the `oauth` gem; undefined if it is not installed. */
 import { execFileSync } from 'node:child_process'
 
 export const RUBY_CLIENT = 'needs ruby-oauth: apt-get install ruby-oauth'

@@ -1,4 +1,4 @@
-/** Signed requests, good ones and ones with a fault, for two classifies to agree about. Signed by the tests' own hand (../signer.ts). */
+/** Signed requests, valid and faulty, about which two implementations have to agree. Signed by ../signer.ts. */
 import fc from 'fast-check'
 import { authorization, encode, sandboxCredentials } from '../signer.ts'
 
