@@ -1,9 +1,10 @@
 /** Formats numbers, durations and instants for users. JSON output has them unformatted. */
 
-const numbers = new Intl.NumberFormat('en-US')
+let numbers: Intl.NumberFormat | undefined
 
 /** `10,240`. */
 export function count(value: number): string {
+  numbers ??= new Intl.NumberFormat('en-US')
   return numbers.format(value)
 }
 

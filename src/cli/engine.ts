@@ -1,5 +1,5 @@
 import type { LogLevel } from '../config/config.ts'
-import { createTransport } from '../service/client/index.ts'
+import { createTransport } from '../service/client/transport.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../db/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
@@ -10,6 +10,7 @@ import { operator } from './operator.ts'
 import { createProgress } from './terminal/progress.ts'
 import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
+import type { Store } from '../db/open.ts'
 
 const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
 
@@ -57,7 +58,7 @@ export async function withEngine<Result>(
   const config = context.config()
   const service = await serviceOf(context, options.credentials)
   const identity = serviceIdentity(service)
-  return withStore(context, async (store) => {
+  const run = async (store: Store) => {
     const transport = counted(
       createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
       context.inFlight,
@@ -94,5 +95,7 @@ export async function withEngine<Result>(
     } finally {
       await transport.close()
     }
-  })
+  }
+  // A run keeps one connection for its temporary tables, and writes its row and its progress on two others.
+  return withStore(context, run, { connections: 3 })
 }

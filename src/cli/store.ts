@@ -6,7 +6,7 @@ import { waiting } from './terminal/waiting.ts'
 export async function withStore<Result>(
   context: Context,
   work: (store: Store) => Promise<Result>,
-  options: { readonly keep?: boolean } = {},
+  options: { readonly keep?: boolean; readonly connections?: number } = {},
 ): Promise<Result> {
   const config = context.config()
   const what = config.databaseUrl === undefined ? 'starting the embedded Postgres' : 'reaching the database'

@@ -43,6 +43,16 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   }
 }
 
+/** Returns true if every migration is applied; false if one is missing, or it cannot be read. Read-only. */
+export async function isMigrated(client: pg.Client, schema: string): Promise<boolean> {
+  try {
+    return isComplete(await examine(client, schema))
+  } catch {
+    // `migrateDatabase` fails again, and reports why.
+    return false
+  }
+}
+
 /** Returns the number of applied migrations of a schema. Read-only. */
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   return (await examineSchema(url, schema)).found

@@ -1,7 +1,8 @@
+import type pg from 'pg'
 import { openDatabase, type Database } from './database.ts'
 import { embeddedAddress, startEmbedded, superviseEmbedded } from './embedded/server.ts'
-import { migrateDatabase } from './migrate.ts'
-import { refuseTransactionPooler } from './poolerProbe.ts'
+import { isMigrated, migrateDatabase } from './migrate.ts'
+import { connectPlain, connectUnpooled } from './poolerProbe.ts'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
@@ -29,6 +30,8 @@ export async function openStore(options: {
   readonly keep?: boolean
   readonly maxConnections?: number
   readonly applicationName?: string
+  /** Connections that are opened while the schema is checked; default 1. */
+  readonly connections?: number
   /** If given, the embedded server is restarted whenever it stops, and this is called. For processes that keep running. */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
@@ -50,9 +53,17 @@ export async function openStore(options: {
     await embedded?.release()
   }
   try {
-    if (embedded === undefined) await refuseTransactionPooler(url)
-    await checkServer(db)
-    await migrateDatabase(url, db.schema)
+    const client = await (embedded === undefined ? connectUnpooled(url) : connectPlain(url))
+    const ready = openConnections(db, options.connections ?? 1)
+    let migrated: boolean
+    try {
+      await checkServer(client, url)
+      migrated = await isMigrated(client, db.schema)
+    } finally {
+      await client.end()
+    }
+    if (!migrated) await migrateDatabase(url, db.schema)
+    await ready
   } catch (error) {
     await close()
     throw error
@@ -60,30 +71,39 @@ export async function openStore(options: {
   return { db, url, embedded: embedded !== undefined, close }
 }
 
+/**
+ * Opens connections of the pool at the same time, so that statements find them. Resolves with the first one, because a pooler may give
+ * fewer. If none can be opened, the first statement reports why.
+ */
+async function openConnections({ connect }: Database, count: number): Promise<void> {
+  const opened = Array.from({ length: count }, async () => (await connect()).release())
+  await Promise.any(opened).catch(() => undefined)
+}
+
 /** Encodings that can store all texts of a merchant. SQL_ASCII stores the bytes of UTF-8 unchanged. */
 const encodings = new Set(['UTF8', 'SQL_ASCII'])
 
-async function checkServer(db: Database): Promise<void> {
+async function checkServer(client: pg.Client, url: string): Promise<void> {
   let version: number
   let encoding: string
   try {
-    const rows = await db.query<{ version: string; encoding: string }>(
+    const { rows } = await client.query<{ version: string; encoding: string }>(
       `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding`,
     )
     version = Math.floor(Number(rows[0]?.version) / 10_000)
     encoding = rows[0]?.encoding ?? ''
   } catch (error) {
-    throw connectionFault(error, db.url)
+    throw connectionFault(error, url)
   }
   if (version < 15) {
     throw new RunError('DATABASE_TOO_OLD', `Postgres ${version} is too old: Sluice needs 15 or newer`, {
-      where: safeUrl(db.url),
+      where: safeUrl(url),
       hint: 'upgrade the server to Postgres 15 or newer; pg_upgrade and pg_dump keep the synced state',
     })
   }
   if (!encodings.has(encoding)) {
     throw new RunError('DATABASE_UNUSABLE', `the database is encoded in ${encoding}, which cannot store every text of a feed`, {
-      where: safeUrl(db.url),
+      where: safeUrl(url),
       hint: `create one in UTF-8: create database sluice template template0 encoding 'UTF8'`,
     })
   }

@@ -19,24 +19,39 @@ const answerMs = 5_000
  * the two share a server process, or the process of one changes, the pooler is in transaction or statement mode.
  */
 export async function probePooler(url: string): Promise<Pooler> {
-  const first = await connect(url)
+  const client = await connectPlain(url)
   try {
-    if (await isSeenByServer(first)) return 'none'
-    const second = await connect(url)
-    try {
-      for (let round = 0; round < rounds; round++) if (await sharesProcess(first, second)) return 'transaction'
-      return 'session'
-    } finally {
-      await second.end()
-    }
+    return await probeFrom(client, url)
   } finally {
-    await first.end()
+    await client.end()
   }
 }
 
-/** @throws {RunError} `DATABASE_POOLER` behind a pooler in transaction or statement mode */
-export async function refuseTransactionPooler(url: string): Promise<void> {
-  if ((await probePooler(url)) !== 'transaction') return
+async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
+  if (await isSeenByServer(first)) return 'none'
+  const second = await connectPlain(url)
+  try {
+    for (let round = 0; round < rounds; round++) if (await sharesProcess(first, second)) return 'transaction'
+    return 'session'
+  } finally {
+    await second.end()
+  }
+}
+
+/**
+ * Opens a connection without settings, because a pooler in transaction mode would hand them on to other applications.
+ *
+ * @throws {RunError} `DATABASE_POOLER` behind such a pooler, the codes of `connectionFault`
+ */
+export async function connectUnpooled(url: string): Promise<pg.Client> {
+  const client = await connectPlain(url)
+  try {
+    if ((await probeFrom(client, url)) !== 'transaction') return client
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+  await client.end()
   throw new RunError(
     'DATABASE_POOLER',
     'DATABASE_URL leads to a pooler in transaction or statement mode: temporary tables and settings would leak between sessions',
@@ -78,7 +93,8 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid
 }
 
-async function connect(url: string): Promise<pg.Client> {
+/** Opens a connection without settings, whose statements time out after 5 s. @throws {RunError} the codes of `connectionFault` */
+export async function connectPlain(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'sluice probe', query_timeout: answerMs })
   client.on('error', () => undefined)
   try {

@@ -63,9 +63,12 @@ async function instanceAt(origin: string): Promise<string | undefined> {
   }
 }
 
-/** Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. */
+/**
+ * Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. Not by `import`, which reads every export of a module of Node: one of
+ * them is `WebSocket`, which loads what `fetch` loads (Node 24.21).
+ */
 async function download(url: string): Promise<string> {
-  const { get } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   const signal = AbortSignal.timeout(askMs)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => get(url, { signal, agent: false }, resolve).on('error', reject))
   return text(answer)

@@ -1,4 +1,5 @@
-import { pino } from 'pino'
+import { createRequire } from 'node:module'
+import type * as pino from 'pino'
 import { hideSecrets } from '../../config/secret.ts'
 import type { Config, LogLevel } from '../../config/config.ts'
 import type { LogFields, Logger } from '../../log.ts'
@@ -8,10 +9,24 @@ import { recordOf } from '../../unknownValue.ts'
 
 /** Returns the logger: one line per event on stderr, `pretty` for people or `json`. */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
+  const level = config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level
+  let log: pino.Logger | undefined
+  const at = (of: Exclude<LogLevel, 'silent'>) => (fields: LogFields, message: string) => {
+    // The library is loaded with the first line that is written: a command usually writes none, and it has 30 modules.
+    if (levels.indexOf(of) >= levels.indexOf(level)) (log ??= open(output, config, level, now))[of](fields, message)
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** Lowest first. */
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
+
+function open(output: Output, config: Config, level: LogLevel, now: () => number): pino.Logger {
+  const library = createRequire(import.meta.url)('pino') as typeof pino // require has no types
   const pretty = config.log.format === 'pretty'
-  const log = pino(
+  return library.pino(
     {
-      level: config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level,
+      level,
       // Without host and process id, because log collectors add them.
       base: null,
       messageKey: 'msg',
@@ -20,8 +35,6 @@ export function createLogger(output: Output, config: Config, now: () => number, 
     },
     { write: (line) => output.write(hideSecrets(pretty ? `${prettyLine(line)}\n` : line, config.secrets)) },
   )
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields, message: string) => log[level](fields, message)
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 /** `2026-11-22T03:00:04.000Z info  run ended runId=r_81`. */

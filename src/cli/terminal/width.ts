@@ -1,16 +1,24 @@
 /** Computes the width of texts in columns of a terminal: 漢 has two, a combining accent none. */
-import stringWidth from 'string-width'
+import { createRequire } from 'node:module'
+import type * as stringWidth from 'string-width'
+
+let library: typeof stringWidth | undefined
+let letters: Intl.Segmenter | undefined
+
+const ascii = /^[ -~]*$/
 
 /** Returns the columns of a text without control characters and colours. An emoji of several code points has two. */
 export function width(text: string): number {
-  return stringWidth(text, { countAnsiEscapeCodes: true })
+  if (ascii.test(text)) return text.length
+  // Loaded with the first text that needs it: 10 ms of each start otherwise.
+  library ??= createRequire(import.meta.url)('string-width') as typeof stringWidth // require has no types
+  return library.default(text, { countAnsiEscapeCodes: true })
 }
-
-const letters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** Returns the beginning of a text that fits into `columns`; a letter stays with its accents. */
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text
+  letters ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   let used = 0
   let end = 0
   for (const { segment } of letters.segment(text)) {

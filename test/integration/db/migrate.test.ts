@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
+import { openStore } from '../../../src/db/open.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 test('K8: six concurrent starts migrate an empty database without an error', async () => {
@@ -16,6 +17,21 @@ test('an edited migration is rejected by its name', async () => {
   await using fresh = await testDatabase()
   await fresh.db.execute(`update sluice.migration set hash = 'edited' where position = 1`)
   await expect(migrateDatabase(fresh.url)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
+})
+
+test('a start migrates a database that lacks a migration, and rejects an edited one', async () => {
+  await using fresh = await testDatabase()
+  const start = async () => {
+    const store = await openStore({ databaseUrl: fresh.url, dataDir: '' })
+    const status = await migrationStatus(fresh.url)
+    await store.close()
+    return status.applied === status.known
+  }
+  expect(await start()).toBe(true)
+  await fresh.db.execute('drop schema sluice cascade')
+  expect(await start()).toBe(true)
+  await fresh.db.execute(`update sluice.migration set hash = 'edited' where position = 1`)
+  await expect(start()).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
 })
 
 test.for([1, 5, 20])('K8: a migration that dies at statement %i leaves nothing, and the next start does all of it', async (nth) => {

@@ -36,6 +36,8 @@ const onDemand = [
   ['libphonenumber-js/max', 'a row has a phone number'],
   ['libphonenumber-js/max/metadata', 'a row has a phone number'],
   ['csv-parse/sync', 'a record has quotes in unusual places'],
+  ['pino', 'a line is logged'],
+  ['string-width', 'a text has other characters than ASCII'],
   ['cli-progress', 'stderr is a terminal'],
   ['saxes', 'the source is XML or a workbook'],
   ['yauzl', 'the source is a workbook'],
