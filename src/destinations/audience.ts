@@ -70,7 +70,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
   keyField: 'key',
   missing: () => 'delete',
   guardsDeletes: true,
-  leavesBy: 'key',
+  removesBy: 'key',
   reachesPeople: true,
   suppresses: false,
   heedsSuppression: ({ suppress }) => suppress !== 'none',

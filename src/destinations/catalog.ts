@@ -57,7 +57,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   keyField: 'id',
   missing: ({ missing }) => missing,
   guardsDeletes: true,
-  leavesBy: 'key',
+  removesBy: 'key',
   reachesPeople: false,
   suppresses: false,
   heedsSuppression: () => false,

@@ -43,7 +43,7 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    * Lookup of the stored records of opted-out or removed rows: by the key of the row, or by each of its identifiers if rows
    * have no stable key.
    */
-  readonly leavesBy: 'key' | 'identifier'
+  readonly removesBy: 'key' | 'identifier'
   /**
    * True if the service advertises to the members. Then consent columns, do-not-reach lists and erasures apply, and a member that
    * may have been applied must be deleted.

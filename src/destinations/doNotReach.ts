@@ -66,7 +66,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   // A missing row removes no person: only `map.remove` does.
   missing: () => 'ignore',
   guardsDeletes: false,
-  leavesBy: 'identifier',
+  removesBy: 'identifier',
   reachesPeople: false,
   suppresses: true,
   heedsSuppression: () => false,

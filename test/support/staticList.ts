@@ -63,7 +63,7 @@ const staticList: Destination<StaticListDefinition> = {
   keyField: 'key',
   missing: () => 'delete',
   guardsDeletes: true,
-  leavesBy: 'key',
+  removesBy: 'key',
   reachesPeople: true,
   suppresses: false,
   heedsSuppression: ({ suppress }) => suppress,

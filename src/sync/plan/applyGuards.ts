@@ -15,7 +15,7 @@ export interface GuardContext {
   readonly desired: DesiredContext
   readonly pending: PendingChanges
   readonly diff: Diff
-  readonly absent: Missing
+  readonly missingPolicy: Missing
   readonly suppressedBy: readonly number[]
   /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
   readonly guarded: boolean
@@ -40,19 +40,19 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const { client } = context.desired
   await client.query('savepoint removals')
   const examples = await removedExamples(client, context)
-  await collectRemovals(client, { absent: context.absent === 'delete' })
+  await collectRemovals(client, { missing: context.missingPolicy === 'delete' })
   await applyRemovals(context.desired)
-  if (context.absent === 'out-of-stock') await markOutOfStock(context.desired)
-  else if (context.absent === 'keep') await markMissing(context.desired)
+  if (context.missingPolicy === 'out-of-stock') await markOutOfStock(context.desired)
+  else if (context.missingPolicy === 'keep') await markMissing(context.desired)
   const firstDeferred = await context.pending.collect()
   if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesHeld: false }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
-    context.absent === 'out-of-stock'
-      ? context.diff.absent
-      : context.absent === 'ignore' && context.facts.incomplete !== undefined
-        ? context.diff.absent
+    context.missingPolicy === 'out-of-stock'
+      ? context.diff.missing
+      : context.missingPolicy === 'ignore' && context.facts.incomplete !== undefined
+        ? context.diff.missing
         : 0
   const { all, cleared, replaced } = await context.pending.countGuardedDeletes(context.suppressedBy)
   const deletes = all + missing
@@ -94,7 +94,7 @@ function nounOf({ desired }: GuardContext): 'people' | 'products' {
 async function removedExamples(client: pg.PoolClient, context: GuardContext): Promise<string[]> {
   if (context.desired.keys !== 'products') return []
   const { rows } = await client.query<Row<'record', 'key'>>(
-    `select key from change where what in ('absent', 'leaving') order by key limit 5`,
+    `select key from change where what in ('missing', 'opted_out') order by key limit 5`,
   )
   return rows.map(({ key }) => key.toString())
 }

@@ -3,7 +3,15 @@ import type pg from 'pg'
 import { addWarnings } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
-import { applyUpserts, forgetGone, leaveByIdentifier, leaveErased, leaveListed, leaveOptedOut, recallMissing } from './desired.ts'
+import {
+  applyUpserts,
+  dropUnneededRecords,
+  optOutByIdentifier,
+  suppressErasedRecords,
+  suppressListed,
+  optOutByOtherRows,
+  recallMissing,
+} from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
 import { loadFirst, type FirstLoad } from './firstLoad.ts'
 import { createTable } from './planTables.ts'
@@ -16,14 +24,14 @@ import type { Missing } from '../../destinations/destination.ts'
 export interface Changes {
   readonly diff: Diff
   /** Effect of a record that is missing. */
-  readonly absent: Missing
+  readonly missingPolicy: Missing
   /** Changed fields with their number of products; for catalogs. */
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
   /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
 }
 
-const noDiff: Diff = { creates: 0, updates: 0, stale: 0, absent: 0, leaving: 0, suppressed: 0 }
+const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /** Writes creates and updates to the desired state. The guards apply removals (`applyGuards.ts`). */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
@@ -44,18 +52,18 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   if (first.loadId === undefined) await refreshStatistics(client, destinationId, first.creates)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
-  return { diff: { ...noDiff, creates: first.creates }, absent: 'ignore', updateFields: [], first }
+  return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { client, destinationId, desired, input } = work
-  const { leavesBy, reachesPeople } = work.type
+  const { removesBy, reachesPeople } = work.type
   const isCatalog = desired.keys === 'products'
   const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
-  const left = leavesBy === 'identifier' ? await leaveByIdentifier(desired) : 0
-  const erased = reachesPeople && work.erasures > 0 ? await leaveErased(desired, work.deps.service.origin) : 0
-  const listed = await leaveListed(desired, input.suppressedBy)
-  const optedOut = reachesPeople && input.reading !== 'unchanged' ? await leaveOptedOut(desired) : { absent: 0, stale: 0 }
+  const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(desired) : 0
+  const erased = reachesPeople && work.erasures > 0 ? await suppressErasedRecords(desired, work.deps.service.origin) : 0
+  const listed = await suppressListed(desired, input.suppressedBy)
+  const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(desired) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   if (isCatalog && found.updates > 0) await guardChanges(work)
   const updateFields = isCatalog ? await fieldsUpdated(client, destinationId, found.updates) : []
@@ -64,28 +72,29 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await refreshStatistics(client, destinationId, input.rows.valid)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
-  if (isCatalog) await forgetGone(desired)
+  if (isCatalog) await dropUnneededRecords(desired)
 
-  const absent = absentPolicy(work)
-  const recalled = isCatalog && (absent === 'delete' || absent === 'out-of-stock') ? await recallMissing(desired, absent) : 0
+  const missingPolicy = missingPolicyOf(work)
+  const recalled =
+    isCatalog && (missingPolicy === 'delete' || missingPolicy === 'out-of-stock') ? await recallMissing(desired, missingPolicy) : 0
   const diff: Diff = {
     ...found,
-    leaving: found.leaving + left + optedOut.absent + optedOut.stale,
-    absent: found.absent - listed.absent - optedOut.absent + recalled,
-    stale: found.stale - listed.stale - optedOut.stale,
-    suppressed: found.suppressed + listed.absent + listed.stale + erased,
+    optedOut: found.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
+    missing: found.missing - listed.missing - byOtherRows.missing + recalled,
+    stale: found.stale - listed.stale - byOtherRows.stale,
+    suppressed: found.suppressed + listed.missing + listed.stale + erased,
   }
-  return { diff, absent, updateFields, first: undefined }
+  return { diff, missingPolicy, updateFields, first: undefined }
 }
 
 /** Returns the effect of a missing record: none for a backfill, and for a read whose end is not proven. */
-function absentPolicy({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
+function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
 /** Returns true if this read changed the desired content; withheld deletes did not. */
-export function changesDesired({ diff, absent }: Changes, deletesHeld: boolean): boolean {
-  const removed = deletesHeld ? 0 : diff.leaving + (absent === 'delete' || absent === 'out-of-stock' ? diff.absent : 0)
+export function changesDesired({ diff, missingPolicy }: Changes, deletesHeld: boolean): boolean {
+  const removed = deletesHeld ? 0 : diff.optedOut + (missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0)
   return diff.creates + diff.updates + diff.suppressed + removed > 0
 }
 
@@ -93,8 +102,8 @@ export function changesDesired({ diff, absent }: Changes, deletesHeld: boolean):
 async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<void> {
   const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
   if (notes.length === 0) return
-  const held = guardNotes(pipeline, notes)
-  if (held.length > 0) throw new RunWithheld(held)
+  const withholding = guardNotes(pipeline, notes)
+  if (withholding.length > 0) throw new RunWithheld(withholding)
   // Outside of the plan's transaction. That must not lock the row of the run, because the heartbeat writes to it.
   await addWarnings(deps.db, run, notes, 'first')
 }

@@ -63,7 +63,7 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
   await records.markStale(queryable(client), destinationId, `select key from change where what = 'stale'`)
   await upsertRecords(context)
   if (context.keys === 'identifiers') await insertIdentifiers(context)
-  else await wantProducts(context)
+  else await storeDesiredProducts(context)
 }
 
 /**
@@ -73,7 +73,7 @@ export async function applyUpserts(context: DesiredContext): Promise<void> {
 export async function recallMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   const recalled = await client.query(
     `insert into change
-     select r.key, 'absent'
+     select r.key, 'missing'
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
@@ -81,12 +81,12 @@ export async function recallMissing({ client, destinationId }: DesiredContext, p
   return recalled.rowCount ?? 0
 }
 
-/** Fills `removal` with the records to remove and the cause. `absent`: includes records whose row is missing. */
-export async function collectRemovals(client: pg.PoolClient, options: { readonly absent: boolean }): Promise<void> {
+/** Fills `removal` with the records to remove and the cause. `missing`: includes records whose row is missing. */
+export async function collectRemovals(client: pg.PoolClient, options: { readonly missing: boolean }): Promise<void> {
   await fillTable(
     client,
     'removal',
-    `select key, what from change where what in ('leaving', 'suppressed'${options.absent ? `, 'absent'` : ''})`,
+    `select key, what from change where what in ('opted_out', 'suppressed'${options.missing ? `, 'missing'` : ''})`,
   )
 }
 
@@ -94,37 +94,37 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
  * Adds every record to the changes that has an identifier of a removed row. For lists whose removals name identifiers, not row keys: the
  * person may be on the list with other identifiers too. Returns their number.
  */
-export async function leaveByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
-  const leaving = await client.query(
+export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
+  const added = await client.query(
     `insert into change
-     select distinct r.key, 'leaving'
+     select distinct r.key, 'opted_out'
      from stage s cross join lateral unnest(s.identifiers) as i (identifier)
        join record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
-     where s.kind = ${stagedKind.optedOut} and not exists (select from change c where c.key = r.key and c.what <> 'absent')`,
+     where s.kind = ${stagedKind.optedOut} and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
   )
-  return leaving.rowCount ?? 0
+  return added.rowCount ?? 0
 }
 
 /**
  * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`absent`), and how many rejected (`stale`).
+ * (docs/guarantees.md#suppression-wins). Returns the numbers that the diff had found missing (`missing`) and rejected (`stale`).
  */
-export async function leaveListed(
+export async function suppressListed(
   { client, destinationId }: DesiredContext,
   lists: readonly number[],
-): Promise<{ readonly absent: number; readonly stale: number }> {
-  if (lists.length === 0) return { absent: 0, stale: 0 }
+): Promise<{ readonly missing: number; readonly stale: number }> {
+  if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  const { rows } = await client.query<{ absent: string; stale: string }>(
-    `with left_out as (
+  const { rows } = await client.query<{ missing: string; stale: string }>(
+    `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('absent', 'stale') and exists (
+       where c.what in ('missing', 'stale') and exists (
          select from unnest(o.identifiers) as i (identifier)
            join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)})),
-     changed as (update change c set what = 'suppressed' from left_out l where c.key = l.key)
-     select count(*) filter (where what = 'absent') as absent, count(*) filter (where what = 'stale') as stale from left_out`,
+     changed as (update change c set what = 'suppressed' from found f where c.key = f.key)
+     select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
   )
-  return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
+  return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
 /**
@@ -132,7 +132,7 @@ export async function leaveListed(
  * number that the diff did not mark as suppressed. Reads the keys of all erased people, and reads records only if one of these keys is
  * desired.
  */
-export async function leaveErased(context: DesiredContext, service: string): Promise<number> {
+export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<number> {
   const { client, destinationId } = context
   const { rows } = await client.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
@@ -149,11 +149,11 @@ export async function leaveErased(context: DesiredContext, service: string): Pro
       implied.push(...found.map(({ identifier }) => identifier))
   const keys = [...(rows[0]?.keys ?? []), ...implied]
   const erased = await client.query(
-    `with gone as (
+    `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
        ${keys.length === 0 ? 'and $3::bytea[] is not null' : 'union select r.key from record r where r.destination_id = $2 and r.identifiers && $3::bytea[]'}),
-     changed as (update change c set what = 'suppressed' from gone g where c.key = g.key and c.what <> 'suppressed' returning c.key)
-     insert into change select g.key, 'suppressed' from gone g where not exists (select from change c where c.key = g.key)`,
+     changed as (update change c set what = 'suppressed' from erased g where c.key = g.key and c.what <> 'suppressed' returning c.key)
+     insert into change select g.key, 'suppressed' from erased g where not exists (select from change c where c.key = g.key)`,
     [service, destinationId, keys],
   )
   return erased.rowCount ?? 0
@@ -163,19 +163,19 @@ export async function leaveErased(context: DesiredContext, service: string): Pro
  * Removes records whose row is missing or rejected, if another row of this read opted out one of their identifiers. Adjusts the
  * changes and returns the numbers by former change.
  */
-export async function leaveOptedOut({
+export async function optOutByOtherRows({
   client,
   destinationId,
-}: DesiredContext): Promise<{ readonly absent: number; readonly stale: number }> {
-  const { rows } = await client.query<{ absent: string; stale: string }>(
-    `with left_out as (
+}: DesiredContext): Promise<{ readonly missing: number; readonly stale: number }> {
+  const { rows } = await client.query<{ missing: string; stale: string }>(
+    `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('absent', 'stale') and exists (
+       where c.what in ('missing', 'stale') and exists (
          select from unnest(o.identifiers) as i (identifier) join opted_out using (identifier))),
-     changed as (update change c set what = 'leaving' from left_out l where c.key = l.key)
-     select count(*) filter (where what = 'absent') as absent, count(*) filter (where what = 'stale') as stale from left_out`,
+     changed as (update change c set what = 'opted_out' from found f where c.key = f.key)
+     select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
   )
-  return { absent: Number(rows[0]?.absent), stale: Number(rows[0]?.stale) }
+  return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
 /** Removes the records of `removal` from the desired state. */
@@ -218,7 +218,7 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
  * Deletes the records of products that were kept for a delete, if it is no longer needed: the service does not have the product,
  * and no request is in flight.
  */
-export async function forgetGone({ client, destinationId }: DesiredContext): Promise<void> {
+export async function dropUnneededRecords({ client, destinationId }: DesiredContext): Promise<void> {
   await records.forgetMissing(queryable(client), destinationId, 'select key from unsettled')
 }
 
@@ -226,7 +226,7 @@ export async function forgetGone({ client, destinationId }: DesiredContext): Pro
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
   const { client, destinationId, snapshotId } = context
   const { rows } = await client.query<Row<'record', 'key' | 'body'>>(
-    `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'absent'`,
+    `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'missing'`,
     [destinationId],
   )
   const products = rows.flatMap(({ key, body }) => {
@@ -241,7 +241,7 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
 
 /** Applies `missing: keep`: marks the record as missing, so that it is handled only once. */
 export async function markMissing(context: DesiredContext): Promise<void> {
-  await records.markMissing(queryable(context.client), context.destinationId, `select key from change where what = 'absent'`)
+  await records.markMissing(queryable(context.client), context.destinationId, `select key from change where what = 'missing'`)
 }
 
 /** Sets the availability in canonical JSON; keys keep their sorted order. */
@@ -280,7 +280,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
   await records.endImplying(queryable(client), destinationId, 'select key from sharing')
 }
 
-async function wantProducts({ client, destinationId, changed }: DesiredContext): Promise<void> {
+async function storeDesiredProducts({ client, destinationId, changed }: DesiredContext): Promise<void> {
   await desireProducts(
     queryable(client),
     destinationId,

@@ -12,8 +12,8 @@ export interface Diff {
   /** Rejected or contradicting rows whose record is unchanged. */
   readonly stale: number
   /** Missing records: no row has their key. */
-  readonly absent: number
-  readonly leaving: number
+  readonly missing: number
+  readonly optedOut: number
   readonly suppressed: number
 }
 
@@ -23,7 +23,7 @@ export interface Diff {
  */
 export type Reading = 'whole' | 'gated'
 
-/** Fills `change`, whose `what` is create, update, stale, absent, leaving (opted out, removal) or suppressed (do-not-reach). */
+/** Fills `change`, whose `what` is create, update, stale, missing, opted_out (also by a removal) or suppressed (do-not-reach). */
 export async function diffStage(client: pg.PoolClient, destinationId: number, reading: Reading): Promise<Diff> {
   // A gated read has few changes. With the default of 4, which is meant for rotating disks, Postgres reads the whole table to find
   // 10,000 of 1,000,000 records: 360 ms instead of 70. Valid for the rest of the transaction.
@@ -35,16 +35,16 @@ export async function diffStage(client: pg.PoolClient, destinationId: number, re
     creates: counts.get('create') ?? 0,
     updates: counts.get('update') ?? 0,
     stale: counts.get('stale') ?? 0,
-    absent: counts.get('absent') ?? 0,
-    leaving: counts.get('leaving') ?? 0,
+    missing: counts.get('missing') ?? 0,
+    optedOut: counts.get('opted_out') ?? 0,
     suppressed: counts.get('suppressed') ?? 0,
   }
 }
 
 const what = `case
-    when s.key is null then 'absent'
+    when s.key is null then 'missing'
     when s.kind = ${stagedKind.rejected} then 'stale'
-    when s.kind = ${stagedKind.optedOut} then 'leaving'
+    when s.kind = ${stagedKind.optedOut} then 'opted_out'
     when s.kind = ${stagedKind.suppressed} then 'suppressed'
     when r.key is null then 'create'
     else 'update'
@@ -68,12 +68,12 @@ function gatedDiff(destinationId: number): string {
   return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at
     from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
-    select r.key, 'absent', null, null, null
+    select r.key, 'missing', null, null, null
     -- Most missing digests belong to changed records: those are excluded before any record is looked up.
     from (select key from unseen_key l where not exists (select from stage s where s.key = l.key) offset 0) l
       join record r on r.destination_id = ${destinationId} and r.key = l.key
     where r.status = 'live'
     union all
-    select r.key, 'absent', null, null, null from record r
+    select r.key, 'missing', null, null, null from record r
     where r.destination_id = ${destinationId} and r.status = 'stale' and not exists (select from stage s where s.key = r.key)`
 }

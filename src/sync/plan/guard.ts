@@ -33,7 +33,7 @@ export interface GuardFacts {
   /** Maximum of approved deletes for this run. */
   readonly approveDeletes: number | undefined
   /** True if missing rows may be deleted. False for a backfill, and if no source was read; then `min_rows` does not apply. */
-  readonly absenceDeletes: boolean
+  readonly deletesMissing: boolean
   readonly examples: readonly string[]
 }
 
@@ -74,7 +74,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const withhold = (code: string, message: string, hint: string, withheld: number) =>
     results.push({ code, message, hint, withheld, examples: facts.examples })
 
-  if (facts.absenceDeletes && facts.valid < facts.guards.minRows) {
+  if (facts.deletesMissing && facts.valid < facts.guards.minRows) {
     withhold(
       'GUARD_MIN_ROWS',
       `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
@@ -105,8 +105,8 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const share = (count: number) => `${group(count)} of ${group(facts.confirmed)} synced ${facts.noun}`
   const limits = (count: number) =>
     `(${percentOf(count).toFixed(1)} %), over both limits (${group(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
-  const leaving = fresh - facts.replaced
-  if (overBoth(leaving)) withhold('GUARD_DELETES', `${share(leaving)} would be deleted ${limits(leaving)}`, approve, fresh)
+  const deleted = fresh - facts.replaced
+  if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be deleted ${limits(deleted)}`, approve, fresh)
   if (overBoth(facts.replaced)) {
     withhold(
       'GUARD_IDENTIFIERS',
@@ -116,7 +116,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
     )
   }
   if (
-    facts.absenceDeletes &&
+    facts.deletesMissing &&
     facts.previousValid !== undefined &&
     facts.previousValid >= 20 &&
     facts.valid + facts.erased < facts.previousValid / 2

@@ -103,7 +103,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
     desired,
     pending,
     diff: changes.diff,
-    absent: changes.absent,
+    missingPolicy: changes.missingPolicy,
     suppressedBy: input.suppressedBy,
     guarded: type.guardsDeletes,
     nothingToDelete: changes.first?.plain === true,
@@ -120,7 +120,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
       // `min_rows` does not apply to it either.
-      absenceDeletes: !sourceless && !ignoresMissing,
+      deletesMissing: !sourceless && !ignoresMissing,
     },
   })
 }

@@ -15,7 +15,7 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, absent, leaving, suppressed. With the earlier version of updated people if only
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. With the earlier version of updated people if only
    * changes were read; of all people it would be too much.
    */
   change: {

@@ -59,7 +59,7 @@ export async function storePlan(
   const { destination } = work.pipeline
   const { entries } = frozen
   const outOfStock =
-    !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.absent : 0
+    !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
   const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
   const counts = {
     ...input.rows,

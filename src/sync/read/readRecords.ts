@@ -136,7 +136,7 @@ export async function readRecords(
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
-    const takesAlong = type.leavesBy === 'identifier' && staged.optedOut > 0
+    const takesAlong = type.removesBy === 'identifier' && staged.optedOut > 0
     const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
     if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
@@ -149,7 +149,7 @@ export async function readRecords(
   const resolved = await resolveStage(client, staged, {
     runId: run.id,
     keyField: type.keyField,
-    leavesBy: type.leavesBy,
+    removesBy: type.removesBy,
     duplicates: pipeline.duplicates ?? 'reject',
     suppressedBy: context.suppressedBy,
     erasures: type.reachesPeople ? { destinationId: run.destinationId, service: deps.service.origin } : undefined,

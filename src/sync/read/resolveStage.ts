@@ -30,7 +30,7 @@ export async function resolveStage(
   options: {
     readonly runId: number
     readonly keyField: string
-    readonly leavesBy: 'key' | 'identifier'
+    readonly removesBy: 'key' | 'identifier'
     readonly duplicates: 'reject' | 'last'
     /** Destinations whose identifiers are suppressed here. */
     readonly suppressedBy: readonly number[]
@@ -45,7 +45,7 @@ export async function resolveStage(
   const validRows = staged.valid - shared.emptied
   const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
   const suppressed =
-    options.leavesBy === 'identifier'
+    options.removesBy === 'identifier'
       ? staged.optedOut === 0
         ? 0
         : await suppressWithRemoved(client)

@@ -20,7 +20,7 @@ const calm: GuardFacts = {
   incomplete: undefined,
   fromPipe: false,
   approveDeletes: undefined,
-  absenceDeletes: true,
+  deletesMissing: true,
   examples: ['SKU-1'],
 }
 const codes = (facts: Partial<GuardFacts>) =>
@@ -93,7 +93,7 @@ describe('deletes', () => {
     ['60 people who leave and 60 who lose identifiers: each below', { deletes: 120, replaced: 60, noun: 'people' }, ''],
     ['101 of each', { deletes: 202, replaced: 101, noun: 'people' }, 'GUARD_DELETES GUARD_IDENTIFIERS'],
     ['101 of each, approved together', { deletes: 202, replaced: 101, approveDeletes: 202 }, ''],
-    ['a source that deletes nothing by absence needs no rows', { valid: 0, absenceDeletes: false, previousValid: 100 }, ''],
+    ['a source that deletes no missing rows needs no rows', { valid: 0, deletesMissing: false, previousValid: 100 }, ''],
   ])('%s', ([, facts, expected]) => {
     expect(codes(facts)).toBe(expected)
   })

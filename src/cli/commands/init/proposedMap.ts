@@ -50,7 +50,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
   const keyedBy =
-    type.leavesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
+    type.removesBy === 'key' && people !== undefined && shown.preset === undefined && options.map['key'] === undefined
       ? keyOf(map, people, inspection)
       : undefined
   if (keyedBy !== undefined) map['key'] = keyedBy.length === 1 ? keyedBy[0] : keyedBy
