@@ -58,14 +58,16 @@ export class ImpliedKeyIndex {
     this.#keys = Buffer.allocUnsafe(entriesOfPart * keyBytes)
   }
 
-  /** Adds the identifiers of a record: hex of each, joined by commas. No other query may run on the connection. */
-  async add(recordKey: Buffer, identifiers: string): Promise<void> {
-    for (let at = 0; at < identifiers.length; at = identifiers.indexOf(',', at) + 1 || identifiers.length) {
-      if (this.#entries === this.#digests.length) await this.#store()
-      // Skips the type of the identifier, which is two hex digits.
-      this.#digests[this.#entries] = Number.parseInt(identifiers.slice(at + 2, at + 2 + digestBytes * 2), 16)
-      recordKey.copy(this.#keys, this.#entries * keyBytes, 0, keyBytes)
-      this.#entries++
+  /** Adds records. `keys`: their identifiers, in hex and joined by commas. */
+  async add(records: readonly { readonly key: Buffer; readonly keys: string }[]): Promise<void> {
+    for (const { key, keys } of records) {
+      for (let at = 0; at < keys.length; at = keys.indexOf(',', at) + 1 || keys.length) {
+        if (this.#entries === this.#digests.length) await this.#store()
+        // Skips the type of the identifier, which is two hex digits.
+        this.#digests[this.#entries] = Number.parseInt(keys.slice(at + 2, at + 2 + digestBytes * 2), 16)
+        key.copy(this.#keys, this.#entries * keyBytes, 0, keyBytes)
+        this.#entries++
+      }
     }
   }
 
@@ -210,10 +212,9 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
 export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(client, destinationId)
-  const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as identifiers from record
+  const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as keys from record
     where destination_id = ${destinationId} and load_id is not null`
-  for await (const rows of eachPortion<{ key: Buffer; identifiers: string }>(client, 'record_cursor', records, 5_000))
-    for (const { key, identifiers } of rows) await index.add(key, identifiers)
+  for await (const rows of eachPortion<{ key: Buffer; keys: string }>(client, 'record_cursor', records, 5_000)) await index.add(rows)
   await index.end()
 }
 

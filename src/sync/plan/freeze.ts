@@ -54,7 +54,7 @@ const batchesAtATime = 4
 export async function freeze(
   client: pg.PoolClient,
   destination: Destination,
-  operations: AsyncIterable<PlannedOperation>,
+  operations: AsyncIterable<readonly PlannedOperation[]>,
   context: FreezeContext & { readonly onProgress: (done: number) => void },
   before: Frozen = nothingFrozen(),
 ): Promise<Frozen> {
@@ -101,15 +101,17 @@ export async function freeze(
     if (destination.collisionOf !== undefined) folded.add(destination.collisionOf(operation.recordKey))
     take(full)
   }
-  for await (const operation of operations) {
-    // Counts users, and not operations, like all run counts.
-    entries[operation.change] += operation.users
-    if (current?.op === operation.op && collides(operation)) {
-      waiting.push(operation)
-      continue
+  for await (const portion of operations) {
+    for (const operation of portion) {
+      // Counts users, and not operations, like all run counts.
+      entries[operation.change] += operation.users
+      if (current?.op === operation.op && collides(operation)) {
+        waiting.push(operation)
+        continue
+      }
+      add(operation)
+      if (collected.length >= batchesAtATime) await write()
     }
-    add(operation)
-    if (collected.length >= batchesAtATime) await write()
   }
   while (waiting.length > 0) {
     take(current?.packer.flush())

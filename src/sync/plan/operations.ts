@@ -1,6 +1,6 @@
 /**
  * Yields the operations of a plan: every key that is out of sync becomes a part of one operation. Reads the keys through a cursor,
- * so that memory does not grow with the plan.
+ * so that memory does not grow with the plan. Yields some thousand at a time, because a promise for each one costs as much as the rest.
  */
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
@@ -58,15 +58,15 @@ const identifierBytes = 160
 const operationBytes = 4_500_000
 
 /** Yields products to put in the order of their ids, then keys to delete. `freeze` separates ids that differ only in case. */
-export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation> {
+export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const { client, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
     client,
     `select m.key, m.remote_key from remote m join pending_product t using (key)
      where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
   )
-  for await (const { key, remote_key } of deletes) {
-    yield {
+  for await (const portion of deletes) {
+    yield portion.map(({ key, remote_key }) => ({
       bytes: renderProductKey(remote_key),
       op: 'delete',
       change: 'delete',
@@ -76,7 +76,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       hash: null,
       expiresAtMs: null,
       users: 1,
-    }
+    }))
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
     client,
@@ -84,7 +84,8 @@ export async function* productOperations(context: OperationContext): AsyncGenera
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
   )
-  for await (const { key, created, body, hash } of upserts) yield putProduct(key, body, hash, created ? 'create' : 'update')
+  for await (const portion of upserts)
+    yield portion.map(({ key, created, body, hash }) => putProduct(key, body, hash, created ? 'create' : 'update'))
 }
 
 function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): PlannedOperation {
@@ -102,12 +103,12 @@ function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): Pl
 }
 
 /** Yields the products of an untouched destination: all to put, in id order. */
-export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation> {
+export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const products = cursor<{ key: Buffer; body: string; hash: Buffer }>(
     context.client,
     `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,
   )
-  for await (const { key, body, hash } of products) yield putProduct(key, body, hash, 'create')
+  for await (const portion of products) yield portion.map(({ key, body, hash }) => putProduct(key, body, hash, 'create'))
 }
 
 /**
@@ -119,7 +120,7 @@ export function firstMembers(
   { client, destinationId }: OperationContext,
   terms: MembershipTerms,
   of: { readonly shared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
-): AsyncGenerator<PlannedOperation> {
+): AsyncGenerator<PlannedOperation[]> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
   const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
   const rows = cursor<{ key: Buffer; keys: string }>(
@@ -136,14 +137,14 @@ export function firstMembers(
 const plainHash = Buffer.from([1])
 
 async function* firstGroups(
-  rows: AsyncIterable<{ readonly key: Buffer; readonly keys: string }>,
+  portions: AsyncIterable<readonly { readonly key: Buffer; readonly keys: string }[]>,
   index: ImpliedKeyIndex | undefined,
-): AsyncGenerator<GroupRow> {
-  for await (const { key, keys } of rows) {
+): AsyncGenerator<GroupRow[]> {
+  for await (const portion of portions) {
     // Skips a row whose identifiers are all sent under other rows.
-    if (keys === '') continue
-    await index?.add(key, keys)
-    yield {
+    const sent = portion.filter(({ keys }) => keys !== '')
+    await index?.add(sent)
+    yield sent.map(({ key, keys }) => ({
       group_key: key,
       keys,
       deletes: false,
@@ -153,12 +154,12 @@ async function* firstGroups(
       hash: plainHash,
       effective_ms: null,
       expires_ms: null,
-    }
+    }))
   }
 }
 
 /** Yields users to delete, then users to update. The update of a user that lost an identifier is in phase 2. */
-export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
+export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   const { client, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
@@ -170,10 +171,12 @@ export async function* memberOperations(context: OperationContext, terms: Member
      where t.deletes and (t.overdue or t.gone is null) and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
      group by t.group_key order by group_key`,
   )
-  for await (const { group_key, keys: joined } of deletes) {
-    const keys = joined.split(',')
-    const bytes = renderUserOperation({ op: 'delete', users: [keys] })
-    yield { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
+  for await (const portion of deletes) {
+    yield portion.map(({ group_key, keys: joined }) => {
+      const keys = joined.split(',')
+      const bytes = renderUserOperation({ op: 'delete', users: [keys] })
+      return { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
+    })
   }
 
   const upserts = cursor<GroupRow>(
@@ -203,7 +206,7 @@ interface GroupRow {
 }
 
 /** Yields operations with one user, or with up to `usersPerOperation` users with equal times. */
-async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerms): AsyncGenerator<PlannedOperation> {
+async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
   let pending: GroupRow[] = []
   let pendingBytes = 0
   const sameOperation = (a: GroupRow, b: GroupRow) =>
@@ -212,18 +215,22 @@ async function* packUsers(groups: AsyncIterable<GroupRow>, terms: MembershipTerm
     a.expires_ms === b.expires_ms &&
     hashOf(a).equals(hashOf(b)) &&
     changeOf(a) === changeOf(b)
-  for await (const group of groups) {
-    const first = pending[0]
-    const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes
-    if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
-      yield userOperation(pending, terms)
-      pending = []
-      pendingBytes = 0
+  for await (const portion of portions) {
+    const operations: PlannedOperation[] = []
+    for (const group of portion) {
+      const first = pending[0]
+      const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes
+      if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
+        operations.push(userOperation(pending, terms))
+        pending = []
+        pendingBytes = 0
+      }
+      pending.push(group)
+      pendingBytes += bytes
     }
-    pending.push(group)
-    pendingBytes += bytes
+    yield operations
   }
-  if (pending.length > 0) yield userOperation(pending, terms)
+  if (pending.length > 0) yield [userOperation(pending, terms)]
 }
 
 function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {
@@ -259,7 +266,6 @@ function changeOf(group: GroupRow): Change {
   return group.created ? 'create' : 'update'
 }
 
-/** Yields the rows of a query through a cursor, a few thousand at a time. */
-async function* cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row> {
-  for await (const rows of eachPortion<Row>(client, 'operation_cursor', query, fetchRows)) yield* rows
+function cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row[]> {
+  return eachPortion(client, 'operation_cursor', query, fetchRows)
 }

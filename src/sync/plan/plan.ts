@@ -125,7 +125,11 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
   })
 }
 
-function operationsOf(work: PlanWork, terms: MembershipTerms | undefined, first: FirstLoad | undefined): AsyncIterable<PlannedOperation> {
+function operationsOf(
+  work: PlanWork,
+  terms: MembershipTerms | undefined,
+  first: FirstLoad | undefined,
+): AsyncIterable<readonly PlannedOperation[]> {
   const context = { client: work.client, destinationId: work.destinationId, full: work.full }
   if (terms === undefined) return first ? firstProducts(context) : productOperations(context)
   if (first?.plain !== true) return memberOperations(context, terms)

@@ -350,7 +350,7 @@ test('a load that is indexed in several parts is found whole, and one person is 
     await tx.execute('delete from implied_key')
     const index = new ImpliedKeyIndex(tx.client, 1, { entriesOfPart: 64 })
     const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record order by key')
-    for (const record of records) await index.add(record.key, record.identifiers.map((one) => one.toString('hex')).join(','))
+    await index.add(records.map(({ key, identifiers }) => ({ key, keys: identifiers.map((one) => one.toString('hex')).join(',') })))
     await index.end()
   })
   expect(await engine.db.query('select distinct part from implied_key')).toHaveLength(16)
