@@ -21,7 +21,7 @@ export interface FirstLoad {
   readonly creates: number
   /** True if no row has times: operations can be written directly from the records. */
   readonly plain: boolean
-  /** True if several rows share identifiers: the table `lost` lists the rows that are sent without them. */
+  /** True if several rows share identifiers: the table `omitted` lists the rows that are sent without them. */
   readonly shared: boolean
   /** Number of this run, if its batches imply the keys; undefined if no key is implied. */
   readonly loadId: number | undefined
@@ -118,7 +118,7 @@ async function insertKeys({ client, destinationId }: DesiredContext, shared: boo
     destinationId,
     `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as held, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
-       ${shared ? 'left join holder x on x.identifier = i.identifier' : ''}
+       ${shared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
      where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
@@ -139,8 +139,8 @@ async function areDigests(client: pg.PoolClient): Promise<boolean> {
 }
 
 /**
- * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `holder`: the row under which each is
- * sent. `lost`: for the other rows, the identifiers that they are sent without. `sharing`: all these rows. Returns false, without
+ * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
+ * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all these rows. Returns false, without
  * tables, if there are none. `among`: first bytes of the only identifiers that may be shared; grouping two million took Postgres 5 s.
  */
 async function collectShared(client: pg.PoolClient, among: readonly Buffer[] | undefined): Promise<boolean> {
@@ -158,18 +158,18 @@ async function collectShared(client: pg.PoolClient, among: readonly Buffer[] | u
   await client.query('analyze shared')
   await fillTable(
     client,
-    'holder',
+    'shared_group',
     `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
      from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
   )
-  await client.query('analyze holder')
+  await client.query('analyze shared_group')
   await fillTable(
     client,
-    'lost',
+    'omitted',
     `select s.key, array_agg(i.identifier)
-     from ${identifiers} join holder x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
+     from ${identifiers} join shared_group x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
   )
-  await client.query('analyze lost')
+  await client.query('analyze omitted')
   await fillTable(
     client,
     'sharing',

@@ -113,7 +113,7 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the users of a plain first load whose record keys are in `range`, each without the identifiers that are sent under another
- * row. `shared`: true if there are such identifiers, in the table `lost`. `index`: gets the identifiers for the search for implied
+ * row. `shared`: true if there are such identifiers, in the table `omitted`. `index`: gets the identifiers for the search for implied
  * keys.
  */
 export function firstMembers(
@@ -128,7 +128,7 @@ export function firstMembers(
     of.shared
       ? `select r.key, ${hex(`case when l.key is null then r.identifiers
            else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`)} as keys
-         from record r left join lost l on l.key = r.key where ${mine} order by r.key`
+         from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
       : `select r.key, ${hex('r.identifiers')} as keys from record r where ${mine} order by r.key`,
   )
   return packUsers(firstGroups(rows, of.index), terms)

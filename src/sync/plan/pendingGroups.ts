@@ -167,14 +167,16 @@ async function countGuardedDeletes(context: PendingContext, suppressedBy: readon
 }
 
 async function replacedIdentifiers({ client, destinationId }: PendingContext): Promise<string[]> {
-  const { rows } = await client.query<Row<'record', 'line' | 'key'> & { readonly lost: Buffer[] }>(
-    `select r.line, r.key, array_agg(m.key order by m.key) as lost
+  const { rows } = await client.query<Row<'record', 'line' | 'key'> & { readonly replaced: Buffer[] }>(
+    `select r.line, r.key, array_agg(m.key order by m.key) as replaced
      from (select group_key from pending_group where ${keepsRow(destinationId)} and not exists (select from exempt x where x.group_key = pending_group.group_key)) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key
        join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held = 0 and m.synced_hash is not null
      group by r.line, r.key order by r.line, r.key limit 5`,
   )
-  return rows.map(({ line, key, lost }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${lost.map(maskedIdentifier).join(', ')}`)
+  return rows.map(
+    ({ line, key, replaced }) => `line ${line}, key ${key.toString('hex', 0, 6)}…: ${replaced.map(maskedIdentifier).join(', ')}`,
+  )
 }
 
 /** Fills `cleared`, the deletes that an earlier plan was allowed to send. Identifiers have no record, so only the plan before this one counts. */

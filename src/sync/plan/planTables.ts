@@ -34,9 +34,9 @@ export const planTables = {
   /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
   /** First load: number of rows with a shared identifier, and the row under which it is sent. */
-  holder: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
+  shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
   /** First load: identifiers of a row that are sent under another one. */
-  lost: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
+  omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
   /** Records to remove from the desired state, with the cause. */
   removal: { columns: { ...key, cause: 'text' }, filledBy: 'desired, applyGuards', readBy: ['desired'] },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */

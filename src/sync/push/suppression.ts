@@ -62,12 +62,12 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
        from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
      moved as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
-     holder as materialized (
+     present_row as materialized (
        select h.identifiers from record h
        where exists (select from moved) and h.destination_id = $3 and h.identifiers && (select array_agg(key) from moved))
      select e.ord, e.keys from carried e
      where exists (${listed('e.keys')}) or exists (${listed('e.identifiers')})
-       or exists (select from moved m join holder h on m.key = any(h.identifiers) where m.ord = e.ord and exists (${listed('h.identifiers')}))
+       or exists (select from moved m join present_row h on m.key = any(h.identifiers) where m.ord = e.ord and exists (${listed('h.identifiers')}))
        or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
     [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],
