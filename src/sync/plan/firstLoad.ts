@@ -101,7 +101,7 @@ export async function insertLoaded(
   return insertRecords(
     context,
     `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-       ${shared ? 'and s.key not in (select key from sharing)' : ''}`,
+       ${shared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`,
   )
 }
 
