@@ -32,10 +32,15 @@ export async function insertImpliedKeys(
   records: string,
   values: readonly unknown[] = [],
 ): Promise<void> {
-  await tx.execute(inserted(`select distinct * from (${records}) as rk (key)`, unchanged), [destinationId, ...values])
+  const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
+    join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`
+  await tx.execute(inserted(rows, unchanged), [destinationId, ...values])
 }
 
-/** State in which implied keys are stored: SQL over the record `r`, its row `k` of the records, and `i.identifier`. */
+/** Columns of the record `r` that imply its keys. */
+export const recordColumns = 'r.destination_id, r.key, r.identifiers, r.load_id'
+
+/** State in which implied keys are stored: SQL over the row `r` of the records, and `i.identifier`. */
 interface StoredState {
   readonly held: string
   readonly erase: string
@@ -47,8 +52,9 @@ interface StoredState {
 const unchanged: StoredState = { held: '1', erase: 'false', desired: plainTimes, joins: '' }
 
 /**
- * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different keys. Adds the
- * keys with other desired content to the changed keys; the caller adds those with another row count.
+ * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
+ * `load_id`: `recordColumns`, and others for the state. Adds the keys with other desired content to the changed keys; the caller adds
+ * those with another row count.
  */
 export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
   await changed.write(
@@ -61,9 +67,7 @@ const inserted = (records: string, { held, erase, desired, joins }: StoredState)
   `insert into remote (${columns})
    select r.destination_id, i.identifier, ${held}, ${erase}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
      case when b.settled then b.expires_at end, case when b.settled then b.id end
-   from (${records}) k
-     join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null
-     cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
+   from (${records}) r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
    order by r.key`
 
 /** Stores the implied keys of records. If their batch is not settled, stores those of all its records. Safe to repeat. */

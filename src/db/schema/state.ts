@@ -37,10 +37,10 @@ export const record = sluice.table(
     index('record_not_live')
       .on(t.destinationId)
       .where(sql`status <> 'live'`),
-    // Every plan reads this index. It is empty if no row has an expiry.
-    index('record_expiring')
+    // Every plan reads this index. It is empty if no row has times.
+    index('record_timed')
       .on(t.destinationId)
-      .where(sql`expires_at is not null`),
+      .where(sql`effective_at is not null or expires_at is not null`),
     check('record_status', sql`${t.status} in ('live', 'stale', 'missing')`),
   ],
 )

@@ -25,7 +25,7 @@ import {
   removeReferences,
   undesireProducts,
 } from '../../db/remote/desired.ts'
-import { insertChangedKeys } from '../../db/remote/implied.ts'
+import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -205,10 +205,13 @@ export async function applyRemovals(context: DesiredContext): Promise<void> {
     )
     // An implied key has only the record that is removed.
     if (context.implied)
-      await insertChangedKeys(context.changed, `select key, bool_or(cause = 'suppressed') as suppressed from removal group by key`, {
-        held: '0',
-        erase: 'k.suppressed',
-      })
+      await insertChangedKeys(
+        context.changed,
+        `select ${recordColumns}, k.suppressed
+         from (select key, bool_or(cause = 'suppressed') as suppressed from removal group by key) k
+           join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`,
+        { held: '0', erase: 'r.suppressed' },
+      )
     await context.changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
     await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
   }
@@ -272,11 +275,18 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
       found.map(({ recordKey }) => recordKey),
     ])
   }
-  await insertChangedKeys(changed, `select key from former union select key from sharing`, {
-    held: 'greatest(1 + coalesce(x.d, 0), 0)',
-    joins: 'left join delta x on x.identifier = i.identifier left join former f on f.key = r.key',
-    ...(renewed === undefined ? {} : { desired: `case when f.key is null then ${plainTimes} else ${renewed('r.key')} end` }),
-  })
+  await insertChangedKeys(
+    changed,
+    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where load_id is not null
+     union all
+     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and r.load_id is not null
+     where r.key not in (select key from former)`,
+    {
+      held: 'greatest(1 + coalesce(x.d, 0), 0)',
+      joins: 'left join delta x on x.identifier = i.identifier',
+      ...(renewed === undefined ? {} : { desired: `case when r.updated then ${renewed('r.key')} else ${plainTimes} end` }),
+    },
+  )
   await records.endImplying(queryable(client), destinationId, 'select key from sharing')
 }
 
@@ -302,9 +312,9 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   await fillTable(
     client,
     'former',
-    `select key, identifiers, effective_at, expires_at from change where what = 'update' and identifiers is not null
+    `select key, identifiers, effective_at, expires_at, load_id from change where what = 'update' and identifiers is not null
      union all
-     select r.key, r.identifiers, r.effective_at, r.expires_at
+     select r.key, r.identifiers, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update' and c.identifiers is null`,
   )
   await client.query('analyze former (key)')

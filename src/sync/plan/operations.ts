@@ -179,18 +179,30 @@ export async function* memberOperations(context: OperationContext, terms: Member
     })
   }
 
-  const upserts = cursor<GroupRow>(
-    client,
-    `select t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash,
-       extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
-     from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
-       ${joinOwnEnds(destinationId)}
-     -- A user whose identifiers expire at different times is sent as one user object per time.
-     where ${notEnded} group by t.group_key, t.deletes, t.renewal, t.created, t.stamp, ${ownEffectiveAt}, ${ownExpiresAt}
-     order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`,
+  const timed = await client.query(
+    'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
+    [destinationId],
   )
-  yield* packUsers(upserts, terms)
+  yield* packUsers(cursor<GroupRow>(client, timed.rowCount === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
 }
+
+const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.stamp'
+const groupKeys = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
+
+/** SQL of the groups to update if no row has times. The records of the groups need not be read then. */
+const untimedGroups = (destinationId: number) =>
+  `select ${groupColumns}, ${groupKeys}, null as effective_ms, null as expires_ms
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+   group by ${groupColumns} order by t.deletes, t.group_key`
+
+const timedGroups = (destinationId: number) =>
+  `select ${groupColumns}, ${groupKeys},
+     extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+     ${joinOwnEnds(destinationId)}
+   -- A user whose identifiers expire at different times is sent as one user object per time.
+   where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
+   order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`
 
 interface GroupRow {
   readonly group_key: Buffer

@@ -5,7 +5,7 @@
 import type pg from 'pg'
 
 interface PlanTable {
-  readonly columns: Readonly<Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'timestamp with time zone'>>
+  readonly columns: Readonly<Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'timestamp with time zone'>>
   readonly filledBy: string
   readonly readBy: readonly string[]
 }
@@ -19,12 +19,12 @@ export const planTables = {
    * changes were read; of all people it would be too much.
    */
   change: {
-    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times },
+    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint' },
     filledBy: 'diff',
     readBy: ['desired', 'changes', 'qualityGuard', 'applyGuards', 'pendingGroups'],
   },
   /** Earlier version of updated records. */
-  former: { columns: { ...key, identifiers: 'bytea[]', ...times }, filledBy: 'desired', readBy: ['desired'] },
+  former: { columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' }, filledBy: 'desired', readBy: ['desired'] },
   /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
   delta: { columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
   /** Identifiers that several rows have, or that moved between rows. */
