@@ -59,24 +59,24 @@ async function writeConfirmed(
 
 const confirmedUpsert = 'synced_hash = e.hash, expires_at = e.expires_at'
 
-/** Marks the keys of the confirmed entries as synced. `alike`: true if all entries are confirmed (`confirmEntries`). */
-export async function confirmKeys({ tx, batch, destination }: Settling, alike: boolean): Promise<void> {
+/** Marks the keys of the confirmed entries as synced. `allConfirmed`: true if all entries are confirmed (`confirmEntries`). */
+export async function confirmKeys({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
   if (batch.operation === 'delete') {
-    await confirmDeletes({ tx, batch, destination }, alike)
+    await confirmDeletes({ tx, batch, destination }, allConfirmed)
     return
   }
-  if (alike && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
+  if (allConfirmed && batch.userCount === batch.entryCount && (await confirmGroups(tx, batch))) return
   await writeConfirmed(
     tx,
     batch,
     confirmedUpsert,
     `${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)
-     where ${alike ? 'true' : `e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`,
+     where ${allConfirmed ? 'true' : `e.outcome = 'confirmed'`} and m.destination_id = $2 and m.key = k.key`,
   )
 }
 
-async function confirmDeletes({ tx, batch, destination }: Settling, alike: boolean): Promise<void> {
-  const keys = `(select k.key from ${keysOf('$1::bigint')} k where ${alike ? 'true' : `k.outcome = 'confirmed'`}) k`
+async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
+  const keys = `(select k.key from ${keysOf('$1::bigint')} k where ${allConfirmed ? 'true' : `k.outcome = 'confirmed'`}) k`
   const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
   const values = [batch.id, batch.destinationId] as const
   // Deletes records that were kept only for their delete.
@@ -113,19 +113,19 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 /**
  * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that one, although it refused
  * this one. Then the key counts as synced with unknown content, until an answer confirms its content or its delete
- * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). This applies only with `mayStand`, which is true for
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). This applies only with `staysIfApplied`, which is true for
  * audiences. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is false
  * for products, because their delete needs a product_key, which only an accepted put returns: such a product would be retried
  * forever.
  */
 export async function refuseKeys(
   { tx, batch }: Omit<Settling, 'destination'>,
-  { runId, mayStand }: { readonly runId: number; readonly mayStand: boolean },
+  { runId, staysIfApplied }: { readonly runId: number; readonly staysIfApplied: boolean },
 ): Promise<void> {
   const refused = `entry e cross join lateral unnest(e.keys) as k (key)
      where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = $2 and m.key = k.key`
   const refusal = 'refused_code = e.code, refused_message = e.message'
-  if (!(mayStand && batch.maybeApplied && batch.operation === 'upsert')) {
+  if (!(staysIfApplied && batch.maybeApplied && batch.operation === 'upsert')) {
     await tx.execute(`update remote m set ${refusal} from ${refused}`, [batch.id, batch.destinationId])
     return
   }

@@ -15,7 +15,7 @@ import { deadWorkers } from '../../db/workers.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
-import { InHand } from './inHand.ts'
+import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace } from './pace.ts'
 import { recordAnswer } from './recordAnswer.ts'
 import type { Progress } from '../../model/report.ts'
@@ -136,20 +136,20 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     hardStop: hardStop.signal,
     onWaiting: (why) => progress.waiting(why),
   })
-  const inHand = new InHand(settings.bytesInHand)
+  const claims = new ClaimedBatches(settings.bytesInHand)
   const record = pLimit(recordAtOnce)
   const running = new Set<Promise<void>>()
   let failure: unknown
   let wake = Promise.withResolvers<void>()
   const start = (batch: ClaimedBatch) => {
     let stage: 'under way' | 'answered' = 'under way'
-    inHand.claimed(batch)
+    claims.claimed(batch)
     const carry = async () => {
       const answered = await sendBatch(sending, batch)
       if (answered === undefined) return
       // The slot is free for the next request while the answer is recorded.
       stage = 'answered'
-      inHand.answered()
+      claims.answered()
       wake.resolve()
       const { done } = await record(() => recordAnswer(sending, answered))
       if (done > 0) progress.add(done)
@@ -160,7 +160,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
         else failure ??= error
       })
       .finally(() => {
-        inHand.released(batch, stage)
+        claims.released(batch, stage)
         running.delete(task)
         wake.resolve()
       })
@@ -179,13 +179,13 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
       wake = Promise.withResolvers<void>()
       // Claims nothing if the service is unreachable, even if answers wait to be recorded. Otherwise a service that is down would
       // be probed forever.
-      const count = isUnreachable(sending.pace) ? 0 : inHand.room(sending.pace.slots)
+      const count = isUnreachable(sending.pace) ? 0 : claims.room(sending.pace.slots)
       const claimed = count > 0 ? await claimBatches(db, scope, { workerId: deps.workerId, leaseMs: settings.leaseMs, count }) : []
       crashPoint('push.batches_claimed')
       if (claimed.length < count) sending.pace.starved()
       for (const batch of claimed) start(batch)
-      if (claimed.length > 0 && inHand.room(sending.pace.slots) > 0) continue
-      if (inHand.count > 0) {
+      if (claimed.length > 0 && claims.room(sending.pace.slots) > 0) continue
+      if (claims.count > 0) {
         await Promise.race([wake.promise, clock.sleep(pollMs, sending.signal)])
         continue
       }

@@ -109,8 +109,8 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const { tx, batch, options } = work
   const outcomes = answer.entries
   // If all users are confirmed, no outcome per entry is written.
-  const alike = confirmsAll(work.destination, answer)
-  if (alike) await confirmEntries(tx, batch.id)
+  const allConfirmed = confirmsAll(work.destination, answer)
+  if (allConfirmed) await confirmEntries(tx, batch.id)
   else {
     await expandEntries(tx, [batch.id])
     await writeOutcomes(tx, batch.id, outcomes)
@@ -120,8 +120,8 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
-  if (confirmed > 0) await confirmKeys(work, alike)
-  if (refused > 0) await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
+  if (confirmed > 0) await confirmKeys(work, allConfirmed)
+  if (refused > 0) await refuseKeys(work, { runId: options.runId, staysIfApplied: work.destination.reachesPeople })
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
   const outcome =
@@ -175,7 +175,7 @@ async function applyRefusal(
   if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
-  await refuseKeys(work, { runId: options.runId, mayStand: work.destination.reachesPeople })
+  await refuseKeys(work, { runId: options.runId, staysIfApplied: work.destination.reachesPeople })
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }

@@ -13,7 +13,7 @@ const mostAnswered = 24
  * Counts batches by stage. A batch uses a slot until it is answered. It uses memory until its answer is recorded, because its bytes
  * may be needed for a split. Claims are limited by slots, by bytes and by answers that wait.
  */
-export class InHand {
+export class ClaimedBatches {
   readonly #maxBytes: number
   #underWay = 0
   #answered = 0
