@@ -70,8 +70,13 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   const rows = await tx.query<Row<'batch', 'id'>>(
-    `with live as materialized (select distinct batch_id from remote where batch_id is not null)
-     select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id) and not ${hasImplied('b')}`,
+    // A batch of a load marks where the records of the one before it end, so all are kept while one of them implies a key.
+    `with live as materialized (select distinct batch_id from remote where batch_id is not null),
+     implying as materialized (
+       select distinct i.destination_id, i.load_id from batch i
+       where (i.destination_id, i.load_id) in (select o.destination_id, o.load_id from batch o where o.plan_id = any($1)) and ${hasImplied('i')})
+     select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)
+       and not exists (select from implying i where i.destination_id = b.destination_id and i.load_id = b.load_id)`,
     [plans],
   )
   const batches = rows.map(({ id }) => id)

@@ -271,3 +271,29 @@ test('a run with withheld deletes or open operations is kept, however old', asyn
     guards: [{ code: 'GUARD_DELETES' }, { code: 'GUARD_ROWS_FELL', message: 'valid rows fell from 60 to 21, by more than half' }],
   })
 })
+
+test('requests of a load are kept while one of them implies a key, because they mark whose records those are', async () => {
+  await using engine = await engineUnderTest({ settings: { usersInFirstPart: 5, concurrency: 1, horizonMs: 20 } })
+  engine.pipeline('people', `${peopleYaml}guards: { max_delete_count: 1000 }\n`)
+  const names = Array.from({ length: 60 }, (_, i) => `p${i}`)
+  engine.write('people.csv', csv(...names))
+  // The first requests are confirmed; the others are not sent, and the next plan stores their keys.
+  await engine.sandbox.control.fault({ path: '/users', nth: 2 }, { kind: 'status', status: 403 })
+  const { confirmed } = (await engine.run('people')).counts
+  expect([confirmed > 0, confirmed < 60]).toEqual([true, true])
+  await engine.sandbox.control.clearFaults()
+  await engine.run('people')
+  expect((await engine.sandbox.control.audience()).members).toBe(60)
+  // Their plan is not the last one.
+  engine.write('people.csv', csv(...names, 'new'))
+  await engine.run('people')
+  await pass(engine, 60)
+  // Memberships have not ended meanwhile.
+  await engine.db.execute(`update batch set expires_at = expires_at + interval '60 days'`)
+  await engine.db.execute(`update remote set expires_at = expires_at + interval '60 days'`)
+  await applyRetention(engine.db, { keepRunsDays: 30 })
+  engine.write('people.csv', csv(...names.slice(0, 50), 'new'))
+  const report = await engine.run('people')
+  expect([report.status, report.error, report.counts.deletes]).toEqual(['succeeded', undefined, 10])
+  expect((await engine.sandbox.control.audience()).members).toBe(51)
+})
