@@ -3,6 +3,17 @@
  * portion while the caller works on one, so two are in memory.
  */
 import type pg from 'pg'
+import { errorCode } from '../unknownValue.ts'
+
+const failures = new WeakMap<pg.PoolClient, unknown>()
+
+/**
+ * Returns the error of a portion that was being fetched, if it made later statements of its transaction fail with `error`; otherwise
+ * `error`.
+ */
+export function causeOf(client: pg.PoolClient, error: unknown): unknown {
+  return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
+}
 
 /** Yields up to `rows` rows at a time. `query` is SQL from our code without parameters. One cursor of a `name` may be open. */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
@@ -11,6 +22,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
   query: string,
   rows: number,
 ): AsyncGenerator<Row[]> {
+  failures.delete(client)
   await client.query(`declare ${name} no scroll cursor for ${query}`)
   try {
     const fetch = () => client.query<Row>(`fetch ${rows} from ${name}`)
@@ -20,8 +32,8 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
       const last = portion.length < rows
       if (!last) {
         next = fetch()
-        // A caller that stops or fails does not await it.
-        next.catch(() => undefined)
+        // A caller that stops or fails does not await it; its own statement fails then too.
+        next.catch((error: unknown) => failures.set(client, error))
       }
       if (portion.length > 0) yield portion
       if (last) break

@@ -98,6 +98,11 @@ export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   if (started !== 1) throw new Error(`plan ${planId} is not ready`)
 }
 
+/** Returns true if a plan is being applied: no newer plan has replaced it. */
+export async function isApplying(tx: Queryable, planId: string): Promise<boolean> {
+  return (await tx.query(`select from plan where id = $1 and status = 'applying'`, [planId])).length === 1
+}
+
 /** Marks a plan as applied after all its requests have ended. Does nothing if another process ended or replaced it. */
 export async function finishPlan(db: Queryable, planId: string): Promise<void> {
   await db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])

@@ -307,7 +307,7 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 
 /**
  * Stores the plan of the run with its snapshot, counts and guards. Called in the transaction that stores or starts the plan, so
- * that the counts add up even if the process dies right after it. Returns false if another process has taken over the run.
+ * that the counts add up even if the process dies right after it. Returns false if the run has been ended or taken over meanwhile.
  */
 export async function attachPlan(
   tx: Queryable,
@@ -317,7 +317,7 @@ export async function attachPlan(
   const attached = await tx.execute(
     `update run r set plan_id = p.id, snapshot_id = $4, guards = p.guards, counts = $5::jsonb || p.counts || jsonb_build_object('pending',
        (p.counts ->> 'creates')::int + (p.counts ->> 'updates')::int + (p.counts ->> 'deletes')::int + (p.counts ->> 'renewals')::int)
-     from plan p where r.id = $1 and r.epoch = $2 and p.id = $3`,
+     from plan p where r.id = $1 and r.epoch = $2 and r.status = 'running' and p.id = $3`,
     [run.id, run.epoch, planId, snapshotId, JSON.stringify(noCounts)],
   )
   return attached === 1
@@ -350,14 +350,14 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends a run, updates its counts and unlocks its destination. Fenced by its epoch. */
+/** Ends a run, updates its counts and unlocks its destination. Fenced by its epoch. Without `guards`, those of its plan stay. */
 export async function finishRun(
   db: Queryable,
   run: RunRow,
   end: { readonly status: string; readonly guards: unknown; readonly counts: object; readonly error: unknown },
 ): Promise<void> {
   await db.execute(
-    `update run set status = $3, guards = $4, counts = $7::jsonb || counts || $5::jsonb, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
+    `update run set status = $3, guards = coalesce(nullif($4::jsonb, '[]'), guards), counts = $7::jsonb || counts || $5::jsonb, error = $6, progress = null, lease_until = null, finished_at = statement_timestamp()
      where id = $1 and epoch = $2 and status = 'running'`,
     [run.id, run.epoch, end.status, asParameter(end.guards), JSON.stringify(end.counts), asParameter(end.error), JSON.stringify(noCounts)],
   )

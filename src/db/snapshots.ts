@@ -47,7 +47,7 @@ export interface NewSnapshot {
   readonly suppressionVersion: number
 }
 
-/** Opens a snapshot. Discards an open one of a killed run, which has no plan. */
+/** Opens a snapshot. Discards an open one of a killed run, whose plan is missing or incomplete. */
 export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
@@ -79,7 +79,7 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot that will have no plan. Does nothing if it has already ended. */
+/** Ends a snapshot without a complete plan. Does nothing if it has already ended. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,

@@ -21,7 +21,10 @@ export interface RunRequest extends RunOptions {
   readonly takeOver?: boolean
   /** User who approved deletes, for the audit log. */
   readonly actor?: string
-  /** Called once the plan is stored, so that other workers can start pushing it. */
+  /**
+   * Called once the plan is stored, or the first part of one, before anything of it is sent, so that other workers can push it too.
+   * `batches`: number of those of the whole plan, at most.
+   */
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 

@@ -47,23 +47,26 @@ export class EarlyPush implements GrowingPlan {
     }
   }
 
-  /** Begins to send with the first part. `operations`: number of those of the whole plan, at most. @throws the error that ended the push */
-  grew(planId: string, operations: number): void {
+  /**
+   * Begins to send with the first part, after `begin`. `operations`: number of those of the whole plan, at most.
+   * @throws the error that ended the push
+   */
+  async grew(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
-    this.#operations = operations
     this.#wake()
-    this.#push ??= timed(this.#deps, this.#run, 'push', () =>
-      pushPlan(this.#deps, planId, { signal: this.#stop.signal, growing: this }),
-    ).catch((error: unknown) => {
+    if (this.isBegun) return
+    this.#operations = operations
+    await begin()
+    this.#push = pushPlan(this.#deps, planId, { signal: this.#stop.signal, growing: this }).catch((error: unknown) => {
       this.#failure = { error }
     })
   }
 
-  /** Waits until the complete plan is sent. @throws the error that ended the push */
+  /** Waits until the complete plan is sent. Only this time counts as the stage, so that the stages add up. @throws the error that ended the push */
   async end(): Promise<void> {
     this.#isComplete = true
     this.#wake()
-    await this.#push
+    await timed(this.#deps, this.#run, 'push', async () => this.#push)
     if (this.#failure !== undefined) throw this.#failure.error
   }
 

@@ -35,7 +35,7 @@ export async function readAndPlan(
   deps: EngineDeps,
   pipeline: Pipeline,
   run: RunRow,
-  onPart?: (planId: string, rows: number) => void,
+  onPart?: (planId: string, rows: number) => Promise<void>,
 ): Promise<Made> {
   await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
@@ -109,7 +109,7 @@ async function plan(
     readonly effective: Pipeline
     readonly run: RunRow
     readonly input: PlanInput
-    readonly onPart: ((planId: string) => void) | undefined
+    readonly onPart: ((planId: string) => Promise<void>) | undefined
   },
 ): Promise<Planned> {
   const { pipeline, effective, run, input, onPart } = of

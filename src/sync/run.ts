@@ -2,6 +2,7 @@
  * Carries out a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
  * is killed, the next run or worker writes the end.
  */
+import { destinationOf } from '../destinations/index.ts'
 import { RunError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipeline } from '../pipeline/load.ts'
@@ -119,17 +120,25 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
   return runUnderLease(deps, run, async (lease) => {
     await resumeDestination(deps.db, run.destinationId)
     const early = new EarlyPush(lease.deps, run)
-    const made = await early.during(() => readAndPlan(lease.deps, pipeline, run, (planId, rows) => early.grew(planId, rows)))
+    const onPart = (planId: string, rows: number) => early.grew(planId, rows, () => request.onPlanned?.(planId, batchesOf(pipeline, rows)))
+    const made = await early.during(() => readAndPlan(lease.deps, pipeline, run, onPart))
     if (!made.planned) return { status: 'withheld', guards: made.guards }
     const { planId, batches } = made.planned
-    if (!early.isBegun) await startApplying(deps, run, planId)
-    await request.onPlanned?.(planId, batches)
+    if (!early.isBegun) {
+      await startApplying(deps, run, planId)
+      await request.onPlanned?.(planId, batches)
+    }
     return sendPlan(lease.deps, run, planId, {
       guards: made.guards,
       imageSample: pipeline.mapping.imageSample,
       ...(early.isBegun ? { push: () => early.end() } : {}),
     })
   })
+}
+
+/** Returns the number of requests for so many rows, if each is as full as its limit permits. */
+function batchesOf({ destination }: Pipeline, rows: number): number {
+  return Math.ceil(rows / destinationOf(destination.kind).limits('upsert').entries)
 }
 
 export function operationsOf({ counts }: Planned): number {

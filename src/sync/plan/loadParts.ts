@@ -9,8 +9,9 @@ import { queryable } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
-import { startPlan } from '../../db/plans.ts'
+import { isApplying, startPlan } from '../../db/plans.ts'
 import { suppressErased } from '../read/resolveStage.ts'
+import { interrupted } from '../read/stage.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
@@ -45,7 +46,7 @@ export interface PlannedPart {
 
 /** Each part is twice as large as the one before it, up to this share of all rows, because each reads the whole stage (0.15 s a million). */
 const largestShare = 1 / 12
-/** Size of the last part, at least, by the one before it. */
+/** The last part has at least this share of the size that is next. */
 const smallestLast = 1 / 2
 
 /**
@@ -77,6 +78,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const [upTo, ...later] = part.ends ?? (await laterEnds(part))
   const range = { after: part.after, upTo }
   await insertLoaded(work.desired, first, range)
+  const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
   const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.searchParts })
   const context = { client, destinationId, full: work.full }
   const frozen = await freeze(
@@ -87,7 +89,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
       planId,
       destinationId,
       loadId: first.loadId,
-      lastSeq: isFirst ? 0 : await lastSeqOf(queryable(client), planId),
+      lastSeq,
       // The requests show the progress of later parts.
       onProgress: (done) => isFirst && deps.onProgress?.({ stage: 'plan', done }),
     },
@@ -106,17 +108,26 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
  * Begins a later part. Erasures wait until it is committed, as they wait for a plan; one that came before it takes its people out of the
  * stage. Answers do not wait.
  */
-async function followPart({ client, destinationId, planId, deps, type, erasures }: PlanWork): Promise<void> {
+async function followPart({ client, destinationId, deps, type, erasures }: PlanWork): Promise<void> {
   await client.query('select from destination where id = $1 for key share', [destinationId])
-  await lockEndOfPlan(queryable(client), planId)
   const service = deps.service.origin
   if (type.reachesPeople && (await latestErasure(queryable(client), service)) > erasures)
     await suppressErased(client, { destinationId, service })
 }
 
+/**
+ * Locks the end of the plan until the part is committed, and returns the `seq` of its last batch. Late in the part, because answers that
+ * split a batch wait for it. @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ */
+async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number> {
+  await lockEndOfPlan(queryable(client), planId)
+  if (!(await isApplying(queryable(client), planId))) throw interrupted()
+  return lastSeqOf(queryable(client), planId)
+}
+
 const validRows = `stage where kind = ${stagedKind.valid}`
 
-/** Returns the last key of the first part, which is found in a fifth of the time that it takes to sort all keys. */
+/** Returns the last key of the first part, in a list. Takes a fifth of the time of sorting all keys. */
 async function firstEnd(client: pg.PoolClient, users: number): Promise<readonly Buffer[]> {
   const { rows } = await client.query<{ key: Buffer }>(`select key from ${validRows} order by key offset $1 limit 1`, [users - 1])
   return rows.map(({ key }) => key)

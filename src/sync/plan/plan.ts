@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
+import { causeOf } from '../../db/cursor.ts'
 import { isRetryable } from '../../db/database.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
@@ -38,14 +39,14 @@ export async function makePlan(
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
-  onPart?: (planId: string) => void,
+  onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
   let stored = await inTransaction(client, async () =>
     planInTransaction(await openWork(deps, client, pipeline, run, input), onPart !== undefined),
   )
   while (stored.next !== undefined) {
     const { planned, next } = stored
-    onPart?.(planned.planId)
+    await onPart?.(planned.planId)
     stored = await inTransaction(client, () => planPart(next))
   }
   return stored.planned
@@ -63,7 +64,8 @@ async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<
       await client.query('commit')
       crashPoint('plan.after_commit')
       return result
-    } catch (error) {
+    } catch (thrown) {
+      const error = causeOf(client, thrown)
       await client.query('rollback').catch(() => undefined)
       if (attempt === 5 || !isRetryable(error)) throw error
     }

@@ -61,18 +61,18 @@ export async function storePlan(
   const outOfStock =
     !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
   const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
+  const rest = Math.max(0, input.rows.valid - sent)
   const counts = {
     ...input.rows,
-    // Rows of later parts are not counted yet.
-    unchanged: isLast ? Math.max(0, input.rows.valid - sent) : 0,
+    unchanged: isLast ? rest : 0,
     stale: changes.diff.stale,
     creates: entries.create,
     updates: entries.update,
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // The next plan has their deletes.
-    deferred: guarded.deferred + keyLookups,
+    // The next plan has the deletes of key lookups, and later parts if this run is interrupted.
+    deferred: guarded.deferred + keyLookups + (isLast ? 0 : rest),
   }
   if (isLast) await endSnapshot(work)
   const tx = queryable(client)
@@ -82,7 +82,7 @@ export async function storePlan(
     review: isFirst ? await reviewOf(work, changes, guarded) : undefined,
   })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
-  // The run that took over has superseded the parts so far.
+  // Another process has ended this run, and its next run replaces the parts so far.
   if (!attached && !isFirst) throw interrupted()
   return {
     planId,

@@ -1,8 +1,16 @@
 /** A first load in parts (docs/decisions/first-load-in-parts.md): each part is sent while the next one is planned. */
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { outOfSync } from '../../../src/db/changedKeys.ts'
+import { causeOf, eachPortion } from '../../../src/db/cursor.ts'
+import { ensureDestination } from '../../../src/db/destinations.ts'
+import { requestRun } from '../../../src/db/runs.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import type { EngineSettings } from '../../../src/sync/engine.ts'
+import { startWorkerOf } from '../../support/server.ts'
 import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -26,8 +34,8 @@ function write(engine: EngineUnderTest, rows: Rows): void {
   engine.write('people.csv', `id,e1,e2\n${rows.map(([id, [e1 = '', e2 = '']]) => `${id},${e1},${e2}\n`).join('')}`)
 }
 
-async function open(usersInFirstPart: number, rows: Rows): Promise<EngineUnderTest> {
-  const engine = await engineUnderTest({ settings: { usersInFirstPart, horizonMs: 20 } })
+async function open(usersInFirstPart: number, rows: Rows, settings: Partial<EngineSettings> = {}): Promise<EngineUnderTest> {
+  const engine = await engineUnderTest({ settings: { usersInFirstPart, horizonMs: 20, ...settings } })
   engine.pipeline('people', yaml)
   write(engine, rows)
   return engine
@@ -209,17 +217,73 @@ test('a service that refuses the credentials pauses the push, and the plan is co
   await expectInSync(engine, rows)
 })
 
-test('a run that is taken over stores no further part', async () => {
-  const rows = people(range(0, 60))
-  await using engine = await open(5, rows)
+test('a run that was ended as dead stores no part behind the plan of the next run', async () => {
+  await using engine = await open(5, people(range(0, 60)))
   await planSlowly(engine, 0.3)
-  const run = engine.run('people')
+  const dead = engine.run('people')
   await firstAnswer(engine)
-  await engine.db.execute('update run set epoch = epoch + 1')
-  await run.catch(() => undefined)
-  expect((await engine.db.query('select from record')).length).toBeLessThan(60)
-  await engine.db.execute(`update run set status = 'failed', lease_until = null, finished_at = now()`)
-  await expectInSync(engine, rows)
+  // What the recovery of an expired lease does.
+  await engine.db.execute(`update run set status = 'failed', finished_at = now(), lease_until = null`)
+  const stays = people(range(0, 2))
+  write(engine, stays)
+  await engine.run('people', { approveDeletes: 1_000 })
+  const plans = `select p.run_id, p.status, count(b.id)::int as batches from plan p join batch b on b.plan_id = p.id group by p.id order by p.run_id`
+  const before = await engine.db.query(plans)
+  await dead.catch(() => undefined)
+  expect(await engine.db.query(plans)).toEqual(before)
+  await expectInSync(engine, stays)
+})
+
+test('the rest of an interrupted load counts as deferred, and its guards are kept', async () => {
+  await using engine = await open(5, people(range(0, 60)))
+  engine.pipeline('people', yaml.replace('min_rows: 0', 'min_rows: 100'))
+  await planSlowly(engine)
+  await interruptedRun(engine, 'people', 'stop')
+  const [run] = await engine.db.query<{ counts: Record<string, number>; guards: { code: string }[]; plan_id: string }>(
+    'select counts, guards, plan_id from run',
+  )
+  const { creates = 0, deferred = 0, unchanged = 0 } = run?.counts ?? {}
+  expect([creates > 0, deferred > 0, creates + deferred + unchanged]).toEqual([true, true, 60])
+  expect(run?.guards.map(({ code }) => code)).toEqual(['GUARD_MIN_ROWS'])
+  // The plan may still be applied, but that is not all.
+  const applied = await engine.apply(run?.plan_id ?? '')
+  expect([applied.counts.confirmed, applied.counts.deferred]).toEqual([creates, deferred])
+  expect(applied.status).not.toBe('succeeded')
+})
+
+test('a worker sends the plan of its own run with one push', async () => {
+  await using engine = await open(5, people(range(0, 40)), { concurrency: 1 })
+  await planSlowly(engine, 0.5)
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'delay', ms: 1_500 }, 'always')
+  const worker = await startWorkerOf(engine)
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
+  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, pipeline))
+  await requestRun(engine.db, {
+    pipeline: 'people',
+    destinationId,
+    trigger: 'schedule',
+    scheduledFor: new Date(),
+    definition: pipeline.version,
+  })
+  await expect.poll(() => engine.db.query('select status from run'), { timeout: 40_000, interval: 200 }).toEqual([{ status: 'succeeded' }])
+  await worker.stop()
+  expect(Object.values(await engine.sandbox.control.stats())).toMatchObject([{ most_in_flight: 1 }])
+})
+
+test('the error of a portion that is fetched meanwhile is the cause of the error behind it', async () => {
+  await using engine = await open(5, people([1]))
+  const client = await engine.db.connect()
+  await client.query('begin')
+  const read = async () => {
+    for await (const _ of eachPortion(client, 'numbers', 'select 1 / (12 - n) as n from generate_series(1, 20) n', 5)) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await client.query('select 1')
+    }
+  }
+  const error = causeOf(client, await read().catch((thrown: unknown) => thrown))
+  await client.query('rollback')
+  client.release()
+  expect(error).toMatchObject({ code: '22012' })
 })
 
 test('plan stores a load in one transaction, because nothing may be sent before it is applied', async () => {
