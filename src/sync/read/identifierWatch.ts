@@ -1,5 +1,6 @@
 /** Watches the identifiers of a first read, so that the first load needs no search through all of them. */
 import { PairLog, wordAt } from './pairLog.ts'
+import { SeenFilter } from './seenFilter.ts'
 
 /** Facts about the staged identifiers. Rows that are removed from the stage later do not make it wrong. */
 export interface IdentifierFacts {
@@ -14,51 +15,72 @@ export interface IdentifierFacts {
 /** A type and 7 bytes of a digest. */
 export const sharedBytes = 8
 const digestLength = 33
-/** Maximum number of identifiers in memory: 20 MB. */
-const mostIdentifiers = 2_500_000
+/** Number of identifiers that are logged: 20 MB. For more, a filter takes their place, which also names some that are on one row. */
+const mostLogged = 2_500_000
 const mostShared = 100_000
 
 export class IdentifierWatch {
   readonly #log = new PairLog()
-  #isFull = false
+  readonly #mostLogged: number
+  #filter: SeenFilter | undefined
+  /** First bytes of those that the filter has seen before. Undefined if there are too many, or identifiers that are no digests. */
+  #shared: Buffer[] | undefined = []
   #mayHaveTimes = false
   #areDigests = true
-  readonly #most: number
 
-  constructor(most = mostIdentifiers) {
-    this.#most = most
+  constructor(logged = mostLogged) {
+    this.#mostLogged = logged
   }
 
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
-      const isDigest = identifier.length === digestLength
-      if (!isDigest) this.#areDigests = false
-      if (this.#isFull) continue
-      if (isDigest && this.#log.size < this.#most) this.#log.add(wordAt(identifier, 0), wordAt(identifier, 4))
+      if (identifier.length !== digestLength) {
+        this.#areDigests = false
+        this.#giveUp()
+      }
+      if (this.#shared === undefined) continue
+      const low = wordAt(identifier, 0)
+      const high = wordAt(identifier, 4)
+      if (this.#filter !== undefined) this.#filtered(low, high)
+      else if (this.#log.size < this.#mostLogged) this.#log.add(low, high)
       else {
-        this.#isFull = true
+        this.#filter = new SeenFilter()
+        this.#log.each((low, high) => this.#filtered(low, high))
         this.#log.free()
+        this.#filtered(low, high)
       }
     }
   }
 
   /** Ends the watch. */
   finish(): IdentifierFacts {
-    const mayShare = this.#isFull ? undefined : this.#shared()
-    this.#log.free()
-    return { mayShare, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
+    for (const [low, high] of this.#log.repeats()) this.#share(low, high)
+    const facts = { mayShare: this.#shared, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
+    this.#giveUp()
+    return facts
   }
 
-  #shared(): Buffer[] | undefined {
-    const shared: Buffer[] = []
-    for (const [low, high] of this.#log.repeats()) {
-      if (shared.length === mostShared) return undefined
-      const bytes = Buffer.alloc(sharedBytes)
-      bytes.writeInt32LE(low, 0)
-      bytes.writeInt32LE(high, 4)
-      shared.push(bytes)
+  #filtered(low: number, high: number): void {
+    if (this.#filter?.add(low, high) === true) this.#share(low, high)
+  }
+
+  #share(low: number, high: number): void {
+    if (this.#shared === undefined) return
+    if (this.#shared.length === mostShared) {
+      this.#giveUp()
+      return
     }
-    return shared
+    const bytes = Buffer.alloc(sharedBytes)
+    bytes.writeInt32LE(low, 0)
+    bytes.writeInt32LE(high, 4)
+    this.#shared.push(bytes)
+  }
+
+  #giveUp(): void {
+    this.#shared = undefined
+    this.#log.free()
+    this.#filter?.free()
+    this.#filter = undefined
   }
 }

@@ -38,6 +38,19 @@ export class PairLog {
     this.#size++
   }
 
+  /** Calls `take` with every value. */
+  each(take: (low: number, high: number) => void): void {
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      const chunks = this.#chunksOf[bucket] as number[] // below `buckets`
+      for (const [i, chunk] of chunks.entries()) {
+        const slab = this.#slabs[Math.floor(chunk / slabChunks)] as Int32Array // chunks are numbered in the order of the slabs
+        const from = (chunk % slabChunks) * chunkNumbers
+        const free = i === chunks.length - 1 ? (this.#left[bucket] as number) * 2 : 0
+        for (let at = from; at < from + chunkNumbers - free; at += 2) take(slab[at] as number, slab[at + 1] as number) // within the chunk
+      }
+    }
+  }
+
   /** Yields every value that was added before, once for each repeat. */
   *repeats(): Generator<readonly [low: number, high: number]> {
     let slots = new Int32Array(0)

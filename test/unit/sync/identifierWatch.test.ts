@@ -39,10 +39,28 @@ test('times and identifiers that are no digests are noticed', () => {
   expect(partner.finish()).toMatchObject({ mayShare: undefined, areDigests: false })
 })
 
-test('beyond its memory any identifier may be shared', () => {
+test('beyond its log no repeat is missed, and few others are named', () => {
   const watch = new IdentifierWatch(1_000)
-  for (let n = 0; n < 1_000; n++) watch.add([identifier(n)], false)
-  watch.add([identifier(1_000)], false)
-  watch.add([identifier(1)], true)
-  expect(watch.finish()).toEqual({ mayShare: undefined, mayHaveTimes: true, areDigests: true })
+  for (let n = 0; n < 200_000; n++) watch.add([identifier(n)], false)
+  const repeated = [1, 999, 1_000, 1_001, 150_000, 199_999]
+  for (const n of repeated) watch.add([identifier(n)], true)
+  const { mayShare = [], ...facts } = watch.finish()
+  expect(facts).toEqual({ mayHaveTimes: true, areDigests: true })
+  const found = mayShare.map((bytes) => bytes.toString('hex'))
+  for (const n of repeated) expect(found).toContain(first(n).toString('hex'))
+  expect(found.length).toBeLessThan(repeated.length + 10)
+})
+
+test('repeats within the log are found when a filter takes its place', () => {
+  const watch = new IdentifierWatch(5_000)
+  for (let n = 0; n < 2_500; n++) watch.add([identifier(n)], false)
+  for (let n = 0; n < 2_500; n++) watch.add([identifier(n), identifier(10_000 + n)], false)
+  const found = new Set(watch.finish().mayShare?.map((bytes) => bytes.toString('hex')))
+  for (let n = 0; n < 2_500; n++) expect(found.has(first(n).toString('hex'))).toBe(true)
+})
+
+test('any identifier may be shared if very many are', () => {
+  const watch = new IdentifierWatch(50_000)
+  for (let n = 0; n < 100_001; n++) watch.add([identifier(n), identifier(n)], false)
+  expect(watch.finish()).toEqual({ mayShare: undefined, mayHaveTimes: false, areDigests: true })
 })
