@@ -10,7 +10,10 @@ const areaCodes = [
   513, 515, 516, 517, 518, 520, 530, 540, 541, 551, 559, 561, 562,
 ]
 
-/** A number of its own for each of the first 1,200,000: area codes with the exchange 555, which has no subscribers. */
+/** Customers with a phone number of their own. A larger file has a second email address for each instead, so that none is shared. */
+export const customersWithPhone = 1_200_000
+
+/** A number of its own for each of `customersWithPhone`: area codes with the exchange 555, which has no subscribers. */
 export function phoneOf(at: number): string {
   const line = String(Math.floor(at / areaCodes.length) % 10_000).padStart(4, '0')
   return `+1-${areaCodes[at % areaCodes.length]}-555-${line}`
@@ -24,13 +27,14 @@ export interface CustomerFile {
 
 /** Four quoted fields, names outside ASCII; about 98 bytes a row. */
 export async function writeCustomers(file: string, { rows, changeEvery = 0 }: CustomerFile): Promise<void> {
+  const hasPhone = rows <= customersWithPhone
   await write(
     file,
-    'customer_id,email,phone,name\n',
+    `customer_id,email,${hasPhone ? 'phone' : 'second_email'},name\n`,
     rows,
     (at) => {
       const changed = changeEvery > 0 && at % changeEvery === 0 ? 'new.' : ''
-      return `"${100_000 + at}","${changed}person${at}@example.com","${phoneOf(at)}","Zoë Ünïcode ${at} of Example Street"\n`
+      return `"${100_000 + at}","${changed}person${at}@example.com","${hasPhone ? phoneOf(at) : `second${at}@example.com`}","Zoë Ünïcode ${at} of Example Street"\n`
     },
     '',
   )

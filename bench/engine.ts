@@ -6,6 +6,7 @@ import { silentLogger } from '../src/log.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
 import { createTransport } from '../src/service/client/index.ts'
 import { hasImpliedKeys } from '../src/db/impliedKeySearch.ts'
+import { customersWithPhone } from './data.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
 import { openDatabase, queryable } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
@@ -56,8 +57,10 @@ export function writePipeline(folder: string, name: string, yaml: string): void 
   writeFileSync(join(folder, 'pipelines', `${name}.yaml`), yaml)
 }
 
-export function audienceYaml(csv: string, audience = '1nmth'): string {
-  return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\nmap: { key: customer_id, email: email, phone_number: phone }\n`
+/** Pipeline of a file of `writeCustomers` with so many rows. */
+export function audienceYaml(csv: string, rows: number, audience = '1nmth'): string {
+  const identifiers = rows <= customersWithPhone ? 'email: email, phone_number: phone' : 'email: [email, second_email]'
+  return `source: { url: "${csv}" }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience} }\nmap: { key: customer_id, ${identifiers} }\n`
 }
 
 export async function withEngine<Result>(setting: Setting, work: (deps: EngineDeps) => Promise<Result>): Promise<Result> {

@@ -18,7 +18,7 @@ export interface Floor {
 export async function customersWithFloor(rows: number, { folder, database, say }: Pick<BenchContext, 'folder' | 'database' | 'say'>) {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
-  writePipeline(folder, 'customers', audienceYaml(csv))
+  writePipeline(folder, 'customers', audienceYaml(csv, rows))
   const databaseUrl = await database()
   const floor = await copyFloor(databaseUrl, csv)
   say({ figure: `${floor.by} of ${rows} rows, unlogged`, measured: seconds(floor.seconds), ratio: '1' })

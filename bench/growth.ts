@@ -13,7 +13,7 @@ export const bench: Bench = async ({ small, large, folder, database, say }) => {
   for (const rows of sizes) {
     const csv = join(folder, 'customers.csv')
     await writeCustomers(csv, { rows })
-    writePipeline(folder, 'customers', audienceYaml(csv))
+    writePipeline(folder, 'customers', audienceYaml(csv, rows))
     const read = await inChild('./engine.ts', 'readAndDiff', { databaseUrl, folder, pipeline: 'customers' })
     await rm(csv)
     least = Math.min(least, read.megabytes)

@@ -16,7 +16,7 @@ const minutes = 1
 
 export const bench: Bench = async ({ folder, database, say }) => {
   const databaseUrl = await database()
-  writePipeline(folder, 'customers', `schedule: { cron: "0 3 1 1 *" }\n${audienceYaml(join(folder, 'customers.csv'))}`)
+  writePipeline(folder, 'customers', `schedule: { cron: "0 3 1 1 *" }\n${audienceYaml(join(folder, 'customers.csv'), 0)}`)
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   const served: ChildProcess[] = []

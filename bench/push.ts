@@ -11,7 +11,7 @@ import { applyPlan, runPipeline } from '../src/sync/index.ts'
 export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const csv = join(folder, 'customers.csv')
   await writeCustomers(csv, { rows })
-  writePipeline(folder, 'customers', audienceYaml(csv))
+  writePipeline(folder, 'customers', audienceYaml(csv, rows))
   const sandbox = await startSandboxProcess()
   try {
     const setting = { databaseUrl: await database(), folder, pipeline: 'customers', serviceUrl: sandbox.url }

@@ -19,9 +19,9 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   await writeCustomers(customers, { rows })
   await writeCustomers(many, { rows: rows * 5 })
   await writeFeed(feed, rows)
-  writePipeline(folder, 'many', audienceYaml(many))
+  writePipeline(folder, 'many', audienceYaml(many, rows * 5))
   for (const nth of [1, 2]) {
-    writePipeline(folder, `audience${nth}`, audienceYaml(customers, `aud${nth}`))
+    writePipeline(folder, `audience${nth}`, audienceYaml(customers, rows, `aud${nth}`))
     writePipeline(folder, `catalog${nth}`, `source: { url: "${feed}" }\ndestination: { kind: catalog, catalog_id: "${4000 + nth}" }\n`)
   }
   const plan = (pipeline: string) => inChild('./engine.ts', 'plan', { databaseUrl, folder, pipeline })

@@ -24,7 +24,7 @@ export const bench: Bench = async ({ rows, small, folder, database, say }) => {
 
   // The path is part of the definition, so the export is replaced in its place.
   const customers = join(folder, 'customers.csv')
-  writePipeline(folder, 'customers', audienceYaml(customers))
+  writePipeline(folder, 'customers', audienceYaml(customers, rows))
   const point = (csv: string) => copyFile(csv, customers)
   const sandbox = await startSandboxProcess()
   const setting = { databaseUrl, folder, pipeline: 'customers', serviceUrl: sandbox.url }
