@@ -36,7 +36,7 @@ export class EarlyPush implements GrowingPlan {
     return this.#operations
   }
 
-  /** Runs the planning. If it fails, requests in flight end before its error is thrown, and no others start. */
+  /** Runs the planning. If it fails, requests in flight end before its error is thrown, and this process starts no others. */
   async during<Result>(planning: () => Promise<Result>): Promise<Result> {
     try {
       return await planning()

@@ -92,13 +92,13 @@ export async function loadFirst(
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of a range whose keys are implied. Returns their number. */
+/** Inserts the records of a range whose keys are implied. */
 export async function insertLoaded(
   context: DesiredContext,
   { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
   range: KeyRange,
-): Promise<number> {
-  return insertRecords(
+): Promise<void> {
+  await insertRecords(
     context,
     `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
        ${shared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`,

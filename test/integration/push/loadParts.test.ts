@@ -222,7 +222,7 @@ test('a run that was ended as dead stores no part behind the plan of the next ru
   await planSlowly(engine, 0.3)
   const dead = engine.run('people')
   await firstAnswer(engine)
-  // What the recovery of an expired lease does.
+  // As the recovery of an expired lease does.
   await engine.db.execute(`update run set status = 'failed', finished_at = now(), lease_until = null`)
   const stays = people(range(0, 2))
   write(engine, stays)
