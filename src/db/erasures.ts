@@ -217,7 +217,8 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-const isConfirmed = `(b.status = 'settled' and not exists (select from entry f where f.batch_id = b.id and f.outcome not in ('pending', 'confirmed')))`
+/** By the answer, because retention deletes the operations before the receipt. */
+const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**
  * Deletes the stored data of erased people, unless it is still needed for a request. Safe to repeat, and cheap if there is nothing

@@ -34,6 +34,11 @@ export async function dropOldEntries(db: Database): Promise<number> {
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
+    // A plan reads the places of entries and then the entries, and must not run meanwhile.
+    await tx.query(
+      `select from destination where id in (select o.destination_id from batch o where o.id in (${done})) order by id for update`,
+      values,
+    )
     const together = await tx.query<
       Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
     >(

@@ -7,7 +7,7 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { markLate } from '../../db/remote/confirmKeys.ts'
-import type { Row } from '../../db/row.ts'
+import type { Outer, Row } from '../../db/row.ts'
 import { remainingOrds, splitBatch } from '../../db/batches/split.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Queryable } from '../../db/database.ts'
@@ -34,8 +34,8 @@ export interface BatchHandler {
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (!destination.reachesPeople || batch.operation !== 'upsert') return false
-  const lists = await tx.query<Row<'destination', 'id'> & { readonly changed: boolean }>(
-    `select l.id, l.desired_version is distinct from s.suppression_version as changed
+  const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
+    `select l.id, l.desired_version, s.suppression_version
      from destination t
      join destination l on l.kind = any($3) and l.service = t.service and l.account_id = t.account_id
      join plan p on p.id = $2 and coalesce(p.review ->> 'suppress', 'do-not-reach') <> 'none'
@@ -49,7 +49,10 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
   )
-  if (erased === undefined && !lists.some((list) => list.changed)) return false
+  // The snapshot has the sum of all lists.
+  const version = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
+  const changed = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== version)
+  if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
   // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record no
   // longer has a key, the record that has it is searched in one pass over the audience. There are few such keys.

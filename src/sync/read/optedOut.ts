@@ -31,8 +31,8 @@ export async function collectOptedOut(client: pg.PoolClient, { optedOut, withhol
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then only a full read can remove it. */
 export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
-  // A transaction for the cursor of the search.
-  await client.query('begin')
+  // A transaction for the cursor of the search, with one snapshot: retention and erasures change the search meanwhile.
+  await client.query('begin isolation level repeatable read')
   for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
   await client.query('commit')

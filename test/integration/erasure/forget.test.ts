@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyErasures, erasedKeysOf, forget, missingErasures, readCopy, type Person } from '../../../src/sync/erasure/index.ts'
 import type { Database } from '../../../src/db/database.ts'
-import { suppressErased } from '../../../src/db/erasures.ts'
+import { listReceipts, suppressErased } from '../../../src/db/erasures.ts'
+import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { explainKey } from '../../../src/sync/index.ts'
 import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
@@ -228,3 +229,17 @@ test('the command prints a receipt, lists and exports without identifiers, and r
     expect(wrong.stdout + wrong.stderr).not.toMatch(/not an address|3035550123/)
   }
 }, 60_000)
+
+test('the receipt of a refused delete does not count it as confirmed after its operations have expired', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await engine.sandbox.control.fault(
+    { path: '/users' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    'always',
+  )
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 0 } })
+  await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days' where status = 'settled'`)
+  await applyRetention(engine.db)
+  expect(await listReceipts(engine.db, engine.deps.service.origin)).toMatchObject([{ deletes: { planned: 2, confirmed: 0 } }])
+})

@@ -13,6 +13,7 @@ import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
 import { explainKey } from '../../../src/sync/index.ts'
+import { unstagedRecordsHaveOptedOut } from '../../../src/sync/read/optedOut.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
@@ -438,4 +439,65 @@ test('a person who left and came back with a second load is still found, a month
   engine.write('people.csv', `${csv([2, 3])}k9,${emails(1)[0]},\n`)
   await engine.run('people')
   expect((await engine.sandbox.control.audience()).digest).toBe(audienceDigest([emails(1)[0], ...emails(2), ...emails(3)].map(email)))
+})
+
+test('retention does not change the search for implied keys while a plan reads it', async () => {
+  await using engine = await open(range(0, 10))
+  await engine.run('people')
+  engine.write('people.csv', csv(range(1, 10)))
+  await engine.run('people')
+  await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days'`)
+  const entries = async () =>
+    (await engine.db.query<{ n: number }>('select (sum(length(digests)) / 4)::int as n from implied_key')).map(({ n }) => n)
+  let retention: Promise<unknown> = Promise.resolve()
+  await engine.db.transaction(async (tx) => {
+    // As a plan begins.
+    await tx.query('select from destination where id = 1 for update')
+    retention = applyRetention(engine.db)
+    await expect
+      .poll(() => engine.db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
+      .toHaveLength(1)
+    expect(await entries()).toEqual([20])
+  })
+  await retention
+  expect(await entries()).toEqual([18])
+})
+
+test('an opted-out identifier is found although the search for implied keys changes meanwhile', async () => {
+  await using engine = await open(range(0, 3_000))
+  await engine.run('people')
+  // The second of three identifiers in one chunk: its place changes when the first is removed.
+  const [pair] = await engine.db.query<{ first: Buffer; second: Buffer }>(
+    `select substring(digests for 4) as first, substring(digests from 5 for 4) as second from implied_key where length(digests) = 12 limit 1`,
+  )
+  const identifierOf = async (digest: Buffer | undefined) => {
+    const [found] = await engine.db.query<{ identifier: Buffer; key: Buffer }>(
+      'select i.identifier, r.key from record r, unnest(r.identifiers) as i (identifier) where substring(i.identifier from 2 for 4) = $1',
+      [digest],
+    )
+    if (found === undefined) throw new Error('each entry has a record')
+    return found
+  }
+  const first = await identifierOf(pair?.first)
+  const second = await identifierOf(pair?.second)
+  const client = await engine.db.connect()
+  try {
+    await client.query('create temp table opted_out as select $1::bytea as identifier', [second.identifier])
+    await client.query('create temp table unseen_key (key bytea)')
+    const { query } = client
+    const remove = () =>
+      engine.db.transaction(async (tx) => {
+        await tx.execute('update record set load_id = null where key = $1', [first.key])
+        await eraseImpliedKeys(tx, 1, [first.identifier])
+      })
+    Object.assign(client, {
+      query: async (...call: unknown[]) => {
+        if (String(call[0]).includes('join implied_key')) await remove()
+        return Reflect.apply(query, client, call)
+      },
+    })
+    expect(await unstagedRecordsHaveOptedOut(client, 1)).toBe(true)
+  } finally {
+    client.release(true)
+  }
 })

@@ -170,3 +170,24 @@ test('people whom a list suppresses do not count as a fall of the rows', async (
   write(engine, numbers(40, 45))
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { withheld: 14 } })
 })
+
+test('a plan that waited is sent without the people whom a replaced list of the account suppresses since', async () => {
+  await using engine = await setUp()
+  await list(engine, { 99: 'out' })
+  write(engine, numbers(0, 62))
+  const { planId } = await engine.plan('people')
+  const { body } = await engine.sandbox.call('DELETE', '/12/accounts/18ce54d4x5t/do_not_reach_lists/2dnr')
+  expect(body.data.deleted).toBe(true)
+  const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/do_not_reach_lists')
+  engine.pipeline(
+    'newlist',
+    `source: { url: "{folder}/newlist.csv" }
+map: { email: email }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: ${made.body.data.id} }
+`,
+  )
+  engine.write('newlist.csv', `email\n${address(61)}\n`)
+  expect(await engine.run('newlist')).toMatchObject({ status: 'succeeded' })
+  expect((await engine.apply(planId)).counts).toMatchObject({ creates: 2, confirmed: 1 })
+  expect(await held(engine)).toBe(expected(numbers(0, 61)))
+})
