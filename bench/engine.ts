@@ -13,7 +13,8 @@ import { ensureDestination } from '../src/db/destinations.ts'
 import { claimRun, requestRun } from '../src/db/runs.ts'
 import { registerWorker } from '../src/db/workers.ts'
 import { destinationIdentity } from '../src/sync/destinationIdentity.ts'
-import { applyUpserts } from '../src/sync/plan/desired.ts'
+import { desiredIdentifiers } from '../src/sync/plan/desiredIdentifiers.ts'
+import { desiredProducts } from '../src/sync/plan/desiredProducts.ts'
 import { diffStage } from '../src/sync/plan/diff.ts'
 import { serviceIdentity } from '../src/sync/serviceIdentity.ts'
 import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
@@ -110,16 +111,17 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
       await client.query(`set local work_mem = '64MB'`)
       const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(client, destinationId, snapshot.reading)
       const endedAt = performance.now()
-      if (setting.apply)
-        await applyUpserts({
+      if (setting.apply) {
+        const desired = pipeline.destination.kind === 'catalog' ? desiredProducts : desiredIdentifiers
+        await desired({
           client,
           destinationId,
           snapshotId: snapshot.snapshotId,
-          keys: pipeline.destination.kind === 'catalog' ? 'products' : 'identifiers',
           implied: await hasImpliedKeys(queryable(client), destinationId),
           changed: new ChangedKeys(queryable(client), destinationId, false),
           renewed: undefined,
-        })
+        }).applyUpserts()
+      }
       const appliedAt = performance.now()
       await client.query('rollback')
       return {

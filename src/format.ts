@@ -8,9 +8,9 @@ export function count(value: number): string {
   return numbers.format(value)
 }
 
-/** `1 request`, `14 requests`. */
-export function plural(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+/** `1 request`, `14 requests`. `several`: plural of a noun that has no regular one. */
+export function plural(value: number, noun: string, several = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : several}`
 }
 
 /** `0.4 s`, `18 s`, `3 min 5 s`, `2 h 4 min`. */

@@ -1,7 +1,6 @@
 /** Counts requests without a clear answer, and memberships that end soon, by pipeline. */
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
-import { kindsWhere } from '../destinations/index.ts'
 
 export interface Unresolved {
   readonly pipeline: string
@@ -41,9 +40,8 @@ export async function endingMembers(db: Queryable, days: readonly number[]): Pro
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null
              and e.expires_at < statement_timestamp() + $2 * interval '1 day') b
          join plan p on p.id = b.plan_id cross join unnest($1::int[]) as d (days)
-       where t.kind = any($3)
        group by p.pipeline, d.days) x
      group by x.pipeline`,
-    [days, Math.max(...days), kindsWhere(({ keys }) => keys === 'identifiers')],
+    [days, Math.max(...days)],
   )
 }

@@ -33,12 +33,19 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    * may share (reference count), and which are sent as groups in user objects.
    */
   readonly keys: 'products' | 'identifiers'
+  /** True if reports show its records by id and fields. People are never shown (docs/guarantees.md#no-raw-identifier-at-rest). */
+  readonly showsRecords: boolean
   /** Field of `map` that identifies a row. */
   readonly keyField: string
   /** Effect of a row that is missing from a complete read of the whole source. */
   missing(definition: Definition): Missing
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
+  /**
+   * True if the record of a removed key is kept until its delete is confirmed: the delete names a key that only an accepted put
+   * returns, so the record may have to be sent once more.
+   */
+  readonly deletesNeedRecord: boolean
   /**
    * Lookup of the stored records of opted-out or removed rows: by the key of the row, or by each of its identifiers if rows
    * have no stable key.
@@ -93,6 +100,8 @@ export interface DestinationIdentity {
 }
 
 export interface DestinationWords {
+  /** One record of its content. */
+  readonly record: 'product' | 'person'
   /** Content of the destination, in the plural. */
   readonly records: 'products' | 'people'
   /** Value that `sluice explain` takes. */

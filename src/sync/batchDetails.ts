@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 import { entriesOf, entryOutcome } from '../db/entries/read.ts'
 import type { Row, Value } from '../db/row.ts'
 import { destinationOf } from '../destinations/index.ts'
-import type { Destination } from '../destinations/destination.ts'
+import type { DestinationWords } from '../destinations/destination.ts'
 import { UsageError } from '../errors.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
@@ -25,7 +25,8 @@ export interface BatchDetails extends BatchLine {
   readonly planId: string
   readonly runId: string
   readonly pipeline: string
-  readonly keys: Destination['keys']
+  readonly words: DestinationWords
+  readonly showsRecords: boolean
   /** Bytes of the body; null once it is no longer stored, or while it is stored without its digests. */
   readonly bytes: number | null
   readonly bodySha256: string
@@ -41,7 +42,7 @@ export interface BatchDetails extends BatchLine {
   readonly meaning: string
   readonly sendings: readonly AttemptLine[]
   readonly outcomes: readonly OutcomeGroup[]
-  /** Operations on products, those that are not confirmed first. Empty for people. */
+  /** Operations, those that are not confirmed first. Empty if the destination does not show its records. */
   readonly entries: readonly EntryLine[]
 }
 
@@ -94,18 +95,19 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
     [id],
   )
   if (row === undefined) throw unknownBatch(text)
-  const { keys } = destinationOf(row.kind)
+  const { words, showsRecords } = destinationOf(row.kind)
   const [sendings, outcomes, entries] = await Promise.all([
     loadSendings(db, id),
     loadOutcomes(db, id),
-    keys === 'products' ? loadEntries(db, id) : [],
+    showsRecords ? loadEntries(db, id) : [],
   ])
   return {
     ...toLine(row),
     planId: row.plan_id,
     runId: `r_${row.run_id}`,
     pipeline: row.pipeline,
-    keys,
+    words,
+    showsRecords,
     bytes: row.bytes,
     bodySha256: row.sha256,
     createdAt: row.created_at,

@@ -17,6 +17,7 @@ import type { Row } from '../db/row.ts'
 import type { ServiceIdentity } from './engine.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent } from './story.ts'
+import type { Destination } from '../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../destinations/index.ts'
 
 export async function explainKey(
@@ -26,27 +27,54 @@ export async function explainKey(
 ): Promise<Story> {
   const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   const type = destinationOf(pipeline.destination.kind)
-  const catalog = type.keys === 'products'
-  const asked = catalog ? [] : identifierTypes.flatMap((type) => packedForms(type, text))
-  const { keys, former } = catalog ? { keys: [Buffer.from(text)], former: [] } : await memberRecordKeys(deps.db, id, text)
+  const explained = explainedKeys[type.keys]
+  const { keys, former, shown, identifiers } = await explained.find(deps, id, text)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
-    ...(catalog ? [] : await erasureEvents(deps.db, deps.service.origin, id, text)),
     ...former,
     ...(await readEvents(deps.db, id, keys)),
     ...(await rejectEvents(deps.db, id, keys)),
-    ...(await entryEvents(deps.db, id, keys, catalog)),
+    ...(await entryEvents(deps.db, id, keys, explained)),
     ...(await attemptEvents(deps.db, id, keys)),
-    ...(await stateEvents(deps.db, id, keys, catalog)),
+    ...(await stateEvents(deps.db, id, keys, explained)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
-  const headline = headlineOf(events, catalog)
-  return {
-    headline,
-    live: headline.startsWith('Live:'),
-    keys: catalog ? [text] : await knownKeys(deps.db, id, keys),
-    identifiers: identifierDigests(asked),
-    events,
-  }
+  const headline = headlineOf(events, explained)
+  return { headline, live: headline.startsWith('Live:'), keys: shown, identifiers: identifierDigests(identifiers), events }
+}
+
+type ExplainDeps = Parameters<typeof explainKey>[0]
+
+/** Parts of a history that depend on the type of key. */
+interface ExplainedKeys {
+  readonly find: (deps: ExplainDeps, destinationId: number, text: string) => Promise<Found>
+  /** True if a confirmed delete removes the whole record. False for people, who may keep other identifiers. */
+  readonly deletesRecord: boolean
+  /** SQL of the state of the keys of records. */
+  readonly states: string
+  readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
+  readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
+}
+
+interface Found {
+  /** Records in the history. */
+  readonly keys: readonly Buffer[]
+  /** Events that are not in the history of a record: erasures, and the last known state of an identifier without a record. */
+  readonly former: readonly StoryEvent[]
+  /** Names of the found records, for the report. */
+  readonly shown: readonly string[]
+  /** Identifiers that match the text. */
+  readonly identifiers: readonly Buffer[]
+}
+
+async function findProduct(_: ExplainDeps, _destinationId: number, text: string): Promise<Found> {
+  return { keys: [Buffer.from(text)], former: [], shown: [text], identifiers: [] }
+}
+
+async function findMember({ db, service }: ExplainDeps, destinationId: number, text: string): Promise<Found> {
+  const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
+  const erasures = await erasureEvents(db, service.origin, destinationId, text)
+  const { keys, former } = await memberRecordKeys(db, destinationId, text)
+  return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }
 }
 
 /** Returns the digests of the row keys that have a row. */
@@ -58,17 +86,12 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
   return rows.map(({ key }) => key.toString('hex'))
 }
 
-interface Found {
-  /** Records in the history. */
-  readonly keys: readonly Buffer[]
-  /** Last known state of an identifier without a record. */
-  readonly former: readonly StoryEvent[]
-}
+type FoundKeys = Pick<Found, 'keys' | 'former'>
 
 /**
  * Finds records by a row key or an identifier: the record with that key, and the records under which the identifier is or was sent.
  */
-async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<Found> {
+async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<FoundKeys> {
   const own = memberKeysOf(text)
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const rows = await db.query<{ key: Buffer }>(
@@ -92,7 +115,7 @@ async function formerRecordKeys(
   db: Database,
   destinationId: number,
   asked: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
-): Promise<Found> {
+): Promise<FoundKeys> {
   const rows = await db.query<
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
@@ -195,7 +218,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
   }))
 }
 
-async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
+async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'plan', 'run_id'> &
       Row<'batch', 'settled_at'> & {
@@ -228,10 +251,10 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
     // For identifiers without times the stored content is one byte and not a hash.
     ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
-    ...(catalog ? {} : digestsOf(row.keys)),
+    ...explained.digestsOf(row.keys),
     message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
-  })) // A person may keep other identifiers after the delete of one.
-  const deleted = rows.filter(({ change, outcome }) => catalog && change === 'delete' && outcome === 'confirmed')
+  }))
+  const deleted = rows.filter(({ change, outcome }) => explained.deletesRecord && change === 'delete' && outcome === 'confirmed')
   return [
     ...planned,
     ...deleted.map((row): StoryEvent => ({
@@ -273,7 +296,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
   })
 }
 
-async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], catalog: boolean): Promise<StoryEvent[]> {
+async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'held' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       same: boolean
@@ -286,15 +309,15 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
        coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
-     from (${catalog ? 'select * from remote where destination_id = $1 and key = any($2)' : memberKeys}) m
+     from (${explained.states}) m
        left join batch b on b.id = m.batch_id order by m.key`,
     [destinationId, keys],
   )
   // A member that keeps one identifier and loses another is changed, not removed.
   const leaves = rows.every((row) => row.held === 0) ? { change: 'delete' } : {}
   return rows.flatMap((row) => {
-    const name = catalog ? (row.remote_key === null ? 'the product' : `product_key ${row.remote_key}`) : maskedIdentifier(row.key)
-    const digests = catalog ? {} : digestsOf([row.key])
+    const name = explained.nameOf(row)
+    const digests = explained.digestsOf([row.key])
     const events: StoryEvent[] = []
     if (row.synced) {
       events.push({
@@ -343,6 +366,23 @@ const memberKeys = `
     case when b.settled then b.id end
   from record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
   where r.destination_id = $1 and r.key = any($2) and r.load_id is not null`
+
+const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
+  products: {
+    find: findProduct,
+    deletesRecord: true,
+    states: 'select * from remote where destination_id = $1 and key = any($2)',
+    nameOf: ({ remote_key }) => (remote_key === null ? 'the product' : `product_key ${remote_key}`),
+    digestsOf: () => ({}),
+  },
+  identifiers: {
+    find: findMember,
+    deletesRecord: false,
+    states: memberKeys,
+    nameOf: ({ key }) => maskedIdentifier(key),
+    digestsOf,
+  },
+}
 
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',

@@ -30,7 +30,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
      -- The same rows as in planCounts.
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
      group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
-    [planId, kindsWhere(({ keys }) => keys === 'products')],
+    [planId, kindsWhere(({ showsRecords }) => showsRecords)],
   )
   return rows.map(({ message, examples, ...row }) => ({
     ...row,

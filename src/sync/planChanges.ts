@@ -4,7 +4,8 @@ import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries/read.ts'
 import type { Outer, Row, Value } from '../db/row.ts'
 import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
-import { kindsWhere } from '../destinations/index.ts'
+import type { Destination } from '../destinations/destination.ts'
+import { destinationOf, kindsWhere } from '../destinations/index.ts'
 import { recordOf } from '../unknownValue.ts'
 
 export interface FieldChange {
@@ -28,9 +29,9 @@ export interface PlanChange {
 }
 
 type ChangeRow = Row<'batch', 'seq'> &
+  Row<'destination', 'kind'> &
   Row<'entry', 'record_key' | 'keys' | 'users'> &
   Outer<Row<'record', 'line'>> & {
-    readonly catalog: boolean
     readonly action: PlanChange['action']
     readonly body: Buffer | null
     readonly body_before: Buffer | null
@@ -40,7 +41,6 @@ type ChangeRow = Row<'batch', 'seq'> &
 
 /** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
 const pageRows = 1_000
-const productKinds = kindsWhere(({ keys }) => keys === 'products')
 
 /** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */
 export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
@@ -55,7 +55,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
            cross join ${entriesOf('b.id')} e
          where b.entries_before < ${pageRows}),
        former as (${formerEntries('o', '$1')})
-       select o.seq, d.kind = any($3) as catalog, o.change as action, o.record_key, o.keys, o.users,
+       select o.seq, d.kind, o.change as action, o.record_key, o.keys, o.users,
          case when d.kind = any($3) then o.bytes end as body,
          case when d.kind = any($3) then (
            select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
@@ -66,7 +66,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
          left join former f on f.seq = o.seq and f.ord = o.ord
        order by o.seq, o.ord`,
-      [planId, after, productKinds],
+      [planId, after, kindsWhere(({ showsRecords }) => showsRecords)],
     )
     for (const row of rows) yield changeOf(row)
     const last = rows.at(-1)
@@ -84,15 +84,28 @@ export async function runOfPlan(db: Database, planId: string): Promise<string> {
 }
 
 function changeOf(row: ChangeRow): PlanChange {
-  const { action, catalog } = row
+  const { action, record_key } = row
+  const described = descriptions[destinationOf(row.kind).keys]
   return {
-    key: catalog ? row.record_key.toString() : row.record_key.toString('hex'),
+    key: record_key.toString(described.keyEncoding),
     action,
-    fields: action === 'renewal' ? [] : catalog ? productFields(row) : memberFields(row),
-    ...(action === 'delete' ? { reason: reasonOf(row) } : {}),
+    fields: action === 'renewal' ? [] : described.fields(row),
+    ...(action === 'delete' ? { reason: described.reasonOfDelete(row) } : {}),
     ...(row.line === null ? {} : { line: Number(row.line) }),
     ...(row.users > 1 ? { users: row.users } : {}),
   }
+}
+
+/** Parts of a change that depend on the type of key. */
+const descriptions: Readonly<Record<Destination['keys'], Description>> = {
+  products: { keyEncoding: 'utf8', fields: productFields, reasonOfDelete: () => 'its row is not in the source' },
+  identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
+}
+
+interface Description {
+  readonly keyEncoding: 'utf8' | 'hex'
+  readonly fields: (row: ChangeRow) => readonly FieldChange[]
+  readonly reasonOfDelete: (row: ChangeRow) => string
 }
 
 function productFields({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
@@ -111,8 +124,7 @@ function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldC
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
 }
 
-function reasonOf({ catalog, line, erase }: ChangeRow): string {
-  if (catalog) return 'its row is not in the source'
+function reasonOfMember({ line, erase }: ChangeRow): string {
   if (erase) return 'on a do-not-reach list'
   return line === null ? 'no row that may be sent has it (row missing, or without consent)' : 'its row has other identifiers now'
 }

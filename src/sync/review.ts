@@ -5,7 +5,7 @@ import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } f
 import type { Row, Value } from '../db/row.ts'
 import { UsageError } from '../errors.ts'
 import type { GuardResult, ProductSetChange, RunCounts } from '../model/report.ts'
-import type { Destination } from '../destinations/destination.ts'
+import type { DestinationWords } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 import { isRecord } from '../unknownValue.ts'
 
@@ -15,7 +15,8 @@ export interface ReviewedPlan {
   readonly planId: string
   readonly runId: string
   readonly pipeline: string
-  readonly keys: Destination['keys']
+  readonly words: DestinationWords
+  readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
   readonly digest: string
   readonly createdAt: Date
@@ -56,14 +57,15 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
       where: planId.slice(0, 40),
       hint: 'sluice plan PIPELINE',
     })
-  const { keys } = destinationOf(row.kind)
-  const samples = await loadSamples(db, planId, keys)
+  const { words, showsRecords } = destinationOf(row.kind)
+  const samples = await loadSamples(db, planId, showsRecords)
   const sets = decodePlannedSets(row.product_sets, planId)
   return {
     planId,
     runId: `r_${row.run_id}`,
     pipeline: row.pipeline,
-    keys,
+    words,
+    showsRecords,
     status: row.status,
     digest: row.digest,
     createdAt: row.created_at,
@@ -77,7 +79,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   }
 }
 
-async function loadSamples(db: Database, planId: string, keys: Destination['keys']): Promise<readonly ChangeSample[]> {
+async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
      from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
@@ -97,10 +99,10 @@ async function loadSamples(db: Database, planId: string, keys: Destination['keys
          and b.status = 'settled' and (o.outcome = 'confirmed' or o.outcome = 'pending')
        order by o.batch_id desc limit 1) old on true
      order by c.place`,
-    [planId, keys === 'products'],
+    [planId, showsRecords],
   )
   return rows.map(({ change, key, identifiers, after, before }) =>
-    keys === 'products'
+    showsRecords
       ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
       : { change, name: `one person, ${identifiers} ${identifiers === 1 ? 'identifier' : 'identifiers'}`, fields: [] },
   )

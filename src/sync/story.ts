@@ -73,8 +73,8 @@ export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' 
   return { ...(others.length > 0 || first.digest === undefined ? {} : { digest: first.digest }), identifiers }
 }
 
-/** Returns the first line. It starts with `Live:` or `Not live:`. */
-export function headlineOf(events: readonly StoryEvent[], catalog: boolean): string {
+/** Returns the first line. It starts with `Live:` or `Not live:`. `deletesRecord`: true if a confirmed delete removes the whole record. */
+export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): string {
   if (events.length === 0) return 'Not live: unknown key. No row that may be sent has it, and nothing was sent for it'
   const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
   const rejected = last('rejected')
@@ -88,7 +88,8 @@ export function headlineOf(events: readonly StoryEvent[], catalog: boolean): str
   if (suppressed)
     return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
   // A deleted product may have been added again, or its row is back in the source but rejected.
-  const back = catalog && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
+  const back =
+    deletesRecord && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (leaving) return `Live: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`

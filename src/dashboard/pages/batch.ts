@@ -34,7 +34,7 @@ export function batchPage(batch: BatchDetails, now: number): Page {
       </section>
       <section aria-labelledby="operations" data-live="operations">
         <h2 id="operations">Operations <span class="muted">${count(batch.operations)}</span></h2>
-        ${batch.keys === 'products' ? entries(batch) : groups(batch)}
+        ${batch.showsRecords ? entries(batch) : groups(batch)}
       </section>
       <section aria-labelledby="request">
         <h2 id="request">Request</h2>
@@ -53,8 +53,8 @@ export function batchState({ status, outcomes }: { readonly status: BatchStatus;
   return outcomes.every((group) => group.outcome === 'confirmed') ? 'confirmed' : 'refused'
 }
 
-function operations({ keys, operations: all }: BatchDetails): Html {
-  return html`<strong>${keys === 'products' ? plural(all, 'product') : all === 1 ? '1 person' : `${count(all)} people`}</strong>`
+function operations({ words, operations: all }: BatchDetails): Html {
+  return html`<strong>${plural(all, words.record, words.records)}</strong>`
 }
 
 function outcome(batch: BatchDetails, now: number): Html {

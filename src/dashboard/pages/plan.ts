@@ -176,12 +176,11 @@ function samples(plan: ReviewedPlan, change: ChangeName): Html {
   const all =
     { delete: plan.counts.deletes, update: plan.counts.updates, create: plan.counts.creates, renewal: plan.counts.renewals }[change] ?? 0
   const id = `samples-${change}`
-  // For people only the number is shown.
-  if (plan.keys !== 'products')
+  if (!plan.showsRecords)
     return html`<section aria-labelledby="${id}">
       <h2 id="${id}">${titles[change]} <span class="muted">${count(all)}</span></h2>
       <p class="card pad muted">
-        ${plural(all, 'person').replace('persons', 'people')}. Identifiers are digests and are not shown: look one up under
+        ${plural(all, plan.words.record, plan.words.records)}. Identifiers are digests and are not shown: look one up under
         <a href="/records">Records</a>.
       </p>
     </section>`

@@ -48,7 +48,7 @@ const togetherColumns = (
 export async function writeEntries(
   client: pg.PoolClient,
   destinationId: number,
-  destination: Pick<Destination, 'keys'>,
+  destination: Pick<Destination, 'evidence'>,
   batches: readonly FrozenEntries[],
 ): Promise<void> {
   const together = batches.filter((batch) => areTogether(destination, batch))
@@ -58,11 +58,11 @@ export async function writeEntries(
 }
 
 /**
- * Returns true if the entries of a batch are stored in one row: people with the same expiry and with keys of one length. Products have
- * an outcome each, so they have a row each.
+ * Returns true if the entries of a batch are stored in one row: they share one outcome and one expiry, and their keys are digests.
+ * Products have an outcome each, so they have a row each.
  */
-export function areTogether(destination: Pick<Destination, 'keys'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
-  if (destination.keys !== 'identifiers') return false
+export function areTogether(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
+  if (destination.evidence !== 'counts') return false
   const expiresAtMs = items[0]?.expiresAtMs
   return items.every(
     (item) =>
@@ -74,7 +74,7 @@ export function areTogether(destination: Pick<Destination, 'keys'>, { op, items 
 
 /** Returns the body without its digests; undefined if the body is to be stored whole. */
 export function templateOf(
-  destination: Pick<Destination, 'keys'>,
+  destination: Pick<Destination, 'evidence'>,
   batch: Pick<FrozenEntries, 'op' | 'items'> & { readonly body: Buffer },
 ): Buffer | undefined {
   if (!areTogether(destination, batch)) return undefined

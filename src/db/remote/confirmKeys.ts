@@ -12,7 +12,7 @@ import { storeKeysOfBatches } from './implied.ts'
 interface Settling {
   readonly tx: Queryable
   readonly batch: ClaimedBatch
-  readonly destination: Pick<Destination, 'keys'>
+  readonly destination: Pick<Destination, 'deletesNeedRecord'>
 }
 
 /** Stores the product keys from the answer. */
@@ -80,7 +80,7 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
   const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
   const values = [batch.id, batch.destinationId] as const
   // Deletes records that were kept only for their delete.
-  if (destination.keys === 'products') await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, values)
+  if (destination.deletesNeedRecord) await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, values)
   const [row] = await tx.query<{ all_deleted: boolean }>(
     `with k as materialized (select k.key from ${keys}),
      deleted as (

@@ -15,7 +15,7 @@ import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
-import { applyRemovals } from '../plan/desired.ts'
+import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
 import { planErasure, takeOut } from '../push/suppression.ts'
 import { unique } from './person.ts'
@@ -97,15 +97,15 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
   if (records.length === 0) return
   const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [audience])
   await fillTable(tx.client, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
-  await applyRemovals({
+  const desired = desiredIdentifiers({
     client: tx.client,
     destinationId: audience,
     snapshotId: 0,
-    keys: 'identifiers',
     implied: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
     renewed: undefined,
   })
+  await desired.applyRemovals()
   await tx.execute('drop table removal')
 }
 

@@ -1,10 +1,8 @@
 /** Applies the delete guards. Allowed removals change the desired state; withheld ones are only counted. */
-import type pg from 'pg'
-import { applyRemovals, collectRemovals, markMissing, markOutOfStock, type DesiredContext } from './desired.ts'
+import { collectRemovals, markMissing } from './desired.ts'
+import { markOutOfStock } from './desiredProducts.ts'
+import type { DesiredState } from './desiredState.ts'
 import type { Missing } from '../../destinations/destination.ts'
-import { queryable } from '../../db/database.ts'
-import { countImpliedRecords } from '../../db/impliedKeys.ts'
-import type { Row } from '../../db/row.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
@@ -12,7 +10,7 @@ import { fillTable } from './planTables.ts'
 import type { PendingChanges } from './pendingChanges.ts'
 
 export interface GuardContext {
-  readonly desired: DesiredContext
+  readonly desired: DesiredState
   readonly pending: PendingChanges
   readonly diff: Diff
   readonly missingPolicy: Missing
@@ -21,7 +19,7 @@ export interface GuardContext {
   readonly guarded: boolean
   /** True for a plain first load: everything is created, nothing can be deleted. */
   readonly nothingToDelete: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'noun' | 'confirmed' | 'erased' | 'examples'>
+  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'erased' | 'examples'>
 }
 
 export interface GuardedChanges {
@@ -37,13 +35,14 @@ export interface GuardedChanges {
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
-  const { client } = context.desired
+  const { desired } = context
+  const { client } = desired.context
   await client.query('savepoint removals')
-  const examples = await removedExamples(client, context)
+  const examples = await desired.removedExamples()
   await collectRemovals(client, { missing: context.missingPolicy === 'delete' })
-  await applyRemovals(context.desired)
-  if (context.missingPolicy === 'out-of-stock') await markOutOfStock(context.desired)
-  else if (context.missingPolicy === 'keep') await markMissing(context.desired)
+  await desired.applyRemovals()
+  if (context.missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
+  else if (context.missingPolicy === 'keep') await markMissing(desired.context)
   const firstDeferred = await context.pending.collect()
   if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesHeld: false }
 
@@ -60,10 +59,9 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   // The percent limit is checked only above the count limit.
   const confirmed =
     fresh > context.facts.guards.maxDeleteCount
-      ? await countConfirmed(client, context.desired, enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
+      ? await desired.countConfirmed(enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
       : 0
-  const noun = nounOf(context)
-  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, noun, confirmed, erased: context.diff.suppressed, examples })
+  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, erased: context.diff.suppressed, examples })
   const results: GuardResult[] = []
   for (const one of found)
     results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await context.pending.replacedIdentifiers() } : one)
@@ -72,7 +70,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
 
   await client.query('rollback to savepoint removals')
   await fillTable(client, 'removal', `select key, what from change where what = 'suppressed'`)
-  await applyRemovals(context.desired)
+  await desired.applyRemovals()
   const deferred = await context.pending.collect()
   await context.pending.countGuardedDeletes(context.suppressedBy)
   await context.pending.withholdDeletes(result.withheld < deletes)
@@ -82,42 +80,6 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
 /** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
-  const results = context.guarded ? guardDeletes({ ...context.facts, ...none, noun: nounOf(context) }) : []
+  const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
   return { results, withheld: 0, deferred: 0, deletesHeld: results.length > 0 }
-}
-
-function nounOf({ desired }: GuardContext): 'people' | 'products' {
-  return desired.keys === 'products' ? 'products' : 'people'
-}
-
-/** Returns examples of products that would be deleted; never of members (docs/guarantees.md#no-raw-identifier-at-rest). */
-async function removedExamples(client: pg.PoolClient, context: GuardContext): Promise<string[]> {
-  if (context.desired.keys !== 'products') return []
-  const { rows } = await client.query<Row<'record', 'key'>>(
-    `select key from change where what in ('missing', 'opted_out') order by key limit 5`,
-  )
-  return rows.map(({ key }) => key.toString())
-}
-
-/**
- * Counts the confirmed records, for the percentage of deletes. Stops at `enough`: for 10,000 deletes of a million users, it reads
- * 100,000 users by an index instead of sorting all of them.
- */
-async function countConfirmed(
-  client: pg.PoolClient,
-  { destinationId, keys, implied }: DesiredContext,
-  enough: number | undefined,
-): Promise<number> {
-  const confirmed =
-    keys === 'products'
-      ? 'select from remote where destination_id = $1 and synced_hash is not null'
-      : `select distinct group_key from remote
-         where destination_id = $1 and synced_hash is not null and group_key is not null order by group_key`
-  const count = async (query: string, limit: number | null) => {
-    const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, limit])
-    return Number(rows[0]?.n)
-  }
-  // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
-  const loaded = implied ? await countImpliedRecords(queryable(client), destinationId, enough) : 0
-  return loaded + (await count(confirmed, enough === undefined ? null : Math.max(0, enough - loaded)))
 }

@@ -1,24 +1,15 @@
 /** Applies the diff of a read to the desired state, and computes figures for the review. */
 import type pg from 'pg'
-import { addWarnings } from '../../db/runs.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
-import {
-  applyUpserts,
-  dropUnneededRecords,
-  optOutByIdentifier,
-  suppressErasedRecords,
-  suppressListed,
-  optOutByOtherRows,
-  recallMissing,
-} from './desired.ts'
+import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressListed } from './desired.ts'
 import { diffStage, type Diff } from './diff.ts'
-import { loadFirst, type FirstLoad } from './firstLoad.ts'
+import type { FirstLoad } from './firstLoad.ts'
 import { createTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
-import { changeNotes, guardNotes, RunWithheld } from './qualityGuard.ts'
 import { refreshStatistics } from './statistics.ts'
 import { collectUnsettled } from './pendingChanges.ts'
+import type { UpdatedField } from './reviewUpdates.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
 export interface Changes {
@@ -26,7 +17,7 @@ export interface Changes {
   /** Effect of a record that is missing. */
   readonly missingPolicy: Missing
   /** Changed fields with their number of products; for catalogs. */
-  readonly updateFields: readonly { readonly field: string; readonly count: number }[]
+  readonly updateFields: readonly UpdatedField[]
   /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
 }
@@ -44,7 +35,8 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
   crashPoint('plan.diffed')
-  const first = await loadFirst(work.desired, {
+  await work.desired.context.changed.addAll()
+  const first = await work.desired.loadFirst({
     loadId: work.type.suppresses ? undefined : work.run.id,
     valid: work.input.rows.valid,
     facts: work.input.identifiers,
@@ -57,26 +49,23 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
 
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { client, destinationId, desired, input } = work
+  const { context } = desired
   const { removesBy, reachesPeople } = work.type
-  const isCatalog = desired.keys === 'products'
   const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
-  const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(desired) : 0
-  const erased = reachesPeople && work.erasures > 0 ? await suppressErasedRecords(desired, work.deps.service.origin) : 0
-  const listed = await suppressListed(desired, input.suppressedBy)
-  const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(desired) : { missing: 0, stale: 0 }
+  const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
+  const erased = reachesPeople && work.erasures > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : 0
+  const listed = await suppressListed(context, input.suppressedBy)
+  const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
-  if (isCatalog && found.updates > 0) await guardChanges(work)
-  const updateFields = isCatalog ? await fieldsUpdated(client, destinationId, found.updates) : []
-  await desired.changed.expect(found.creates + found.updates)
-  await applyUpserts(desired)
+  const updateFields = await desired.reviewUpdates({ ...work, db: work.deps.db }, found.updates)
+  await context.changed.expect(found.creates + found.updates)
+  await desired.applyUpserts()
   await refreshStatistics(client, destinationId, input.rows.valid)
   crashPoint('plan.desired')
   await collectUnsettled(client, destinationId)
-  if (isCatalog) await dropUnneededRecords(desired)
 
   const missingPolicy = missingPolicyOf(work)
-  const recalled =
-    isCatalog && (missingPolicy === 'delete' || missingPolicy === 'out-of-stock') ? await recallMissing(desired, missingPolicy) : 0
+  const recalled = await desired.reviewMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     optedOut: found.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
@@ -98,33 +87,7 @@ export function changesDesired({ diff, missingPolicy }: Changes, deletesHeld: bo
   return diff.creates + diff.updates + diff.suppressed + removed > 0
 }
 
-/** Compares prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
-async function guardChanges({ deps, client, pipeline, run }: PlanWork): Promise<void> {
-  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
-  if (notes.length === 0) return
-  const withholding = guardNotes(pipeline, notes)
-  if (withholding.length > 0) throw new RunWithheld(withholding)
-  // Outside of the plan's transaction. That must not lock the row of the run, because the heartbeat writes to it.
-  await addWarnings(deps.db, run, notes, 'first')
-}
-
 async function noChanges(client: pg.PoolClient): Promise<Diff> {
   await createTable(client, 'change')
   return noDiff
-}
-
-/** Counts the changed fields for the review. Skipped above 20,000 updates, where it would take seconds. */
-async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<Changes['updateFields']> {
-  if (updates === 0 || updates > 20_000) return []
-  const { rows } = await client.query<{ field: string; n: string }>(
-    `select f.field, count(*) as n
-     from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
-       cross join lateral (
-         select coalesce(a.key, b.key) as field
-         from jsonb_each(s.body::jsonb) a full join jsonb_each(r.body::jsonb) b on a.key = b.key
-         where a.value is distinct from b.value) f
-     where c.what = 'update' group by f.field`,
-    [destinationId],
-  )
-  return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))
 }

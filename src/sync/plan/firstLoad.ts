@@ -9,7 +9,7 @@ import { keyBytes } from '../../db/bodyTemplate.ts'
 import { queryable } from '../../db/database.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
-import { insertFirstIdentifiers, insertFirstProducts } from '../../db/remote/desired.ts'
+import { insertFirstIdentifiers } from '../../db/remote/desired.ts'
 import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
@@ -49,34 +49,27 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
   return known.rowCount === 0
 }
 
+export interface FirstLoadOptions {
+  /** Number of this run, if its keys may be implied. */
+  readonly loadId: number | undefined
+  /** Number of valid rows. */
+  readonly valid: number
+  /** Facts of the read about identifiers, so that they need not be searched. */
+  readonly facts: IdentifierFacts | undefined
+}
+
 /**
  * Writes the desired state of an untouched destination from the stage. If keys may be implied, writes only the records that share
  * identifiers; `insertLoaded` writes the others.
  */
-export async function loadFirst(
-  context: DesiredContext,
-  options: {
-    /** Number of this run, if its keys may be implied. */
-    readonly loadId: number | undefined
-    /** Number of valid rows. */
-    readonly valid: number
-    /** Facts of the read about identifiers, so that they need not be searched. */
-    readonly facts: IdentifierFacts | undefined
-  },
-): Promise<FirstLoad> {
+export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
   const { client, destinationId } = context
   const { facts, valid } = options
-  await context.changed.addAll()
-  if (context.keys === 'products') {
-    const creates = await insertRecords(context, validRows)
-    await insertFirstProducts(queryable(client), destinationId, 'select key, hash from record where destination_id = $1')
-    return { creates, plain: true, shared: false, loadId: undefined }
-  }
   const plain = facts?.mayHaveTimes === false || !(await haveTimes(client))
   const shared = await collectShared(client, facts?.mayShare)
   const loadId = plain && (facts?.areDigests === true || (await areDigests(client))) ? options.loadId : undefined
   if (loadId === undefined) {
-    const creates = await insertRecords(context, validRows)
+    const creates = await insertValidRecords(context)
     await insertKeys(context, shared)
     return { creates, plain, shared, loadId }
   }
@@ -88,6 +81,11 @@ export async function loadFirst(
     await insertKeys(context, shared)
   }
   return { creates: valid, plain, shared, loadId }
+}
+
+/** Inserts the records of all valid rows. Returns their number. */
+export async function insertValidRecords(context: DesiredContext): Promise<number> {
+  return insertRecords(context, validRows)
 }
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`

@@ -77,7 +77,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   if (!isFirst) await followPart(work)
   const [upTo, ...later] = part.ends ?? (await laterEnds(part))
   const range = { after: part.after, upTo }
-  await insertLoaded(work.desired, first, range)
+  await insertLoaded(work.desired.context, first, range)
   const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
   const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.searchParts })
   const context = { client, destinationId, full: work.full }

@@ -7,6 +7,8 @@ import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { decodeResync } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
+import type { FirstLoad } from './firstLoad.ts'
+import type { PlannedOperation } from './operations.ts'
 import { fillTable } from './planTables.ts'
 
 export interface PendingContext {
@@ -35,6 +37,8 @@ export interface PendingChanges {
   readonly unifyGroups: () => Promise<void>
   /** Counts the products that this plan puts once more so that the next one can delete them. */
   readonly countKeyLookups: () => Promise<number>
+  /** Yields the operations of the plan, in sending order. `first`: result of a first load. */
+  readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
 }
 
 export interface GuardedDeletes {

@@ -9,6 +9,7 @@ import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
+import { firstMembers, memberOperations, type MembershipTerms } from './operations.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
   begunPlans,
@@ -28,6 +29,7 @@ export interface MembershipContext extends PendingContext {
    * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
    */
   readonly takesBack: boolean
+  readonly terms: MembershipTerms
   /** True if a plan of the destination was started before. */
   readonly started: boolean
   /** True if this plan is applied in any case, so it gives groups with deletes their new content too. */
@@ -42,6 +44,10 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
     countKeyLookups: () => Promise.resolve(0),
+    operations: (first) =>
+      first?.plain === true
+        ? firstMembers(context, context.terms, { shared: first.shared, range: {}, index: undefined })
+        : memberOperations(context, context.terms),
   }
 }
 

@@ -3,6 +3,7 @@ import { queryable } from '../../db/database.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { begunPlans, count, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
+import { firstProducts, productOperations } from './operations.ts'
 import { fillTable } from './planTables.ts'
 
 export function pendingProducts(context: PendingContext): PendingChanges {
@@ -17,6 +18,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     },
     unifyGroups: () => Promise.resolve(),
     countKeyLookups: () => count(client, `select from pending_product where what = 'lookup'`),
+    operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
 }
 

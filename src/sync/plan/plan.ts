@@ -10,19 +10,9 @@ import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { addDuration } from './durations.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
-import type { FirstLoad } from './firstLoad.ts'
-import {
-  firstMembers,
-  firstProducts,
-  memberOperations,
-  productOperations,
-  type MembershipTerms,
-  type PlannedOperation,
-} from './operations.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
 import { insertPlan, storePlan, type Planned } from './storePlan.ts'
 
@@ -73,7 +63,7 @@ async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<
 }
 
 async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
-  const { deps, client, destinationId, planId, pending } = work
+  const { deps, client, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
   const guarded = await guardPlan(work, changes)
@@ -84,10 +74,9 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  const terms = termsOf(work)
   if (first?.loadId !== undefined && terms !== undefined)
     return planPart(await firstPart({ work, changes, guarded, first, terms }, inParts))
-  const frozen = await freeze(client, work.type, operationsOf(work, terms, first), {
+  const frozen = await freeze(client, work.type, pending.operations(first), {
     planId,
     destinationId,
     loadId: undefined,
@@ -111,6 +100,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
     nothingToDelete: changes.first?.plain === true,
     facts: {
       pipeline: pipeline.name,
+      noun: type.words.records,
       guards: pipeline.guards,
       valid: input.rows.valid,
       // A backfill source is not compared with the pipeline's own.
@@ -125,28 +115,4 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       deletesMissing: !sourceless && !ignoresMissing,
     },
   })
-}
-
-function operationsOf(
-  work: PlanWork,
-  terms: MembershipTerms | undefined,
-  first: FirstLoad | undefined,
-): AsyncIterable<readonly PlannedOperation[]> {
-  const context = { client: work.client, destinationId: work.destinationId, full: work.full }
-  if (terms === undefined) return first ? firstProducts(context) : productOperations(context)
-  if (first?.plain !== true) return memberOperations(context, terms)
-  return firstMembers(context, terms, { shared: first.shared, range: {}, index: undefined })
-}
-
-/** Returns the terms of memberships; undefined for a catalog. */
-function termsOf(work: PlanWork): MembershipTerms | undefined {
-  const membership = work.type.membership(work.pipeline.destination)
-  if (membership === undefined) return undefined
-  const { expiresIn, usersPerOperation, withEffectiveAt } = membership
-  return {
-    plannedAtMs: work.plannedAtMs,
-    expiresAtMs: addDuration(work.plannedAtMs, expiresIn),
-    usersPerOperation,
-    withEffectiveAt,
-  }
 }

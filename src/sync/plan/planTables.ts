@@ -21,26 +21,38 @@ export const planTables = {
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint' },
     filledBy: 'diff',
-    readBy: ['desired', 'changes', 'qualityGuard', 'applyGuards', 'pendingGroups'],
+    readBy: ['desired', 'desiredProducts', 'desiredIdentifiers', 'reviewUpdates', 'qualityGuard', 'applyGuards', 'pendingGroups'],
   },
   /** Earlier version of updated records. */
-  former: { columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' }, filledBy: 'desired', readBy: ['desired'] },
+  former: {
+    columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
+    filledBy: 'desiredIdentifiers',
+    readBy: ['desiredIdentifiers'],
+  },
   /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
-  delta: { columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
+  delta: {
+    columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' },
+    filledBy: 'desiredIdentifiers',
+    readBy: ['desiredIdentifiers'],
+  },
   /** Identifiers that several rows have, or that moved between rows. */
-  shared: { columns: { identifier: 'bytea' }, filledBy: 'desired, firstLoad', readBy: ['desired', 'firstLoad'] },
+  shared: { columns: { identifier: 'bytea' }, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
   /** Records with an identifier that another row has, or gains, and whose keys are therefore not implied. */
-  sharing: { columns: key, filledBy: 'desired, firstLoad', readBy: ['desired', 'firstLoad'] },
+  sharing: { columns: key, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
   /** Rows with changed times, and the desired content of their identifiers. */
-  retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desired', readBy: ['desired'] },
+  retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desiredIdentifiers', readBy: ['desiredIdentifiers'] },
   /** First load: number of rows with a shared identifier, and the row under which it is sent. */
   shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
   /** First load: identifiers of a row that are sent under another one. */
   omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
   /** Records to remove from the desired state, with the cause. */
-  removal: { columns: { ...key, cause: 'text' }, filledBy: 'desired, applyGuards', readBy: ['desired'] },
+  removal: {
+    columns: { ...key, cause: 'text' },
+    filledBy: 'desired, applyGuards, erasure',
+    readBy: ['desiredProducts', 'desiredIdentifiers'],
+  },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
-  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desired'] },
+  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desiredProducts'] },
   /** Outstanding keys of earlier full refreshes. */
   resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
   /** Times of identifiers that differ from those of the row they are sent under. */

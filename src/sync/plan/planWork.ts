@@ -16,13 +16,17 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
 import type { DesiredContext } from './desired.ts'
-import { durationMs } from './durations.ts'
+import { desiredIdentifiers } from './desiredIdentifiers.ts'
+import { desiredProducts } from './desiredProducts.ts'
+import type { DesiredState } from './desiredState.ts'
+import { addDuration, durationMs } from './durations.ts'
 import { isUntouched } from './firstLoad.ts'
+import type { MembershipTerms } from './operations.ts'
 import { collectResync, type PendingChanges, type PendingContext } from './pendingChanges.ts'
-import { pendingGroups } from './pendingGroups.ts'
+import { pendingGroups, type MembershipContext } from './pendingGroups.ts'
 import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
-import type { Destination } from '../../destinations/destination.ts'
+import type { Destination, Membership } from '../../destinations/destination.ts'
 
 /** Result of a read, or its replacement if nothing was read (unchanged source, `rerun --failed`). */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
@@ -45,8 +49,10 @@ export interface PlanWork {
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
-  readonly desired: DesiredContext
+  readonly desired: DesiredState
   readonly pending: PendingChanges
+  /** Undefined for a catalog, which has no memberships. */
+  readonly terms: MembershipTerms | undefined
   /** Sends every key, also those in sync. */
   readonly full: boolean
   /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
@@ -81,7 +87,6 @@ export async function openWork(
   if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
   const erasures = await latestErasure(queryable(client), deps.service.origin)
   const type = destinationOf(destination.kind)
-  const { keys } = type
   const membership = type.membership(destination)
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
   const full = run.options.full ?? false
@@ -96,6 +101,15 @@ export async function openWork(
     (await client.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).rowCount === 1
   const renews = run.trigger !== 'plan' && started
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
+  const plannedAtMs = Math.floor(Number(locked.now_ms) / 1000) * 1000
+  const context: DesiredContext = {
+    client,
+    destinationId,
+    snapshotId: input.snapshotId,
+    implied: await hasImpliedKeys(queryable(client), destinationId),
+    changed,
+    renewed: renews ? (group) => stampOf(`'${planId}'`, group) : undefined,
+  }
   const pending: PendingContext = {
     client,
     destinationId,
@@ -105,6 +119,10 @@ export async function openWork(
     onlyFailedOf: input.onlyFailedOf,
     resync: resync.length > 0,
   }
+  const stepsOfType =
+    membership === undefined
+      ? { desired: desiredProducts(context), pending: pendingProducts(pending), terms: undefined }
+      : stepsOfMembers(context, { ...pending, started, renews }, membership, plannedAtMs)
   return {
     deps,
     client,
@@ -115,31 +133,27 @@ export async function openWork(
     planId,
     destinationId,
     stateVersion: locked.state_version,
-    plannedAtMs: Math.floor(Number(locked.now_ms) / 1000) * 1000,
-    desired: {
-      client,
-      destinationId,
-      snapshotId: input.snapshotId,
-      keys,
-      implied: await hasImpliedKeys(queryable(client), destinationId),
-      changed,
-      renewed: renews ? (group) => stampOf(`'${planId}'`, group) : undefined,
-    },
-    pending:
-      membership === undefined
-        ? pendingProducts(pending)
-        : pendingGroups({
-            ...pending,
-            renewBeforeMs: durationMs(membership.renewBefore),
-            takesBack: membership.endsExactly,
-            started,
-            renews,
-          }),
+    plannedAtMs,
+    ...stepsOfType,
     full,
     resync,
     untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
     ignoresMissing: readsBackfillSource(run) || sourceless,
     erasures,
     sourceless,
+  }
+}
+
+function stepsOfMembers(
+  context: DesiredContext,
+  pending: Omit<MembershipContext, 'renewBeforeMs' | 'takesBack' | 'terms'>,
+  { expiresIn, renewBefore, usersPerOperation, withEffectiveAt, endsExactly }: Membership,
+  plannedAtMs: number,
+): Pick<PlanWork, 'desired' | 'pending' | 'terms'> {
+  const terms = { plannedAtMs, expiresAtMs: addDuration(plannedAtMs, expiresIn), usersPerOperation, withEffectiveAt }
+  return {
+    desired: desiredIdentifiers(context),
+    pending: pendingGroups({ ...pending, terms, renewBeforeMs: durationMs(renewBefore), takesBack: endsExactly }),
+    terms,
   }
 }

@@ -100,7 +100,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
     updateFields: changes.updateFields,
     desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
     erasures: work.erasures,
-    renewed: work.desired.renewed !== undefined,
+    renewed: work.desired.context.renewed !== undefined,
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],

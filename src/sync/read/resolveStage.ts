@@ -180,7 +180,7 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * Suppresses the rows of a list that have an identifier which another row removes (plan/desired.ts, `leaveByIdentifier`). Otherwise
+ * Suppresses the rows of a list that have an identifier which another row removes (plan/desired.ts, `optOutByIdentifier`). Otherwise
  * the next run would add the identifier again. Their other identifiers suppress no further rows.
  */
 async function suppressWithRemoved(client: pg.PoolClient): Promise<number> {

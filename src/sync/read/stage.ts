@@ -19,7 +19,7 @@ import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
-import { MemberStage, ProductStage, type StageTally, type StageWriter } from './stageTable.ts'
+import { stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -82,14 +82,12 @@ export async function stageSources(
   let read = 0
   let rejected = 0
   let filtered = 0
-  const areProducts = destinationOf(pipeline.destination.kind).keys === 'products'
-  const Stage = areProducts ? ProductStage : MemberStage
+  const Stage = stageWriters[destinationOf(pipeline.destination.kind).keys]
   const tally: StageTally = {
     valid: 0,
     optedOut: 0,
     withholding: 0,
-    // The key of a member is a SHA-256.
-    keys: new RepeatWatch({ areDigests: !areProducts }),
+    keys: new RepeatWatch({ areDigests: Stage.keysAreDigests }),
     identifiers: options.first ? new IdentifierWatch() : undefined,
   }
 

@@ -2,12 +2,13 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
+import type { Destination } from '../../destinations/destination.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
- * Kind of a staged row. `leaving`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
+ * Kind of a staged row. `optedOut`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
  * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as that of an erased person.
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3 } as const
@@ -84,7 +85,8 @@ export abstract class StageWriter {
   }
 }
 
-export class ProductStage extends StageWriter {
+class ProductStage extends StageWriter {
+  static readonly keysAreDigests = false
   override readonly recordKind = 'product'
 
   constructor(client: pg.PoolClient, source: number, tally: StageTally) {
@@ -99,7 +101,9 @@ export class ProductStage extends StageWriter {
   }
 }
 
-export class MemberStage extends StageWriter {
+class MemberStage extends StageWriter {
+  /** The key of a member is a SHA-256. */
+  static readonly keysAreDigests = true
   override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
 
@@ -127,6 +131,8 @@ export class MemberStage extends StageWriter {
     else copy.timestamp(record.expiresAtMs)
   }
 }
+
+export const stageWriters = { products: ProductStage, identifiers: MemberStage } satisfies Record<Destination['keys'], unknown>
 
 /** Returns 16 bytes of SHA-256. Products with equal hashes have equal content. */
 export function contentHash(json: string): Buffer {

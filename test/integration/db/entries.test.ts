@@ -6,6 +6,7 @@ import type { Database } from '../../../src/db/database.ts'
 import { expandEntries } from '../../../src/db/entries/expand.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf, keysOf, usersOf } from '../../../src/db/entries/read.ts'
 import { writeEntries, type FrozenEntries, type FrozenEntry } from '../../../src/db/entries/freeze.ts'
+import type { Destination } from '../../../src/destinations/destination.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import { pack } from '../../../src/destinations/pack.ts'
 import { plantDestination, plantPlan } from '../push/planted.ts'
@@ -42,7 +43,7 @@ async function plant(
   db: Database,
   items: readonly FrozenEntry[],
   sizes: readonly number[],
-  keys: 'products' | 'identifiers',
+  evidence: Destination['evidence'],
 ): Promise<number> {
   const planted = await plantPlan(db, await plantDestination(db, 'audience'))
   const { body, sha256, offsets, lengths } = pack(
@@ -55,7 +56,7 @@ async function plant(
   )
   const batch: FrozenEntries = { batchId: Number(row?.id), op: 'upsert', items, offsets, lengths }
   // Products have rows from the start, whatever they are made of.
-  await db.transaction((tx) => writeEntries(tx.client, planted.destinationId, { keys }, [batch]))
+  await db.transaction((tx) => writeEntries(tx.client, planted.destinationId, { evidence }, [batch]))
   return batch.batchId
 }
 
@@ -93,8 +94,8 @@ test('entries are the same packed, one by one, and expanded', async () => {
     fc.asyncProperty(fc.array(entry, { minLength: 1, maxLength: 12 }), async (shapes) => {
       const items = frozen(shapes)
       const sizes = shapes.map(({ size }) => size)
-      const each = await plant(db, items, sizes, 'products')
-      const together = await plant(db, items, sizes, 'identifiers')
+      const each = await plant(db, items, sizes, 'ids')
+      const together = await plant(db, items, sizes, 'counts')
       expect(await db.query('select from entry where batch_id = $1', [together])).toEqual([])
       const expected = await read(db, each, items)
       expect(expected.entries).toHaveLength(items.length)
@@ -114,6 +115,6 @@ test.for([
 ] as const)('%s: a row each', async ([, other]) => {
   await using database = await testDatabase()
   const [first, second] = frozen([1, 2].map((n) => ({ users: [[n]], change: 'create', hash: 1, size: 10 })))
-  const id = await plant(database.db, [first!, { ...second!, ...other }], [10, 10], 'identifiers')
+  const id = await plant(database.db, [first!, { ...second!, ...other }], [10, 10], 'counts')
   expect(await database.db.query('select ord from entry where batch_id = $1 order by ord', [id])).toEqual([{ ord: 0 }, { ord: 1 }])
 })

@@ -1,0 +1,57 @@
+/** Compares updated products with the synced content: guards of prices and stock, and the changed fields for the review. */
+import type pg from 'pg'
+import type { Database } from '../../db/database.ts'
+import { addWarnings, type RunRow } from '../../db/runs.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import type { DesiredContext } from './desired.ts'
+import { changeNotes, guardNotes, RunWithheld } from './qualityGuard.ts'
+
+/** Run whose plan is made. */
+export interface ReviewedRun {
+  readonly db: Database
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+}
+
+/** Changed field with its number of products. */
+export interface UpdatedField {
+  readonly field: string
+  readonly count: number
+}
+
+/** Returns the changed fields. @throws {RunWithheld} if too many prices or stocks changed */
+export async function reviewUpdates(
+  { client, destinationId }: DesiredContext,
+  run: ReviewedRun,
+  updates: number,
+): Promise<readonly UpdatedField[]> {
+  if (updates === 0) return []
+  await guardChanges(client, run)
+  return fieldsUpdated(client, destinationId, updates)
+}
+
+/** Compares prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
+async function guardChanges(client: pg.PoolClient, { db, pipeline, run }: ReviewedRun): Promise<void> {
+  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
+  if (notes.length === 0) return
+  const withholding = guardNotes(pipeline, notes)
+  if (withholding.length > 0) throw new RunWithheld(withholding)
+  // Outside of the plan's transaction. That must not lock the row of the run, because the heartbeat writes to it.
+  await addWarnings(db, run, notes, 'first')
+}
+
+/** Counts the changed fields for the review. Skipped above 20,000 updates, where it would take seconds. */
+async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<readonly UpdatedField[]> {
+  if (updates > 20_000) return []
+  const { rows } = await client.query<{ field: string; n: string }>(
+    `select f.field, count(*) as n
+     from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
+       cross join lateral (
+         select coalesce(a.key, b.key) as field
+         from jsonb_each(s.body::jsonb) a full join jsonb_each(r.body::jsonb) b on a.key = b.key
+         where a.value is distinct from b.value) f
+     where c.what = 'update' group by f.field`,
+    [destinationId],
+  )
+  return rows.map(({ field, n }) => ({ field, count: Number(n) })).sort((a, b) => b.count - a.count || a.field.localeCompare(b.field))
+}
