@@ -34,10 +34,11 @@ async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promis
   const failure = stdout.failure()
   if (failure === undefined) return code
   const { errorLines } = await import('./terminal/present.ts')
+  const ending = code === 0 ? 'succeeded' : `ended with exit code ${code}`
   stderr.write(
     errorLines({
       code: 'OUTPUT_FAILED',
-      message: `the results could not be written to stdout (${failure.code ?? failure.message}); the command itself succeeded`,
+      message: `the results could not be written to stdout (${failure.code ?? failure.message}); the command itself ${ending}`,
       where: 'stdout',
       hint: 'free some space, or choose another file; sluice runs shows what was done',
     }),

@@ -10,6 +10,7 @@ import { requestRun } from '../db/runs.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
 import { needCredentials, pausedError } from '../sync/claim.ts'
+import { assertPlanOfDestination, assertRunOfDestination } from '../sync/rerun.ts'
 
 export interface RunRequestOf {
   readonly actor: string
@@ -36,10 +37,14 @@ export interface QueuedRun {
  * Queues a run for any worker. While a run of the pipeline is queued, further requests join it.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: RunRequestOf): Promise<QueuedRun> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   needCredentials(deps, pipeline.name, destination.credentials)
+  const current = { pipeline: pipeline.name, destinationId: destination.id }
+  if (request.rerunOf !== undefined) await assertRunOfDestination(deps.db, request.rerunOf, current)
+  if (request.planId !== undefined) await assertPlanOfDestination(deps.db, request.planId, current)
   return deps.db.transaction(async (tx) => {
     // Requests for one pipeline wait for each other, so that simultaneous ones make one run.
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('run request ' || $1, 0))`, [pipeline.name])
@@ -66,7 +71,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         ...(request.rerunOf === undefined ? {} : { rerunOf: request.rerunOf }),
         options,
       }))
-    if (runId === undefined) throw new Error('a run without a tick is always new')
+    if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
     if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId })
     const { actor, key: _, planId, ...detail } = request
     await noteAction(tx, {

@@ -60,6 +60,10 @@ export const errorGroups = [
         'The plan belongs to another service, for example the sandbox.',
         '`sluice plan PIPELINE` makes one for this service.',
       ),
+      PLAN_OF_ANOTHER_DESTINATION: entry(
+        'The plan was made for another service, or for a destination that the pipeline no longer has. Its deletes cannot be approved.',
+        '`sluice plan PIPELINE` makes a plan for the present destination.',
+      ),
       RUN_OF_ANOTHER_DESTINATION: entry(
         'The run went to another service, or to a destination that the pipeline of this folder does not have.',
         'Rerun it in the environment and folder that it was run in, or `sluice run PIPELINE`.',
@@ -383,7 +387,7 @@ export const errorGroups = [
       HOST_UNAVAILABLE: entry('This machine has no such address.', 'Leave out `--host`.'),
       NO_PERMISSION: entry('This user may not use the file or port.', 'Check owner and mode.'),
       OUTPUT_FAILED: entry(
-        'The command succeeded, but its results could not be written to stdout (a full disk, `/dev/full`).',
+        'The command ended, but its results could not be written to stdout (a full disk, `/dev/full`). The message says how it ended.',
         'Free some space, or write to another file; `sluice runs` shows what was done.',
       ),
       DISK_FULL: entry('The disk is full.', 'Free some space; nothing that was confirmed is lost.'),

@@ -22,8 +22,9 @@ export interface RunRequest extends RunOptions {
   /** User who approved deletes, for the audit log. */
   readonly actor?: string
   /**
-   * Called once the plan is stored, or the first part of one, before anything of it is sent, so that other workers can push it too.
-   * `batches`: number of those of the whole plan, at most.
+   * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
+   * `batches`: number of requests of the plan. If only the first part is stored, an estimate for the whole plan, in which every
+   * request is as full as the limit of entries permits. The limit of bytes can make more.
    */
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
@@ -45,7 +46,7 @@ export async function claimDestination(deps: EngineDeps, pipeline: string, desti
   await recoverExpiredRuns(deps)
   const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
-  if (runId === undefined) throw new Error('a run without a tick is always created')
+  if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
   const by = actor ?? deps.actor
   if (by !== undefined) {
     const { full, approveDeletes } = options

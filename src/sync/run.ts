@@ -3,17 +3,13 @@
  * is killed, the next run or worker writes the end.
  */
 import { destinationOf } from '../destinations/index.ts'
-import { RunError, UsageError } from '../errors.ts'
+import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { loadPipeline } from '../pipeline/load.ts'
-import { readOptions } from '../db/runColumns.ts'
 import { cancelRun, type Cancellation, type RunRow } from '../db/runs.ts'
-import { ensureDestination, resumeDestination } from '../db/destinations.ts'
-import type { Row } from '../db/row.ts'
+import { resumeDestination } from '../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimPipeline, claimQueued, lockedError, type RunRequest } from './claim.ts'
 import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
-import { destinationIdentity } from './destinationIdentity.ts'
 import { EarlyPush } from './earlyPush.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadRun, runNumber } from './history.ts'
@@ -50,43 +46,6 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
     minutes: planned?.minutes ?? null,
     proof,
   }
-}
-
-/** Runs again: the whole source of a run, or only its refused, ambiguous or pending operations. */
-export async function rerun(
-  deps: EngineDeps,
-  runId: string,
-  options: { readonly failedOnly: boolean; readonly pipelines: string },
-): Promise<RunReport> {
-  const old = await loadRun(deps.db, runId)
-  return rerunPipeline(deps, await loadPipeline(options.pipelines, old.pipeline, deps.env), runNumber(runId), options)
-}
-
-async function rerunPipeline(
-  deps: EngineDeps,
-  pipeline: Pipeline,
-  runId: number,
-  options: { readonly failedOnly: boolean },
-): Promise<RunReport> {
-  const [old] = await deps.db.query<Row<'run', 'options' | 'destination_id'>>(`select options, destination_id from run where id = $1`, [
-    runId,
-  ])
-  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  if (old?.destination_id !== undefined && old.destination_id !== null && old.destination_id !== destinationId)
-    throw new UsageError(
-      'RUN_OF_ANOTHER_DESTINATION',
-      `run r_${runId} went to another service or destination than ${pipeline.name} has in this environment. Nothing was sent.`,
-      { where: `r_${runId}`, hint: `rerun it in the environment and folder that it was run in, or: sluice run ${pipeline.name}` },
-    )
-  const { full, source } = readOptions(old?.options)
-  return runPipeline(deps, pipeline, {
-    trigger: 'rerun',
-    rerunOf: runId,
-    failedOnly: options.failedOnly,
-    // The rerun of a full refresh is one too. The approval is not copied: approved deletes stay approved.
-    ...(full ? { full } : {}),
-    ...(source === undefined || options.failedOnly ? {} : { source }),
-  })
 }
 
 /** Requests a run to stop. Returns `stopping` for a running one, also if another process runs it. */
@@ -136,7 +95,7 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
   })
 }
 
-/** Returns the number of requests for so many rows, if each is as full as its limit permits. */
+/** Estimates the number of requests for these rows: each is as full as the limit of entries permits. The limit of bytes can make more. */
 function batchesOf({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits('upsert').entries)
 }

@@ -176,6 +176,23 @@ describe('user uploads', () => {
     expect((await sandbox.control.request('GET', 'violations')).text).not.toContain('jane')
     expect(await sandbox.control.identifiers()).toContain(email(1))
   })
+  test('a partner_user_id is plain text of 1 to 1,000 characters, so no rule about digests applies to it', async () => {
+    for (const value of ['', 'v'.repeat(1001), 7]) {
+      const { status, body } = await users([update([{ partner_user_id: [value] }])])
+      expect([status, body.operation_errors[0][0]]).toEqual([
+        400,
+        {
+          code: 'INVALID_PARAMETER',
+          message: 'Expected text of 1 to 1,000 characters for partner_user_id',
+          parameter: 'partner_user_id',
+          details: 'invalid partner_user_id',
+          value: '',
+        },
+      ])
+    }
+    expect((await users([update([{ partner_user_id: ['v'.repeat(1000)] }])])).status).toBe(200)
+    expect(await rules()).toEqual([])
+  })
   test('a raw value under an unknown key or without its array is seen too', async () => {
     await users([update([{ mail: ['jane@example.com'] }]), update([{ phone_number: '+1 202 555 0143' }])])
     expect(await rules()).toEqual(['raw_identifier', 'raw_identifier'])

@@ -68,8 +68,9 @@ function faultsOf(work: RowIdentifiers, of: Readonly<FoundInRow>): readonly Iden
       field: work.firstField,
       message: `has ${work.count} identifiers, ${maxIdentifiers} are allowed`,
     })
-  else if (work.packed.length === 0) faults.push(...(work.faults.length > 0 ? work.faults : [noIdentifier(work)]))
-  else if (key === undefined && !keyless) faults.push(noIdentifier(work))
+  else if (work.packed.length === 0 && work.faults.length > 0) faults.push(...work.faults)
+  else if (work.packed.length === 0 && work.withheld.length === 0)
+    faults.push({ code: 'NO_IDENTIFIER', field: work.firstField, message: 'is empty, and so is every other identifier' })
   faults.push(...timeFaults(binding, effectiveAtMs, expiresAtMs))
   return faults
 }
@@ -80,10 +81,6 @@ interface FoundInRow {
   effectiveAtMs: number | undefined
   /** Null if the cell cannot be read. */
   expiresAtMs: number | undefined | null
-}
-
-function noIdentifier(work: RowIdentifiers): IdentifierFault {
-  return { code: 'NO_IDENTIFIER', field: work.firstField, message: 'and every other identifier are empty' }
 }
 
 /** Returns the faults of the row's times. `expiresAtMs` is null if the cell cannot be read. */

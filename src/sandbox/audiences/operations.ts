@@ -139,7 +139,8 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
         if (JUNK.has(value)) call.world.reportViolation('junk_digest', `${type} is the digest of an empty or placeholder value`)
         continue
       }
-      checkOtherValue(call, type, value, errors)
+      if (type === 'partner_user_id') errors.push(withoutValue(type, 'text of 1 to 1,000 characters'))
+      else checkOtherValue(call, type, value, errors)
     }
   }
   if (count === 0) errors.push(invalidParameter('users', 'users with at least one identifier', ''))
@@ -154,7 +155,12 @@ function checkOtherValue(call: UsersCall, type: string, value: unknown, errors: 
   if (typeof value === 'string' && ANY_HEX.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
     call.world.reportViolation('raw_identifier', `${type} looks like an email or phone`)
-  errors.push({ ...invalidParameter(type, 'SHA-256 in hex', ''), message: `Expected SHA-256 in hex for ${type}` })
+  errors.push(withoutValue(type, 'SHA-256 in hex'))
+}
+
+/** Returns the error of an identifier. The identifier is not in it, because it may be personal. */
+function withoutValue(type: string, expected: string): AdsError {
+  return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
 /** Reports a raw email or phone number in a field that is not accepted or not a list. */

@@ -111,6 +111,16 @@ describe('rejected rows', () => {
   })
 })
 
+test('a row without a key whose identifiers lack consent is rejected for its key only, because they are filled', () => {
+  const definition = { map, consent: { column: 'consent', values: ['yes'], for: 'phone_number' } }
+  const row = { phone: '(202) 555-0143', country: 'us', consent: 'no' }
+  expect(mapped(row, definition).reject).toMatchObject({ code: 'KEY_MISSING', message: 'key is missing' })
+  expect(mapped(row, definition).reject?.more).toBeUndefined()
+  expect(mapped({ consent: 'no' }, definition).reject?.more).toMatchObject([
+    { code: 'NO_IDENTIFIER', message: 'email is empty, and so is every other identifier' },
+  ])
+})
+
 test('one bad identifier of several is dropped with a warning that does not repeat it', () => {
   const { record, codes, reject } = mapped({ id: '1', email: 'canary-person@', second: 'ok@example.com' })
   expect(held(record)).toEqual([`1 ${digest('ok@example.com')}`])

@@ -1,0 +1,48 @@
+/** Actions of the dashboard on runs and plans whose pipeline now writes to another destination: none of them may change that one. */
+import { expect, test } from 'vitest'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { startServer, type ServerUnderTest } from '../../support/server.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+/** Edits the file of `shop`, so that it writes to another catalog. */
+function moveShop(engine: EngineUnderTest): void {
+  engine.pipeline('shop', catalogYaml('feed.xml').replace('4001', '4002'))
+}
+
+function write(engine: EngineUnderTest, count: number): void {
+  engine.write('feed.xml', rss(products(count).map((row) => item(row))))
+}
+
+const form = (server: ServerUnderTest, path: string, body = '') =>
+  server.call('POST', path, { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body })
+
+const queuedRuns = (engine: EngineUnderTest) => engine.db.query(`select id from run where status = 'queued'`)
+
+test('the dashboard does not rerun a run of another destination', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, 3)
+  const { runId } = await engine.run('shop')
+  moveShop(engine)
+  const rerun = await form(server, `/runs/${runId}/rerun`)
+  expect(await queuedRuns(engine)).toEqual([])
+  expect(rerun.status).toBe(409)
+  expect(rerun.text).toContain(`run ${runId} went to another service or destination`)
+})
+
+test('an approval in the dashboard does not release deletes of another destination', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  write(engine, 40)
+  await engine.run('shop')
+  write(engine, 20)
+  const { planId = '' } = await engine.run('shop')
+  const [plan] = await engine.db.query<{ digest: string }>('select digest from plan where id = $1', [planId])
+  moveShop(engine)
+  const approval = await form(server, `/plans/${planId}/approve`, `number=20&digest=${plan?.digest}`)
+  expect(await queuedRuns(engine)).toEqual([])
+  expect(approval.status).toBe(409)
+  expect(approval.text).toContain(`plan ${planId} was made for another service or destination`)
+})
