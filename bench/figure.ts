@@ -49,7 +49,7 @@ export function table(figures: readonly Figure[]): string {
     reach ?? '',
     met === undefined ? '' : met ? 'met' : 'SHORT',
   ])
-  const lines = [['figure', 'measured', 'ratio', 'reach', ''], ...rows]
+  const lines = [['figure', 'measured', 'ratio', 'target', ''], ...rows]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
   return lines
     .map((line) =>

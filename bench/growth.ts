@@ -20,7 +20,7 @@ export const bench: Bench = async ({ small, large, folder, database, say }) => {
     say({
       figure: `first load of ${rows} rows`,
       measured: `${seconds(read.seconds)}, ${read.megabytes} MB`,
-      ratio: `${((read.seconds / rows) * 1_000_000).toFixed(1)} µs a row, ${(read.megabytes / least).toFixed(2)} x the memory`,
+      ratio: `${((read.seconds / rows) * 1_000_000).toFixed(1)} µs per row, ${(read.megabytes / least).toFixed(2)} x the memory`,
       ...(rows === 10_000_000 ? { reach: '256 MB', met: read.megabytes <= 256 } : {}),
     })
   }

@@ -17,7 +17,7 @@ export const bench: Bench = async ({ say }) => {
     say({
       figure: `packing ${size} users`,
       measured: `${ms.toFixed(2)} ms`,
-      ratio: `${(perUser[i] ?? 0).toFixed(2)} µs a user`,
+      ratio: `${(perUser[i] ?? 0).toFixed(2)} µs per user`,
       ...(size === 2_000 ? { reach: '10 ms', met: ms <= 10 } : {}),
     })
   })

@@ -25,17 +25,17 @@ export const bench: Bench = async ({ small, say }) => {
   const mismatches = part.filter((text) => library(text) !== ours(text)).length
   const slow = median([0, 1, 2].map(() => each(part, library)))
   const fast = median([0, 1, 2].map(() => each(numbers, ours)))
-  say({ figure: 'libphonenumber-js', measured: `${slow.toFixed(2)} µs a number`, ratio: '1' })
+  say({ figure: 'libphonenumber-js', measured: `${slow.toFixed(2)} µs per number`, ratio: '1' })
   say({
     figure: 'phone normalizing, common spellings',
-    measured: `${fast.toFixed(3)} µs a number, ${mismatches} mismatches`,
+    measured: `${fast.toFixed(3)} µs per number, ${mismatches} mismatches`,
     ratio: `${times(slow / fast)} faster`,
     reach: '20 x, 0 mismatches',
     met: slow >= 20 * fast && mismatches === 0,
   })
 }
 
-/** Microseconds a number. */
+/** Microseconds per number. */
 function each(numbers: readonly string[], normalize: (text: string) => string | undefined): number {
   let found = 0
   const started = performance.now()
