@@ -15,7 +15,7 @@ export interface StatementsReport {
 /** Tables that a session makes for its own run or audit. A temporary table of any other name is a finding. */
 const stagingTables = new Set([
   'audited',
-  'audit_unsettled',
+  'audit_unresolved',
   'audit_began',
   'change',
   'contradiction',
@@ -39,7 +39,7 @@ const stagingTables = new Set([
   'shared',
   'shared_row',
   'stage',
-  'unsettled',
+  'unresolved',
 ])
 
 /** Lints what the processes of a run recorded in `folder`. */

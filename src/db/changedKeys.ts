@@ -8,7 +8,8 @@ import { markAllChanged } from './destinations.ts'
 import type { Row } from './row.ts'
 
 /** SQL condition: key `m` is out of sync, so its desired and synced content differ. */
-export const outOfSync = '((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))'
+export const outOfSync =
+  '((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))'
 
 /**
  * Number of changes from which the flag is set and the plan reads all keys. Reading takes 0.3 s per million, and adding as many

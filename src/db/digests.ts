@@ -36,12 +36,12 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
 
 /** Loads the digests. Returns undefined if there are none, or if so many are no longer current that a full read is due. */
 export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
-  const { rows: chunks } = await client.query<Row<'record_digest', 'chunk' | 'gone'> & { count: number }>(
-    `select chunk, octet_length(digests) / 16 as count, gone from record_digest where destination_id = $1 order by chunk`,
+  const { rows: chunks } = await client.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
+    `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
     [destinationId],
   )
   const stored = chunks.reduce((sum, { count }) => sum + count, 0)
-  const outdated = chunks.reduce((sum, chunk) => sum + chunk.gone.length, 0)
+  const outdated = chunks.reduce((sum, chunk) => sum + chunk.outdated.length, 0)
   if (stored === 0 || outdated > stored * outdatedShare) return undefined
   const quality = await loadQuality(client, destinationId)
   if (quality === undefined) return undefined
@@ -51,12 +51,15 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
     quality,
     async *chunks() {
       let at = 0
-      const values = copyOut(client, `select digests || traits from record_digest where destination_id = ${destinationId} order by chunk`)
+      const values = copyOut(
+        client,
+        `select digests || feature_sets from record_digest where destination_id = ${destinationId} order by chunk`,
+      )
       for await (const value of values) {
         const entry = chunks[at++]
         if (entry?.count !== value.length / 18) throw new Error('the digests changed while they were read')
         const digests = value.subarray(0, entry.count * 16)
-        yield { chunk: entry.chunk, digests, featureSets: value.subarray(digests.length), outdated: entry.gone }
+        yield { chunk: entry.chunk, digests, featureSets: value.subarray(digests.length), outdated: entry.outdated }
       }
     },
   }
@@ -102,7 +105,7 @@ export async function updateDigests(
   quality: unknown,
 ): Promise<void> {
   await client.query(
-    `update record_digest d set gone = d.gone || (select array_agg(p::int) from jsonb_array_elements_text(x.positions) p)
+    `update record_digest d set outdated = d.outdated || (select array_agg(p::int) from jsonb_array_elements_text(x.positions) p)
      from jsonb_to_recordset($2::jsonb) as x (chunk int, positions jsonb) where d.destination_id = $1 and d.chunk = x.chunk`,
     [destinationId, JSON.stringify(unseen)],
   )
@@ -136,7 +139,7 @@ export async function collectLeftKeys(client: pg.PoolClient, destinationId: numb
 
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
   await client.query(
-    `insert into record_digest (destination_id, chunk, digests, traits, keys, key_ends)
+    `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part,
        string_agg(digest, '' order by n), string_agg(int2send(feature_set), '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
      from (

@@ -1,12 +1,13 @@
 /**
- * Marks synced content as invalidated: content that an audit found changed or missing (docs/guarantees.md#confirmed-only), or
+ * Marks synced content as invalidated: content that an audit found changed or not listed (docs/guarantees.md#confirmed-only), or
  * unknown content (`unsure`: an update was refused, but an earlier attempt, whose answer was lost, may have been applied).
  * `synced_hash` then has nine bytes instead of a content hash: the reason and the number of the run. So the key is out of sync and
  * is sent again. The service may still have some content, so the key is deleted when it is no longer desired
  * (docs/guarantees.md#nothing-lost).
  */
 
-export const invalidatedKinds = ['changed', 'gone', 'hidden', 'unsure'] as const
+/** The stored bytes have the position of the kind, so the order stays. */
+export const invalidatedKinds = ['changed', 'unlisted', 'hidden', 'unsure'] as const
 export type InvalidatedKind = (typeof invalidatedKinds)[number]
 
 const markerBytes = 9
@@ -20,7 +21,7 @@ export const isInvalidated = (hash: string): string => `(length(${hash}) = ${mar
 
 /** SQL condition: the service has no content of the key, as far as known, so the next put creates it. */
 export const createsAgain = (hash: string): string =>
-  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('gone')}))`
+  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('unlisted')}))`
 
 /** SQL: number of the run that invalidated it; null for a content hash. */
 export const invalidatingRun = (hash: string): string =>

@@ -85,7 +85,7 @@ export async function forgetMissing(tx: Queryable, destinationId: number, underW
   await tx.execute(
     `delete from record r where r.destination_id = $1 and r.status = 'missing'
        and not exists (select from (${underWay}) u where u.key = r.key)
-       and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.held > 0 or m.synced_hash is not null))`,
+       and not exists (select from remote m where m.destination_id = $1 and m.key = r.key and (m.ref_count > 0 or m.synced_hash is not null))`,
     [destinationId],
   )
 }

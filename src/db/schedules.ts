@@ -58,13 +58,13 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
       `insert into pipeline_schedule as s (credentials, folder, destination_id, pipeline, cron, timezone, overlap)
        select $1, $2, * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[]) order by 3, 4, 5, 6
        on conflict on constraint pipeline_schedule_identity do update set overlap = excluded.overlap, folder = excluded.folder,
-         declared_at = statement_timestamp(), withdrawn_at = null,
-         last_scheduled_for = case when s.withdrawn_at is null then s.last_scheduled_for else statement_timestamp() end`,
+         declared_at = statement_timestamp(), undeclared_at = null,
+         last_scheduled_for = case when s.undeclared_at is null then s.last_scheduled_for else statement_timestamp() end`,
       [credentials, folder, ...columns],
     )
     await tx.execute(
-      `update pipeline_schedule s set withdrawn_at = statement_timestamp()
-       where s.credentials = $1 and s.folder = $2 and s.withdrawn_at is null and s.pipeline <> all($7)
+      `update pipeline_schedule s set undeclared_at = statement_timestamp()
+       where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and s.pipeline <> all($7)
          and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'
          and not exists (select from unnest($3::int[], $4::text[], $5::text[], $6::text[]) as d (destination_id, pipeline, cron, timezone)
            where (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
@@ -91,7 +91,7 @@ export async function loadSchedules(
      where s.credentials = $1
      union all
      select ${columns}, true from pipeline_schedule s
-     where s.credentials = $1 and s.folder = $6 and s.pipeline = any($7) and s.withdrawn_at is null
+     where s.credentials = $1 and s.folder = $6 and s.pipeline = any($7) and s.undeclared_at is null
        and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'`,
     [
       credentials,

@@ -11,9 +11,9 @@ import { keysOf } from './entries/read.ts'
  * SQL condition: key `r` of `remote` is suppressed by its do-not-reach list. `lists`: SQL of the array of these destinations.
  * Unresolved entries are read once per statement, and only for keys that are neither desired nor synced, so that there are few.
  */
-export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is not null or r.key in (
+export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_hash is not null or r.key in (
   select u.key from batch b cross join ${keysOf('b.id')} e
-    join remote u on u.destination_id = b.destination_id and u.key = e.key and u.held <= 0 and u.synced_hash is null
+    join remote u on u.destination_id = b.destination_id and u.key = e.key and u.ref_count <= 0 and u.synced_hash is null
   where b.destination_id = any(${lists}) and b.operation = 'upsert' and e.outcome in ('pending', 'ambiguous')
     and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))))`
 
@@ -25,7 +25,7 @@ export const isSuppressed = (lists: string) => `(r.held > 0 or r.synced_hash is 
 export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const named = await tx.query(
     `select from ${keysOf('$1::bigint')} k left join remote m on m.destination_id = $2 and m.key = k.key
-     where coalesce(m.held, 0) <= 0 limit 1`,
+     where coalesce(m.ref_count, 0) <= 0 limit 1`,
     [batch.id, batch.destinationId],
   )
   if (named.length > 0) await raiseDesiredVersion(tx, batch.destinationId, 1)

@@ -6,7 +6,7 @@ import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/pl
 import { markVisible } from '../db/impliedKeys.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
-import { renewGroups, stampOf } from '../db/remote/desired.ts'
+import { renewGroups, contentVersionOf } from '../db/remote/desired.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import type { EngineDeps } from './engine.ts'
@@ -80,7 +80,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
         await renewGroups(
           tx,
           row.destination_id,
-          `select e.record_key as group_key, ${stampOf('$2', 'e.record_key')} as stamp
+          `select e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
            from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
           [planId],
         )

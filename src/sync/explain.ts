@@ -96,7 +96,7 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
   const identifiers = identifierTypes.flatMap((type) => packedForms(type, text))
   const rows = await db.query<{ key: Buffer }>(
     `select group_key as key from remote
-     where destination_id = $1 and key = any($2) and group_key is not null and (held > 0 or synced_hash is not null)`,
+     where destination_id = $1 and key = any($2) and group_key is not null and (ref_count > 0 or synced_hash is not null)`,
     [destinationId, identifiers],
   )
   const implied = await findImpliedKeys(db, destinationId, identifiers)
@@ -298,7 +298,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
 
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
-    Row<'remote', 'key' | 'held' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
+    Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       same: boolean
       synced: boolean
       synced_at: Date | null
@@ -306,7 +306,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       now: Date
     }
   >(
-    `select m.key, m.held, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+    `select m.key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
        coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
      from (${explained.states}) m
@@ -314,7 +314,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     [destinationId, keys],
   )
   // A member that keeps one identifier and loses another is changed, not removed.
-  const leaves = rows.every((row) => row.held === 0) ? { change: 'delete' } : {}
+  const leaves = rows.every((row) => row.ref_count === 0) ? { change: 'delete' } : {}
   return rows.flatMap((row) => {
     const name = explained.nameOf(row)
     const digests = explained.digestsOf([row.key])
@@ -349,9 +349,9 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         message: `${name} refused by the service: ${row.refused_message ?? ''}`,
       })
     }
-    if (row.held > 0 && !row.same)
+    if (row.ref_count > 0 && !row.same)
       events.push({ at: row.now.toISOString(), what: 'wanted', ...digests, message: `${name} waits to be sent` })
-    if (row.held === 0 && row.synced)
+    if (row.ref_count === 0 && row.synced)
       events.push({ at: row.now.toISOString(), what: 'wanted', ...digests, ...leaves, message: `${name} waits to be deleted` })
     return events
   })
@@ -359,7 +359,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
 
 /** SQL of the keys of records, stored and implied. An implied key has the content and state of its batch. */
 const memberKeys = `
-  select key, held, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
+  select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)
   union all
   select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
@@ -386,7 +386,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
 
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
-  gone: 'was no longer listed',
+  unlisted: 'was no longer listed',
   hidden: 'is a variant that no listing shows',
   unsure: 'may have been applied although it was refused, because the answer to an earlier attempt was lost',
 }

@@ -33,7 +33,7 @@ export interface ClaimedBatch {
   /** True if the service may have applied it already. Then it is ambiguous until an answer resolves it. */
   readonly maybeApplied: boolean
   readonly attempts: number
-  readonly wrongAlike: number
+  readonly miscounts: number
   readonly reason: string | null
   readonly expired: boolean
   /** True for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
@@ -84,7 +84,7 @@ const scopeValues = (scope: BatchScope) => [
 
 const claimedColumns = (claimed: string) =>
   `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
-   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.wrong_alike, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
+   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.miscounts, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
    b.load_id is not null and not b.keys_stored as of_load`
 
 /**
@@ -186,7 +186,7 @@ type BatchRow = BodyRow &
     | 'user_count'
     | 'parent_id'
     | 'attempts'
-    | 'wrong_alike'
+    | 'miscounts'
     | 'reason'
   > & { readonly maybe_applied: boolean; readonly expired: boolean; readonly of_load: boolean }
 
@@ -206,7 +206,7 @@ function toBatch(row: BatchRow): ClaimedBatch {
     parentId: row.parent_id === null ? null : Number(row.parent_id),
     maybeApplied: row.maybe_applied,
     attempts: row.attempts,
-    wrongAlike: row.wrong_alike,
+    miscounts: row.miscounts,
     reason: row.reason,
     expired: row.expired,
     ofLoad: row.of_load,

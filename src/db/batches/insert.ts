@@ -94,7 +94,7 @@ export interface FollowingBatch {
   readonly userCount: number
   readonly expiresAt: Date | null
   readonly attempts: number
-  readonly wrongAlike: number
+  readonly miscounts: number
   readonly reason: string | null
   /** Milliseconds until it may be sent; 0 for immediately. */
   readonly waitMs: number
@@ -129,7 +129,7 @@ const followingColumns = (
     'parent_id',
     'expires_at',
     'attempts',
-    'wrong_alike',
+    'miscounts',
     'reason',
     'next_attempt_at',
   ] satisfies ColumnName<'batch'>[]
@@ -155,7 +155,7 @@ export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Pro
       batch.parentId,
       batch.expiresAt,
       batch.attempts,
-      batch.wrongAlike,
+      batch.miscounts,
       batch.reason,
       batch.waitMs,
     ],

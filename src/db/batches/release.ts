@@ -17,7 +17,7 @@ export type Release =
       readonly to: 'open'
       readonly reason: string | null
       readonly waitMs: number
-      readonly wrongAlike?: number
+      readonly miscounts?: number
       readonly maybeApplied: boolean
     }
   /** It has no more attempts in this run, and one in each later run. */
@@ -51,10 +51,10 @@ export async function releaseBatch(
   const hit = await tx.execute(
     `update batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
-       wrong_alike = coalesce($6, case when $3 = 'settled' then 0 else wrong_alike end),
+       miscounts = coalesce($6, case when $3 = 'settled' then 0 else miscounts end),
        settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7')} end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
-    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.wrongAlike ?? null) : null, horizonMs, open],
+    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.miscounts ?? null) : null, horizonMs, open],
   )
   if (hit !== 1) throw new LeaseLost()
 }

@@ -18,7 +18,7 @@ export async function settleLoad(
   const values = finishedValues(attempt.result)
   const [row] = await db.query<{ n: number }>(
     `with mine as (
-       update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, wrong_alike = 0,
+       update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, miscounts = 0,
          settled_at = ${settledAt('$3')}
        where b.id = $1 and b.epoch = $2 and b.status = 'in_flight' and b.load_id is not null and not b.keys_stored
          and (select m.group_key from remote m

@@ -18,7 +18,7 @@ export interface Part {
   readonly ords: readonly number[]
   readonly status: 'pending' | 'ambiguous' | 'parked'
   readonly attempts: number
-  readonly wrongAlike: number
+  readonly miscounts: number
   readonly reason: string | null
   readonly waitMs: number
 }

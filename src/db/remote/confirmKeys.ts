@@ -80,12 +80,12 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
   const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
   const values = [batch.id, batch.destinationId] as const
   // Deletes records that were kept only for their delete.
-  if (destination.deletesNeedRecord) await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.held <= 0`, values)
+  if (destination.deletesNeedRecord) await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.ref_count <= 0`, values)
   const [row] = await tx.query<{ all_deleted: boolean }>(
     `with k as materialized (select k.key from ${keys}),
      deleted as (
        delete from remote m using k
-       where m.destination_id = $2 and m.key = k.key and m.held <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())
+       where m.destination_id = $2 and m.key = k.key and m.ref_count <= 0 and (m.late_until is null or m.late_until <= statement_timestamp())
        returning m.key)
      select (select count(*) from k) = (select count(*) from deleted) as all_deleted`,
     values,
@@ -148,14 +148,14 @@ export async function invalidateKeys(
   except: string,
 ): Promise<readonly { readonly kind: InvalidatedKind; readonly n: number }[]> {
   return tx.query(
-    `with gone as (
+    `with invalidated as (
        update remote m set synced_hash = ${invalidatedBy('a.outcome', id)}
        from (${found}) a
-       where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.held > 0 and m.synced_hash = a.synced_hash
+       where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.ref_count > 0 and m.synced_hash = a.synced_hash
          and m.key not in (${except})
        returning a.outcome, m.key),
-     noted as (${addChanged('select key from gone')})
-     select outcome as kind, count(*)::int as n from gone group by outcome`,
+     noted as (${addChanged('select key from invalidated')})
+     select outcome as kind, count(*)::int as n from invalidated group by outcome`,
     [destinationId, invalidatedKinds],
   )
 }

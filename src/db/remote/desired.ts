@@ -8,9 +8,9 @@ import type { Queryable } from '../queryable.ts'
 /** Inserts desired products, or replaces their desired content. `products`: SQL of `key` and `hash`. */
 export async function desireProducts(tx: Queryable, destinationId: number, products: string): Promise<void> {
   await tx.execute(
-    `insert into remote (destination_id, key, held, desired_hash)
+    `insert into remote (destination_id, key, ref_count, desired_hash)
      select $1, p.key, 1, p.hash from (${products}) p order by p.key
-     on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash`,
+     on conflict (destination_id, key) do update set ref_count = 1, desired_hash = excluded.desired_hash`,
     [destinationId],
   )
 }
@@ -18,7 +18,7 @@ export async function desireProducts(tx: Queryable, destinationId: number, produ
 /** Inserts the products of a destination that has no keys. `products`: SQL of `key` and `hash`. */
 export async function insertFirstProducts(tx: Queryable, destinationId: number, products: string): Promise<void> {
   await tx.execute(
-    `insert into remote (destination_id, key, held, desired_hash)
+    `insert into remote (destination_id, key, ref_count, desired_hash)
      select $1, p.key, 1, p.hash from (${products}) p order by p.key`,
     [destinationId],
   )
@@ -44,18 +44,18 @@ export async function changeProducts(
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
-    `update remote m set held = 0, desired_hash = null, refused_code = null, refused_message = null
+    `update remote m set ref_count = 0, desired_hash = null, refused_code = null, refused_message = null
      from (${keys}) x where m.destination_id = $1 and m.key = x.key`,
     [destinationId],
   )
 }
 
-/** Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `held`, `group_key` and `desired_hash`. */
+/** Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `ref_count`, `group_key` and `desired_hash`. */
 export async function insertFirstIdentifiers(tx: Queryable, destinationId: number, identifiers: string): Promise<void> {
   await tx.execute(
     // In sending order, so that the rows of one answer are on few pages.
-    `insert into remote (destination_id, key, held, group_key, desired_hash)
-     select $1, i.key, i.held, i.group_key, i.desired_hash from (${identifiers}) i order by i.group_key`,
+    `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
+     select $1, i.key, i.ref_count, i.group_key, i.desired_hash from (${identifiers}) i order by i.group_key`,
     [destinationId],
   )
 }
@@ -66,7 +66,7 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
  */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
-    `update remote m set held = greatest(m.held - x.n, 0), erase = m.erase or (x.suppressed and m.held <= x.n)
+    `update remote m set ref_count = greatest(m.ref_count - x.n, 0), erase = m.erase or (x.suppressed and m.ref_count <= x.n)
      from (${removed}) x
      where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
@@ -79,9 +79,9 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
-    `update remote m set held = m.held + x.n, erase = false,
-       group_key = case when m.held <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
-       desired_hash = case when m.held <= 0 and m.synced_hash is null then x.times else m.desired_hash end
+    `update remote m set ref_count = m.ref_count + x.n, erase = false,
+       group_key = case when m.ref_count <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
+       desired_hash = case when m.ref_count <= 0 and m.synced_hash is null then x.times else m.desired_hash end
      from (${gained}) x where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
   )
@@ -92,7 +92,7 @@ export async function insertReferences(tx: Queryable, destinationId: number, gai
   // Without "on conflict", which took 1.6 times as long; there are no conflicts, because only plans insert, one at a time. Inserted in
   // sending order, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
   await tx.execute(
-    `insert into remote (destination_id, key, held, group_key, desired_hash)
+    `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
      select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x
      where not exists (select from remote m where m.destination_id = $1 and m.key = x.identifier) order by x.group_key`,
     [destinationId],
@@ -103,24 +103,24 @@ export async function insertReferences(tx: Queryable, destinationId: number, gai
 export async function changeTimes(tx: Queryable, destinationId: number, retimed: string): Promise<void> {
   await tx.execute(
     `update remote m set desired_hash = x.times
-     from (${retimed}) x where m.destination_id = $1 and m.group_key = x.group_key and m.held > 0 and m.desired_hash is distinct from x.times`,
+     from (${retimed}) x where m.destination_id = $1 and m.group_key = x.group_key and m.ref_count > 0 and m.desired_hash is distinct from x.times`,
     [destinationId],
   )
 }
 
 /** SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
-export const stampOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
+export const contentVersionOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
-const stamped = (groups: string) =>
-  `update remote m set desired_hash = g.stamp from (${groups}) g
-   where m.destination_id = $1 and m.group_key = g.group_key and m.held > 0 and m.desired_hash is distinct from g.stamp returning m.key`
+const renewed = (groups: string) =>
+  `update remote m set desired_hash = g.content_version from (${groups}) g
+   where m.destination_id = $1 and m.group_key = g.group_key and m.ref_count > 0 and m.desired_hash is distinct from g.content_version returning m.key`
 
-/** Gives the desired identifiers of each group the same content. `groups`: SQL of `group_key` and `stamp`. */
+/** Gives the desired identifiers of each group the same content. `groups`: SQL of `group_key` and `content_version`. */
 export async function unifyGroups(changed: ChangedKeys, groups: string): Promise<void> {
-  await changed.write(stamped(groups))
+  await changed.write(renewed(groups))
 }
 
 /** Gives the desired identifiers of groups new content, so that they are sent again: a delete beside them may affect them. */
 export async function renewGroups(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
-  await tx.execute(`with stamped as (${stamped(groups)}) ${addChanged('select key from stamped')}`, [destinationId, ...values])
+  await tx.execute(`with renewed as (${renewed(groups)}) ${addChanged('select key from renewed')}`, [destinationId, ...values])
 }

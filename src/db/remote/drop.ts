@@ -6,7 +6,7 @@ import type { Queryable } from '../queryable.ts'
 /** Deletes keys that were never sent, or that late requests could have restored and did not. Returns their number. */
 export async function dropUnusedKeys(db: Queryable): Promise<number> {
   return db.execute(
-    `delete from remote where held <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
+    `delete from remote where ref_count <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
        and not exists (select from batch b cross join ${keysOf('b.id')} k
          where b.status in ${openStatuses} and b.destination_id = remote.destination_id and k.key = remote.key)`,
   )
@@ -19,7 +19,7 @@ export async function eraseKeys(
   { identifiers, records }: { readonly identifiers: readonly Buffer[]; readonly records: readonly Buffer[] },
 ): Promise<void> {
   await tx.execute(
-    `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0 and m.synced_hash is null`,
+    `delete from remote m where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0 and m.synced_hash is null`,
     [destinationId, identifiers, records],
   )
 }

@@ -11,7 +11,7 @@ const columns = (
   [
     'destination_id',
     'key',
-    'held',
+    'ref_count',
     'erase',
     'group_key',
     'desired_hash',
@@ -42,14 +42,14 @@ export const recordColumns = 'r.destination_id, r.key, r.identifiers, r.load_id'
 
 /** State in which implied keys are stored: SQL over the row `r` of the records, and `i.identifier`. */
 interface StoredState {
-  readonly held: string
+  readonly refCount: string
   readonly erase: string
   readonly desired: string
   /** SQL of further tables. */
   readonly joins: string
 }
 
-const unchanged: StoredState = { held: '1', erase: 'false', desired: plainTimes, joins: '' }
+const unchanged: StoredState = { refCount: '1', erase: 'false', desired: plainTimes, joins: '' }
 
 /**
  * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
@@ -58,14 +58,14 @@ const unchanged: StoredState = { held: '1', erase: 'false', desired: plainTimes,
  */
 export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
   await changed.write(
-    `${inserted(records, { ...unchanged, ...state })} returning key, held, desired_hash, synced_hash`,
-    'held > 0 and desired_hash <> synced_hash',
+    `${inserted(records, { ...unchanged, ...state })} returning key, ref_count, desired_hash, synced_hash`,
+    'ref_count > 0 and desired_hash <> synced_hash',
   )
 }
 
-const inserted = (records: string, { held, erase, desired, joins }: StoredState): string =>
+const inserted = (records: string, { refCount, erase, desired, joins }: StoredState): string =>
   `insert into remote (${columns})
-   select r.destination_id, i.identifier, ${held}, ${erase}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
+   select r.destination_id, i.identifier, ${refCount}, ${erase}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
      case when b.settled then b.expires_at end, case when b.settled then b.id end
    from (${records}) r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
    order by r.key`
@@ -113,7 +113,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
   )
 }
 
-/** Stores the implied keys of all unsettled batches of a destination. None of these keys is confirmed. */
+/** Stores the implied keys of all batches that are not settled of a destination. None of these keys is confirmed. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,

@@ -27,7 +27,7 @@ export const pipelineSchedule = sluice.table(
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
     /** Time since which its folder no longer declares it; null while declared. A schedule that is declared again starts at that instant. */
-    withdrawnAt: instant('withdrawn_at'),
+    undeclaredAt: instant('undeclared_at'),
   },
   (t) => [
     unique('pipeline_schedule_identity').on(t.destinationId, t.credentials, t.pipeline, t.cron, t.timezone),

@@ -77,7 +77,7 @@ export const batch = sluice.table(
     leaseUntil: instant('lease_until'),
     attempts: integer('attempts').notNull().default(0),
     /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
-    wrongAlike: integer('wrong_alike').notNull().default(0),
+    miscounts: integer('miscounts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
     /** Number of the run, for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
     loadId: bigint('load_id', { mode: 'number' }),

@@ -57,14 +57,14 @@ export const recordDigest = sluice.table(
     /** 16 bytes each. */
     digests: bytea('digests').notNull(),
     /** Two bytes per digest, big-endian: number of the record's feature set (`record_quality`). */
-    traits: bytea('traits')
+    featureSets: bytea('feature_sets')
       .notNull()
       .default(sql`''`),
     /** Concatenated keys, one per digest; `key_ends`: offset of the end of each. */
     keys: bytea('keys').notNull(),
     keyEnds: integer('key_ends').array().notNull(),
-    /** Positions, from 0, of records that a later read did not find. */
-    gone: integer('gone')
+    /** Positions, from 0, of digests that a later read did not find. */
+    outdated: integer('outdated')
       .array()
       .notNull()
       .default(sql`'{}'`),
@@ -82,7 +82,7 @@ export const recordQuality = sluice.table('record_quality', {
 })
 
 /**
- * Desired and synced content of each key: a product id, or a packed identifier. The row is kept while the key is desired (`held` >
+ * Desired and synced content of each key: a product id, or a packed identifier. The row is kept while the key is desired (`ref_count` >
  * 0), synced (`synced_hash` not null) or unresolved.
  */
 export const remote = sluice.table(
@@ -94,7 +94,7 @@ export const remote = sluice.table(
      * Reference count: number of records that have it. If it is 0 and the key is synced, the key is deleted at the service
      * (docs/guarantees.md#reference-counts).
      */
-    held: integer('held').notNull().default(0),
+    refCount: integer('ref_count').notNull().default(0),
     /**
      * True if its last record was suppressed. Then no guard withholds its delete (docs/guarantees.md#mass-delete-guard,
      * docs/guarantees.md#suppression-wins).
@@ -123,7 +123,7 @@ export const remote = sluice.table(
   },
   (t) => [
     primaryKey({ name: 'remote_pkey', columns: [t.destinationId, t.key] }),
-    // No index contains the columns that plans and answers change (`held`, `synced_hash`, `expires_at` …), so these updates write
+    // No index contains the columns that plans and answers change (`ref_count`, `synced_hash`, `expires_at` …), so these updates write
     // no index (HOT).
     index('remote_group')
       .on(t.destinationId, t.groupKey)

@@ -8,25 +8,25 @@ import { isInvalidated } from '../../db/invalidated.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { unsettledKeys } from '../plan/pendingChanges.ts'
+import { unresolvedKeys } from '../plan/pendingChanges.ts'
 import { canonicalProduct, compareProducts, comparedFields, type ProductContent } from './compareProducts.ts'
 import type { ShownDifference } from './report.ts'
 
 /**
- * Result for one product: `same` or `changed` content; `gone`, confirmed but not listed; `hidden`, not listed because its group shows
- * only one variant; `foreign`, listed but never sent by Sluice; `unsettled`, changed by a request during the audit; `open`, not compared
- * because no content of it was confirmed, or its delete is outstanding.
+ * Result for one product: `same` or `changed` content; `unlisted`, confirmed but not listed; `hidden`, not listed because its group shows
+ * only one variant; `unmanaged`, listed but never sent by Sluice; `unresolved`, not compared because of a request during the audit;
+ * `unconfirmed`, not compared because no content of it was confirmed, or its delete is outstanding.
  */
-export type ListingOutcome = 'same' | 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled' | 'open'
+export type ListingOutcome = 'same' | 'changed' | 'unlisted' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
 /** Number of changed products whose differences are stored in full. For the others only the names of the fields are stored. */
 const keptInFull = 1_000
 /** Maximum length of a value in a report. */
 const shownLength = 200
 
-type KnownProduct = Outer<Row<'remote', 'held' | 'remote_key' | 'synced_hash'>> & {
+type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
   readonly ord: string
-  readonly unsettled: boolean
+  readonly unresolved: boolean
   readonly ours: string | null
   readonly desired: string | null
 }
@@ -56,7 +56,7 @@ export class ListingClassifier {
   static async open(client: pg.PoolClient, destinationId: number): Promise<ListingClassifier> {
     await client.query(
       `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, group_id text, synced_hash bytea, fields text[], detail jsonb);
-       create temp table audit_unsettled as ${unsettledKeys(destinationId)};
+       create temp table audit_unresolved as ${unresolvedKeys(destinationId)};
        create temp table audit_began as select statement_timestamp() as at`,
     )
     return new ListingClassifier(client, destinationId)
@@ -73,9 +73,9 @@ export class ListingClassifier {
     if (products.length === 0) return
     const keys = products.map(({ id }) => Buffer.from(id))
     const { rows } = await this.#client.query<KnownProduct>(
-      `select k.ord, m.held, m.remote_key, m.synced_hash, exists (select from audit_unsettled u where u.key = k.key) as unsettled,
-         case when m.held > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
-         case when m.held > 0 and m.synced_hash <> r.hash then r.body end as desired
+      `select k.ord, m.ref_count, m.remote_key, m.synced_hash, exists (select from audit_unresolved u where u.key = k.key) as unresolved,
+         case when m.ref_count > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
+         case when m.ref_count > 0 and m.synced_hash <> r.hash then r.body end as desired
        from unnest($2::bytea[]) with ordinality as k (key, ord)
          left join remote m on m.destination_id = $1 and m.key = k.key
          left join record r on r.destination_id = $1 and r.key = k.key`,
@@ -104,7 +104,7 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds confirmed products that were not listed. Products with a request since the audit began become `unsettled`. A group lists only its first variant
+   * Adds confirmed products that were not listed. Products with a request since the audit began become `unresolved`. A group lists only its first variant
    * (spec 2.2), so other variants of a listed group may exist (docs/faults.md, C1).
    */
   async finish(): Promise<void> {
@@ -112,18 +112,18 @@ export class ListingClassifier {
     await this.#client.query('analyze audited')
     await this.#client.query(
       `insert into audited (key, outcome, listed, synced_hash)
-       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'gone' end,
+       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'unlisted' end,
          false, o.synced_hash
        from (select m.key, m.synced_hash, ${confirmedContent} as body
          from remote m left join record r on r.destination_id = m.destination_id and r.key = m.key
-         where m.destination_id = ${id} and m.held > 0 and m.synced_hash is not null and not exists (select from audited a where a.key = m.key)) o`,
+         where m.destination_id = ${id} and m.ref_count > 0 and m.synced_hash is not null and not exists (select from audited a where a.key = m.key)) o`,
     )
     await this.#client.query(
-      `insert into audit_unsettled ${unsettledKeys(id)}
+      `insert into audit_unresolved ${unresolvedKeys(id)}
        union select m.key from remote m, audit_began b where m.destination_id = ${id} and m.synced_at >= b.at`,
     )
     await this.#client.query(
-      `update audited a set outcome = 'unsettled' where exists (select from audit_unsettled u where u.key = a.key) and outcome <> 'unsettled'`,
+      `update audited a set outcome = 'unresolved' where exists (select from audit_unresolved u where u.key = a.key) and outcome <> 'unresolved'`,
     )
     await this.#client.query('analyze audited')
   }
@@ -132,13 +132,13 @@ export class ListingClassifier {
     product: ListedProduct,
     known: KnownProduct,
   ): { readonly outcome: ListingOutcome; readonly differences: readonly ShownDifference[] } {
-    if (known.unsettled) return { outcome: 'unsettled', differences: [] }
-    if (known.held === null || (known.held <= 0 && known.synced_hash === null)) return { outcome: 'foreign', differences: [] }
-    if (known.held <= 0 || known.synced_hash === null) return { outcome: 'open', differences: [] }
+    if (known.unresolved) return { outcome: 'unresolved', differences: [] }
+    if (known.ref_count === null || (known.ref_count <= 0 && known.synced_hash === null)) return { outcome: 'unmanaged', differences: [] }
+    if (known.ref_count <= 0 || known.synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
     if (known.ours === null) {
       // Its bytes have expired: an equal hash means the same content; otherwise there is nothing to compare.
       const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
-      return { outcome: same ? 'same' : 'unsettled', differences: [] }
+      return { outcome: same ? 'same' : 'unresolved', differences: [] }
     }
     const differences: ShownDifference[] = compareProducts(contentOf(known.ours), product.fields)
     if (known.remote_key !== null && product.productKey !== null && known.remote_key !== product.productKey)

@@ -9,7 +9,14 @@ import type { ListingOutcome } from './classifyListing.ts'
 
 /** Number of examples of each kind. */
 const examplesEach = 10
-const shownKinds = ['changed', 'gone', 'foreign', 'unsettled', 'hidden'] as const
+/** Outcomes with examples, in the order of the report, and their names in JSON. */
+const shownOutcomes = [
+  ['changed', 'changed'],
+  ['unlisted', 'gone'],
+  ['unmanaged', 'foreign'],
+  ['unresolved', 'unsettled'],
+  ['hidden', 'hidden'],
+] as const satisfies readonly (readonly [ListingOutcome, AuditExample['found']])[]
 
 export async function loadFindings(
   client: pg.PoolClient,
@@ -26,7 +33,7 @@ export async function loadFindings(
   }
 }
 
-/** Confirmed products are `same + changed + gone + hidden + unsettled`. */
+/** Confirmed products are `same + changed + unlisted + hidden + unresolved`. */
 async function countDrift(client: pg.PoolClient, destinationId: number): Promise<Drift> {
   const { rows } = await client.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
@@ -39,10 +46,10 @@ async function countDrift(client: pg.PoolClient, destinationId: number): Promise
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
     same: of('same'),
     changed: of('changed'),
-    gone: of('gone'),
+    gone: of('unlisted'),
     hidden: of('hidden'),
-    foreign: of('foreign'),
-    unsettled: of('unsettled'),
+    foreign: of('unmanaged'),
+    unsettled: of('unresolved'),
     waiting: open[0]?.n ?? 0,
   }
 }
@@ -57,10 +64,10 @@ async function countFields(client: pg.PoolClient): Promise<AuditFindings['change
 
 async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
-  for (const outcome of shownKinds) {
+  for (const [outcome, found] of shownOutcomes) {
     // A product that we created and deleted, and that is still listed, is not unmanaged (docs/decisions/lost-deletes.md).
     const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
-      `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'foreign' then (
+      `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
        from (select * from audited where outcome = $1 order by key limit ${examplesEach}) a order by a.key`,
@@ -69,7 +76,7 @@ async function loadExamples(client: pg.PoolClient, destinationId: number): Promi
     for (const { id, detail, deleted_by } of rows)
       examples.push({
         id,
-        found: outcome,
+        found,
         ...(detail === null ? {} : { fields: detail }),
         ...(deleted_by === null ? {} : { deletedBy: `r_${deleted_by}` }),
       })

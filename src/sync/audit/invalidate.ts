@@ -4,7 +4,7 @@ import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { invalidateKeys } from '../../db/remote/confirmKeys.ts'
-import { unsettledKeys } from '../plan/pendingChanges.ts'
+import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
  * Invalidates drifted products inside the plan's transaction, so both are committed or neither. Covers only desired products whose
@@ -19,7 +19,7 @@ export async function invalidateDrifted(
 ): Promise<number> {
   const { destinationId } = run
   await raiseStateVersion(queryable(client), destinationId)
-  const kinds = await invalidateKeys(queryable(client), run, 'select key, outcome, synced_hash from audited', unsettledKeys(destinationId))
+  const kinds = await invalidateKeys(queryable(client), run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
   const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
   await noteRun(queryable(client), { actor, what: 'catalog.withdrawn', runId: run.id, detail })
   return kinds.reduce((sum, { n }) => sum + n, 0)

@@ -9,7 +9,7 @@ import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
-import { renewGroups, stampOf } from '../../db/remote/desired.ts'
+import { renewGroups, contentVersionOf } from '../../db/remote/desired.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
@@ -53,11 +53,11 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   const erased = await loadErased(tx, erasureId)
   const own = erased.records.flatMap(({ destinationId, key }) => (destinationId === audience ? [key] : []))
   await storeImplied(tx, audience, own, erased.identifiers)
-  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'held'>>(
-    'select key, group_key, held from remote where destination_id = $1 and key = any($2::bytea[])',
+  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
+    'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [audience, erased.identifiers],
   )
-  const records = await recordsOf(tx, audience, own, known.some(({ held }) => held > 0) ? erased.identifiers : [])
+  const records = await recordsOf(tx, audience, own, known.some(({ ref_count }) => ref_count > 0) ? erased.identifiers : [])
   const groups = unique([...own, ...records, ...known.flatMap(({ group_key }) => (group_key === null ? [] : [group_key]))])
   await addErased(tx, deps.service.origin, erasureId, {
     identifiers: [],
@@ -175,14 +175,14 @@ async function planRemote(
   >(
     `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
-     where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.held <= 0
+     where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0
        and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
     [audience, identifiers, groups],
   )
   const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)
   const carriedKeys = unique(uncertain.flatMap(({ keys }) => keys))
   const shared = await tx.query<Row<'remote', 'key'>>(
-    'select key from remote where destination_id = $1 and key = any($2::bytea[]) and held > 0',
+    'select key from remote where destination_id = $1 and key = any($2::bytea[]) and ref_count > 0',
     [audience, carriedKeys],
   )
   const kept = new Set(shared.map(({ key }) => key.toString('hex')))
@@ -193,10 +193,12 @@ async function planRemote(
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
   for (const batch of await planErasure(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
-  await renewGroups(tx, audience, `select g.key as group_key, ${stampOf('$2', 'g.key')} as stamp from unnest($3::bytea[]) as g (key)`, [
-    `e_${erasureId}`,
-    groups,
-  ])
+  await renewGroups(
+    tx,
+    audience,
+    `select g.key as group_key, ${contentVersionOf('$2', 'g.key')} as content_version from unnest($3::bytea[]) as g (key)`,
+    [`e_${erasureId}`, groups],
+  )
 }
 
 /** Returns the batch whose answer confirmed a key; if that is unknown, the last batch of the audience. */

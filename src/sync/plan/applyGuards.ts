@@ -26,7 +26,7 @@ export interface GuardedChanges {
   readonly results: readonly GuardResult[]
   readonly withheld: number
   readonly deferred: number
-  readonly deletesHeld: boolean
+  readonly deletesWithheld: boolean
 }
 
 /**
@@ -44,7 +44,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   if (context.missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (context.missingPolicy === 'keep') await markMissing(desired.context)
   const firstDeferred = await context.pending.collect()
-  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesHeld: false }
+  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesWithheld: false }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
@@ -66,7 +66,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   for (const one of found)
     results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await context.pending.replacedIdentifiers() } : one)
   const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesHeld: false }
+  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false }
 
   await client.query('rollback to savepoint removals')
   await fillTable(client, 'removal', `select key, what from change where what = 'suppressed'`)
@@ -74,12 +74,12 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const deferred = await context.pending.collect()
   await context.pending.countGuardedDeletes(context.suppressedBy)
   await context.pending.withholdDeletes(result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred, deletesHeld: true }
+  return { results, withheld: result.withheld, deferred, deletesWithheld: true }
 }
 
 /** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
-  return { results, withheld: 0, deferred: 0, deletesHeld: results.length > 0 }
+  return { results, withheld: 0, deferred: 0, deletesWithheld: results.length > 0 }
 }

@@ -8,7 +8,7 @@ import type { FirstLoad } from './firstLoad.ts'
 import { createTable } from './planTables.ts'
 import type { PlanWork } from './planWork.ts'
 import { refreshStatistics } from './statistics.ts'
-import { collectUnsettled } from './pendingChanges.ts'
+import { collectUnresolved } from './pendingChanges.ts'
 import type { UpdatedField } from './reviewUpdates.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
@@ -43,7 +43,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   })
   if (first.loadId === undefined) await refreshStatistics(client, destinationId, first.creates)
   crashPoint('plan.desired')
-  await collectUnsettled(client, destinationId)
+  await collectUnresolved(client, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
@@ -62,7 +62,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   await desired.applyUpserts()
   await refreshStatistics(client, destinationId, input.rows.valid)
   crashPoint('plan.desired')
-  await collectUnsettled(client, destinationId)
+  await collectUnresolved(client, destinationId)
 
   const missingPolicy = missingPolicyOf(work)
   const recalled = await desired.reviewMissing(missingPolicy)
@@ -82,8 +82,8 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
 }
 
 /** Returns true if this read changed the desired content; withheld deletes did not. */
-export function changesDesired({ diff, missingPolicy }: Changes, deletesHeld: boolean): boolean {
-  const removed = deletesHeld ? 0 : diff.optedOut + (missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0)
+export function changesDesired({ diff, missingPolicy }: Changes, deletesWithheld: boolean): boolean {
+  const removed = deletesWithheld ? 0 : diff.optedOut + (missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0)
   return diff.creates + diff.updates + diff.suppressed + removed > 0
 }
 

@@ -87,7 +87,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
   const { client, destinationId } = context
   const { rows } = await client.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
-     where m.destination_id = $2 and m.held > 0 and m.key in (${erasedIdentifiers('$1')})`,
+     where m.destination_id = $2 and m.ref_count > 0 and m.key in (${erasedIdentifiers('$1')})`,
     [service, destinationId],
   )
   const implied: Buffer[] = []

@@ -1,5 +1,5 @@
 /**
- * Desired state of people. A member has several identifiers, and each is a key. Several members may have the same identifier: `held` is
+ * Desired state of people. A member has several identifiers, and each is a key. Several members may have the same identifier: `ref_count` is
  * the number of them (docs/guarantees.md#reference-counts). It is sent with the other identifiers of one of them, whose record key is
  * its `group_key`. So no identifier is in two user objects. And a delete, which may remove a whole user at the service, shows which
  * identifiers must be sent again.
@@ -59,7 +59,7 @@ async function applyRemovals({ client, destinationId, implied, changed }: Desire
       `select ${recordColumns}, k.suppressed
        from (select key, bool_or(cause = 'suppressed') as suppressed from removal group by key) k
          join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`,
-      { held: '0', erase: 'r.suppressed' },
+      { refCount: '0', erase: 'r.suppressed' },
     )
   await changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
@@ -86,7 +86,7 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
  */
 async function storeChangedKeys({ client, destinationId, changed, renewed }: DesiredContext): Promise<void> {
   await createTable(client, 'sharing')
-  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from delta where d > 0')) {
+  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from delta where difference > 0')) {
     if (found.length === 0) continue
     await client.query('insert into sharing select distinct key from unnest($1::bytea[]) as k (key)', [
       found.map(({ recordKey }) => recordKey),
@@ -99,7 +99,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
      select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and r.load_id is not null
      where r.key not in (select key from former)`,
     {
-      held: 'greatest(1 + coalesce(x.d, 0), 0)',
+      refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',
       joins: 'left join delta x on x.identifier = i.identifier',
       ...(renewed === undefined ? {} : { desired: `case when r.updated then ${renewed('r.key')} else ${plainTimes} end` }),
     },
@@ -108,7 +108,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
 }
 
 /**
- * Fills `delta` (identifier, d, group_key) with the change of each reference count, before `record` changes. `group_key` is used only
+ * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used only
  * for identifiers that rows gain: it becomes the group of those that have none.
  *
  * An identifier that a row keeps is left out. Of the others, most belong to one row and need no sum. Only those that several rows
@@ -129,7 +129,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   await fillTable(
     client,
     'delta',
-    `select i.identifier, 1 as d, s.key as group_key
+    `select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key) cross join lateral unnest(s.identifiers) as i (identifier)
      where c.what in ('create', 'update') and (f.key is null or i.identifier <> all (f.identifiers))
      union all
@@ -145,8 +145,8 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
     await client.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
-       select identifier, sum(d)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where d = 1), 'hex')
-       from taken group by identifier having sum(d) <> 0`,
+       select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')
+       from taken group by identifier having sum(difference) <> 0`,
     )
   }
   await client.query('analyze delta')
@@ -162,7 +162,11 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 async function countReferences(context: DesiredContext): Promise<void> {
   // Three statements take 1.6 s for 60,000 of 2,000,000 keys. A single one, which looks each identifier up only once, took 3.4 s.
   const tx = queryable(context.client)
-  await removeReferences(tx, context.destinationId, 'select identifier, -d as n, false as suppressed from delta where d < 0')
+  await removeReferences(
+    tx,
+    context.destinationId,
+    'select identifier, -difference as n, false as suppressed from delta where difference < 0',
+  )
   await addReferences(tx, context.destinationId, await gainedIdentifiers(context))
 }
 
@@ -170,10 +174,10 @@ async function countReferences(context: DesiredContext): Promise<void> {
 async function gainedIdentifiers({ client, renewed }: DesiredContext): Promise<string> {
   const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
   const times = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
-  return `select x.identifier, x.d as n, x.group_key,
+  return `select x.identifier, x.difference as n, x.group_key,
       ${renewed === undefined ? times : `case when f.key is null then ${times} else ${renewed('x.group_key')} end`} as times
     from delta x left join former f on f.key = x.group_key
-      ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.d > 0`
+      ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.difference > 0`
 }
 
 /** Inserts the identifiers that have no row, and changes the times of groups. */
@@ -184,5 +188,5 @@ async function insertIdentifiers(context: DesiredContext): Promise<void> {
   await changed.add('select identifier from delta')
   if ((await client.query('select from retimed limit 1')).rowCount === 0) return
   await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')
-  await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.held > 0')
+  await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
 }

@@ -55,7 +55,7 @@ async function recallMissing({ client, destinationId }: DesiredContext, policy: 
   const recalled = await client.query(
     `insert into change
      select r.key, 'missing'
-     from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.held > 0
+     from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
   )
@@ -67,7 +67,7 @@ async function recallMissing({ client, destinationId }: DesiredContext, policy: 
  * and no request is in flight.
  */
 async function dropUnneededRecords({ client, destinationId }: DesiredContext): Promise<void> {
-  await records.forgetMissing(queryable(client), destinationId, 'select key from unsettled')
+  await records.forgetMissing(queryable(client), destinationId, 'select key from unresolved')
 }
 
 async function applyRemovals({ client, destinationId, changed }: DesiredContext): Promise<void> {
@@ -80,7 +80,7 @@ async function applyRemovals({ client, destinationId, changed }: DesiredContext)
     tx,
     destinationId,
     `select x.key from removal x join remote m on m.destination_id = $1 and m.key = x.key
-     where m.synced_hash is not null or exists (select from unsettled u where u.key = x.key)`,
+     where m.synced_hash is not null or exists (select from unresolved u where u.key = x.key)`,
   )
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }

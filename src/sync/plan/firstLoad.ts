@@ -114,7 +114,7 @@ async function insertKeys({ client, destinationId }: DesiredContext, shared: boo
   await insertFirstIdentifiers(
     queryable(client),
     destinationId,
-    `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as held, r.key as group_key, ${desiredTimes('r')} as desired_hash
+    `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
        ${shared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
      where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,

@@ -150,7 +150,7 @@ async function* firstGroups(
       deletes: false,
       renewal: false,
       created: true,
-      stamp: null,
+      content_version: null,
       hash: plainHash,
       effective_ms: null,
       expires_ms: null,
@@ -163,12 +163,12 @@ export async function* memberOperations(context: OperationContext, terms: Member
   const { client, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
     client,
-    `select group_key, gone as keys from pending_group where deletes and not overdue and gone is not null
+    `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
      union all
      select t.group_key, ${hexKeys}
      from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key
        ${joinOwnEnds(destinationId)}
-     where t.deletes and (t.overdue or t.gone is null) and ((m.held <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
+     where t.deletes and (t.overdue or t.keys_to_delete is null) and ((m.ref_count <= 0 and m.synced_hash is not null) or (t.overdue and ${overdue}))
      group by t.group_key order by group_key`,
   )
   for await (const portion of deletes) {
@@ -186,19 +186,19 @@ export async function* memberOperations(context: OperationContext, terms: Member
   yield* packUsers(cursor<GroupRow>(client, timed.rowCount === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
 }
 
-const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.stamp'
+const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
 const groupKeys = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
 /** SQL of the groups to update if no row has times. The records of the groups need not be read then. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${groupKeys}, null as effective_ms, null as expires_ms
-   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${groupKeys},
      extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
-   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+   from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
      ${joinOwnEnds(destinationId)}
    -- A user whose identifiers expire at different times is sent as one user object per time.
    where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
@@ -210,7 +210,7 @@ interface GroupRow {
   readonly renewal: boolean
   readonly created: boolean
   /** New desired content for groups that a delete may affect; null if it does not change. */
-  readonly stamp: Buffer | null
+  readonly content_version: Buffer | null
   readonly keys: string
   readonly hash: Buffer
   readonly effective_ms: string | null
@@ -270,7 +270,7 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
 }
 
 function hashOf(group: GroupRow): Buffer {
-  return group.stamp ?? group.hash
+  return group.content_version ?? group.hash
 }
 
 function changeOf(group: GroupRow): Change {

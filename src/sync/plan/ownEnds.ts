@@ -18,10 +18,10 @@ export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.ex
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
 /** SQL: true unless the expiry of its rows has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
-export const notEnded = `(m.held = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
+export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
 /** SQL: true if the expiry of its rows has passed and the service has a later one, because the earlier one was never confirmed. */
-export const overdue = `(m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
+export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills `own_end` with the identifiers whose times differ from those of the row under which they are sent, because other rows have
@@ -36,7 +36,7 @@ export async function collectOwnEnds(client: pg.PoolClient, destinationId: numbe
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
        case when bool_or(r.expires_at is null) then null else max(r.expires_at) end
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
-       join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.held > 1 or m.group_key <> r.key)
+       join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )
   await client.query('analyze own_end')

@@ -54,7 +54,7 @@ export interface GuardedDeletes {
 }
 
 /** Returns SQL of the keys with an unresolved older operation, or whose late request may still be applied. */
-export const unsettledKeys = (destinationId: number): string =>
+export const unresolvedKeys = (destinationId: number): string =>
   `select distinct e.key
    from batch b cross join ${keysOf('b.id')} e
    where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
@@ -62,9 +62,9 @@ export const unsettledKeys = (destinationId: number): string =>
    union
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
-export async function collectUnsettled(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await fillTable(client, 'unsettled', unsettledKeys(destinationId))
-  await client.query('analyze unsettled')
+export async function collectUnresolved(client: pg.PoolClient, destinationId: number): Promise<void> {
+  await fillTable(client, 'unresolved', unresolvedKeys(destinationId))
+  await client.query('analyze unresolved')
 }
 
 /** SQL of the plans of a destination, except those of `sluice plan` that wait for `apply`. */

@@ -4,7 +4,7 @@ import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
-import { stampOf, unifyGroups } from '../../db/remote/desired.ts'
+import { contentVersionOf, unifyGroups } from '../../db/remote/desired.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -53,9 +53,8 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 
 async function collect(context: MembershipContext): Promise<number> {
   const { client, destinationId, full, planId, resync } = context
-  const dirty = context.changed.outOfSync
   if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
-  const unsettled = await some(client, 'select from unsettled')
+  const unresolved = await some(client, 'select from unresolved')
   const confirmed = await some(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const ending = confirmed && !full && (await someEnd(context))
   const timed = await collectOwnEnds(client, destinationId)
@@ -64,17 +63,17 @@ async function collect(context: MembershipContext): Promise<number> {
     ? `from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
     : mine
   const parts = full
-    ? [`select m.*, ${outOfSync} as dirty, true as again, false as overdue ${due} and (m.held > 0 or ${outOfSync})`]
+    ? [`select m.*, ${outOfSync} as out_of_sync, true as again, false as overdue ${due} and (m.ref_count > 0 or ${outOfSync})`]
     : [
-        `select m.*, true as dirty, false as again, false as overdue ${due} and ${dirty}`,
+        `select m.*, true as out_of_sync, false as again, false as overdue ${due} and ${context.changed.outOfSync}`,
         ...(resync
-          ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.held > 0 and m.key in (select key from resync)`]
+          ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.key in (select key from resync)`]
           : []),
         ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
         // Ends that differ from the confirmed one, because another row with the identifier was added, changed or removed.
         ...(confirmed && timed
           ? [
-              `select m.*, true, false, false ${due} and not ${outOfSync} and m.held > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
+              `select m.*, true, false, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
             ]
           : []),
       ]
@@ -87,37 +86,39 @@ async function collect(context: MembershipContext): Promise<number> {
   await fillTable(
     client,
     'pending_group',
-    `select m.group_key, bool_or(m.overdue or (m.held = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.erase and m.held = 0 and m.synced_hash is not null) as erase, bool_or(m.dirty) as dirty, not bool_or(m.dirty or m.again) as renewal,
-       bool_and(m.synced_hash is null) as created, ${unsettled ? 'bool_or(exists (select from unsettled u where u.key = m.key))' : 'false'} as deferred,
-       null::bytea as stamp,
-       ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.held = 0 and m.synced_hash is not null)` : 'null'} as gone
+    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.erase and m.ref_count = 0 and m.synced_hash is not null) as erase, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal,
+       bool_and(m.synced_hash is null) as created, ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
+       null::bytea as content_version,
+       ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.ref_count = 0 and m.synced_hash is not null)` : 'null'} as keys_to_delete
      from (${parts.join(' union all ')}) m
      group by m.group_key`,
   )
   await client.query('analyze pending_group')
-  if (unsettled) {
+  if (unresolved) {
     await client.query(
       `update pending_group t set deferred = true where not deferred and exists (
-         select ${mine} and m.group_key = t.group_key and exists (select from unsettled u where u.key = m.key))`,
+         select ${mine} and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))`,
     )
   }
   const deferred = await queryable(client).execute('delete from pending_group where deferred')
-  const stamp = stampOf('$1', 't.group_key')
+  const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
     // Otherwise the whole group gets one new content, so that one answer confirms all of it.
     await client.query(
       `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
-    await client.query(`update pending_group t set stamp = ${stamp} where deletes or (dirty and not created)`, [planId])
+    await client.query(`update pending_group t set content_version = ${contentVersion} where deletes or (out_of_sync and not created)`, [
+      planId,
+    ])
   }
   // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
   // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
   if (context.started) {
     await client.query(
-      `update pending_group t set stamp = ${stamp} from (
-         select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.held > 0
-         where d.stamp is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
+      `update pending_group t set content_version = ${contentVersion} from (
+         select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
+         where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
        where t.group_key = x.group_key`,
       [planId],
     )
@@ -130,7 +131,7 @@ async function collect(context: MembershipContext): Promise<number> {
  * (docs/guarantees.md#freshness). The tenth is for monthly runs, because a month may be longer than 30 days.
  */
 function renewalDue({ renewBeforeMs }: MembershipContext, timed: boolean): string {
-  return `m.held > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
+  return `m.ref_count > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
     and m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
       + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
@@ -177,7 +178,7 @@ async function replacedIdentifiers({ client, destinationId }: PendingContext): P
     `select r.line, r.key, array_agg(m.key order by m.key) as replaced
      from (select group_key from pending_group where ${keepsRow(destinationId)} and not exists (select from exempt x where x.group_key = pending_group.group_key)) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key
-       join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held = 0 and m.synced_hash is not null
+       join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count = 0 and m.synced_hash is not null
      group by r.line, r.key order by r.line, r.key limit 5`,
   )
   return rows.map(
@@ -207,7 +208,7 @@ async function markCleared({ client, destinationId }: PendingContext): Promise<v
 async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const lists = `array[${suppressedBy.join(', ')}]`
   const listed = `select m.group_key from remote m
-     where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.held = 0
+     where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.ref_count = 0
        and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
   await fillTable(client, 'exempt', `select group_key from pending_group where erase ${suppressedBy.length === 0 ? '' : `union ${listed}`}`)
 }
@@ -220,11 +221,14 @@ async function withholdDeletes({ client, destinationId }: PendingContext, sendCl
   // Removes groups without any other pending change.
   await client.query(
     `delete from pending_group t where not deletes and not renewal and not exists (
-       select from remote m where m.destination_id = ${destinationId} and m.group_key = t.group_key and m.held > 0
+       select from remote m where m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
          and m.desired_hash is distinct from m.synced_hash)`,
   )
 }
 
 async function unifyChanged({ changed, renews }: MembershipContext): Promise<void> {
-  await unifyGroups(changed, `select group_key, stamp from pending_group where stamp is not null ${renews ? '' : 'and not deletes'}`)
+  await unifyGroups(
+    changed,
+    `select group_key, content_version from pending_group where content_version is not null ${renews ? '' : 'and not deletes'}`,
+  )
 }

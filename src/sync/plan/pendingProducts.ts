@@ -24,14 +24,14 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 
 async function collect(context: PendingContext): Promise<number> {
   const { client, destinationId, full, resync } = context
-  const again = full ? 'or m.held > 0' : resync ? 'or (m.held > 0 and m.key in (select key from resync))' : ''
+  const again = full ? 'or m.ref_count > 0' : resync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
   const unlike = full ? outOfSync : context.changed.outOfSync
   await fillTable(
     client,
     'pending_product',
     // lookup: the product must be deleted, but its product_key is unknown or was refused. It is put once more, because the answer
     // has the current key (docs/decisions/lost-deletes.md).
-    `select m.key, case when m.held > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unsettled u where u.key = m.key) as deferred
+    `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
   const deferred = await queryable(client).execute('delete from pending_product where deferred')

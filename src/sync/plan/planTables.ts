@@ -31,7 +31,7 @@ export const planTables = {
   },
   /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
   delta: {
-    columns: { identifier: 'bytea', d: 'integer', group_key: 'bytea' },
+    columns: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
     filledBy: 'desiredIdentifiers',
     readBy: ['desiredIdentifiers'],
   },
@@ -52,7 +52,7 @@ export const planTables = {
     readBy: ['desiredProducts', 'desiredIdentifiers'],
   },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
-  unsettled: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desiredProducts'] },
+  unresolved: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desiredProducts'] },
   /** Outstanding keys of earlier full refreshes. */
   resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
   /** Times of identifiers that differ from those of the row they are sent under. */
@@ -70,12 +70,12 @@ export const planTables = {
       deletes: 'boolean',
       overdue: 'boolean',
       erase: 'boolean',
-      dirty: 'boolean',
+      out_of_sync: 'boolean',
       renewal: 'boolean',
       created: 'boolean',
       deferred: 'boolean',
-      stamp: 'bytea',
-      gone: 'text',
+      content_version: 'bytea',
+      keys_to_delete: 'text',
     },
     filledBy: 'pendingGroups',
     readBy: ['pendingGroups', 'operations'],

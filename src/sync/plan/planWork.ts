@@ -9,7 +9,7 @@ import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeStarted } from '../../db/plans.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { hasImpliedKeys } from '../../db/impliedKeySearch.ts'
-import { stampOf } from '../../db/remote/desired.ts'
+import { contentVersionOf } from '../../db/remote/desired.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -108,7 +108,7 @@ export async function openWork(
     snapshotId: input.snapshotId,
     implied: await hasImpliedKeys(queryable(client), destinationId),
     changed,
-    renewed: renews ? (group) => stampOf(`'${planId}'`, group) : undefined,
+    renewed: renews ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
   }
   const pending: PendingContext = {
     client,

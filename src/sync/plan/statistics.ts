@@ -32,7 +32,7 @@ export async function refreshStatistics(
   if (unexpected.length === 0) return
   // Before the first answer `synced_hash` is null in all rows. A statistic of that would be wrong after each answer, so the column
   // is left out.
-  const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, held, group_key)' }
+  const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, ref_count, group_key)' }
   await client.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
   if ((await findUnexpected(client, destinationId, records, tables)).length === 0) return
   await client.query('set local enable_nestloop = off')

@@ -59,7 +59,7 @@ export async function storePlan(
   const { destination } = work.pipeline
   const { entries } = frozen
   const outOfStock =
-    !guarded.deletesHeld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
+    !guarded.deletesWithheld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
   const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
   const rest = Math.max(0, input.rows.valid - sent)
   const counts = {
@@ -98,7 +98,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
   const { client, destinationId, planId, input } = work
   return {
     updateFields: changes.updateFields,
-    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesHeld) ? 1 : 0),
+    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesWithheld) ? 1 : 0),
     erasures: work.erasures,
     renewed: work.desired.context.renewed !== undefined,
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',

@@ -25,7 +25,7 @@ interface Suspicion {
   /** Places that the answer points at. */
   readonly failing: readonly number[]
   readonly reason: string
-  readonly wrongAlike: number
+  readonly miscounts: number
   readonly maybeApplied: boolean
   /** False: pointers of this service were wrong before. */
   readonly trustPointers: boolean
@@ -47,7 +47,7 @@ export async function splitRefused({ tx, destination, batch }: Refused, suspicio
   const part = {
     status: suspicion.maybeApplied ? 'ambiguous' : 'pending',
     attempts: 0,
-    wrongAlike: suspicion.wrongAlike,
+    miscounts: suspicion.miscounts,
     reason: suspicion.reason,
     waitMs: 0,
   } as const
@@ -68,7 +68,7 @@ export async function splitRefused({ tx, destination, batch }: Refused, suspicio
  * Sets the right half aside after the left half failed. It joins the halves that were set aside before. They are sent as one
  * request after the failing record was found.
  */
-export async function setSiblingAside({ tx, batch, destination }: Refused, wrongAlike: number): Promise<void> {
+export async function setSiblingAside({ tx, batch, destination }: Refused, miscounts: number): Promise<void> {
   if (batch.parentId === null) return
   const rows = await tx.query<Row<'batch', 'id'> & { readonly sibling: boolean; readonly root: Value<'batch', 'id'> }>(
     `with recursive up (id, parent_id) as (
@@ -86,7 +86,7 @@ export async function setSiblingAside({ tx, batch, destination }: Refused, wrong
     tx,
     destination,
     rows.map((row) => Number(row.id)),
-    { parentId: Number(rows[0]?.root), attempts: 0, wrongAlike, reason: afterIsolation },
+    { parentId: Number(rows[0]?.root), attempts: 0, miscounts, reason: afterIsolation },
   )
 }
 
@@ -108,7 +108,7 @@ export async function splitFailingHalf(
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
       status: batch.maybeApplied ? 'ambiguous' : 'pending',
       attempts: 0,
-      wrongAlike: batch.wrongAlike,
+      miscounts: batch.miscounts,
       waitMs: 0,
       reason: 'known_guilty',
     })

@@ -146,7 +146,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
     attempts >= options.maxAttempts
       ? ({ status: 'parked', waitMs: 0 } as const)
       : ({ status: 'ambiguous', waitMs: options.waitMs } as const)
-  for (const rest of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, wrongAlike: 0, reason: reasons }]))
+  for (const rest of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, miscounts: 0, reason: reasons }]))
     if (next.status === 'ambiguous') await reopenEntries(tx, rest)
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done, confirmed, refused, state: 'split' }
@@ -172,7 +172,7 @@ async function applyRefusal(
   const { tx, batch, options } = work
   await finish(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
-  if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, wrongAlike: 0, maybeApplied: batch.maybeApplied })
+  if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
   await refuseKeys(work, { runId: options.runId, staysIfApplied: work.destination.reachesPeople })
@@ -185,22 +185,22 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
   await finish(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
   crashPoint('reconcile.ambiguous')
-  const wrongAlike = outcome.miscounted ? batch.wrongAlike + 1 : 0
-  if (wrongAlike >= suspectedAfter) {
+  const miscounts = outcome.miscounted ? batch.miscounts + 1 : 0
+  if (miscounts >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // For the parts, one more wrong answer is enough.
     if (batch.entryCount > 1)
-      return isolate(work, outcome.failing, { reason: outcome.reason, wrongAlike: suspectedAfter - 1, maybeApplied: true })
+      return isolate(work, outcome.failing, { reason: outcome.reason, miscounts: suspectedAfter - 1, maybeApplied: true })
     return park(work, outcome.reason, true)
   }
-  return again(work, outcome.reason, true, wrongAlike)
+  return again(work, outcome.reason, true, miscounts)
 }
 
 /** Schedules the same bytes for later, or parks the batch when this run has no attempts left. */
-async function again(work: Work, reason: string, maybeApplied: boolean, wrongAlike = 0): Promise<Reconciled> {
+async function again(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
   const { tx, batch, options } = work
   if (batch.attempts + 1 >= options.maxAttempts) return park(work, reason, maybeApplied)
-  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: options.waitMs, maybeApplied, wrongAlike }, options.horizonMs)
+  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: options.waitMs, maybeApplied, miscounts }, options.horizonMs)
   return { done: 0, confirmed: 0, refused: 0, state: 'open' }
 }
 
@@ -215,7 +215,7 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
 async function isolate(
   work: Work,
   failing: readonly number[],
-  how: { readonly reason: string; readonly wrongAlike: number; readonly maybeApplied: boolean },
+  how: { readonly reason: string; readonly miscounts: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
   const { trustPointers, horizonMs } = work.options
   const { pointerWrong } = await splitRefused(work, { ...how, failing, trustPointers, horizonMs })

@@ -168,7 +168,7 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
   await releaseBatch(
     deps.db,
     batch,
-    { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, wrongAlike: batch.wrongAlike },
+    { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, miscounts: batch.miscounts },
     deps.settings.horizonMs,
   )
   return undefined
@@ -188,8 +188,8 @@ async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBa
         'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > statement_timestamp()) order by ord',
         [batch.id],
       )
-      const { attempts, wrongAlike, reason } = batch
-      const part = { ords: living.map(({ ord }) => ord), status: 'ambiguous', attempts, wrongAlike, reason, waitMs: 0 } as const
+      const { attempts, miscounts, reason } = batch
+      const part = { ords: living.map(({ ord }) => ord), status: 'ambiguous', attempts, miscounts, reason, waitMs: 0 } as const
       if (living.length > 0) await splitBatch(tx, destination, batch, [part])
     }
     await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, by.horizonMs)

@@ -106,7 +106,7 @@ export async function takeOut(
   const rest = (await remainingOrds(tx, batch.id)).filter((ord) => !out.has(ord))
   if (rest.length > 0) {
     const status = batch.maybeApplied ? 'ambiguous' : 'pending'
-    await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, wrongAlike: 0, reason: null, waitMs: 0 }])
+    await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, miscounts: 0, reason: null, waitMs: 0 }])
   }
   await expandEntries(tx, [batch.id])
   await supersedeEntries(tx, batch.id, 'suppressed')
@@ -150,7 +150,7 @@ export async function planErasure(
       userCount: 1,
       expiresAt: null,
       attempts: 1,
-      wrongAlike: 0,
+      miscounts: 0,
       reason: 'suppressed',
       waitMs,
     })

@@ -38,7 +38,7 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
   await client.query('commit')
   const { rowCount } = await client.query(
     `with desired as (
-       select m.key as identifier, m.held from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.held > 0
+       select m.key as identifier, m.ref_count from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
        union all
        select identifier, 1 from unnest($2::bytea[]) as i (identifier)),
      unseen as (
@@ -46,7 +46,7 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
        from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
          cross join lateral unnest(r.identifiers) as i (identifier) join desired h using (identifier)
        group by h.identifier)
-     select from desired h left join unseen b using (identifier) where h.held > coalesce(b.n, 0) limit 1`,
+     select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )
   return rowCount === 1

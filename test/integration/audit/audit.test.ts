@@ -25,7 +25,7 @@ const single = (count: number) =>
 /** State of every key, without times. */
 const state = (engine: EngineUnderTest) =>
   engine.db.query(
-    `select encode(key, 'escape') as key, held, encode(desired_hash, 'hex') as desired, encode(synced_hash, 'hex') as synced, remote_key, batch_id
+    `select encode(key, 'escape') as key, ref_count, encode(desired_hash, 'hex') as desired, encode(synced_hash, 'hex') as synced, remote_key, batch_id
      from sluice.remote order by key`,
   )
 

@@ -74,7 +74,7 @@ test('a catalog that another writer edits has the content of the feed, and unman
         const report = await engine.audit('shop', { repair: true })
         const { same, changed, gone, hidden, unsettled } = report.drift
         const [own] = await engine.db.query<{ n: number }>(
-          'select count(*)::int as n from sluice.remote where held > 0 and synced_hash is not null',
+          'select count(*)::int as n from sluice.remote where ref_count > 0 and synced_hash is not null',
         )
         expect(same + changed + gone + hidden + unsettled).toBe(own?.n)
         if (applied && report.planId !== undefined) await engine.apply(report.planId)

@@ -133,7 +133,11 @@ describe('a lease', () => {
 describe('a person who was put on the do-not-reach list after the plan', () => {
   async function listed(db: Database, key: Buffer): Promise<void> {
     const listId = await plantDestination(db, 'do-not-reach', '2dnr')
-    await db.execute(`insert into sluice.remote (destination_id, key, held, desired_hash) values ($1, $2, 1, $3)`, [listId, key, wanted])
+    await db.execute(`insert into sluice.remote (destination_id, key, ref_count, desired_hash) values ($1, $2, 1, $3)`, [
+      listId,
+      key,
+      wanted,
+    ])
     await db.execute('update sluice.destination set desired_version = desired_version + 1 where id = $1', [listId])
   }
 

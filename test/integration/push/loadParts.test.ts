@@ -63,10 +63,10 @@ async function expectInSync(engine: EngineUnderTest, rows: Rows): Promise<void> 
   expect((await engine.sandbox.control.audience()).digest).toBe(digest(rows))
   const held = new Map<string, number>()
   for (const address of rows.flatMap(([, addresses]) => [...new Set(addresses)])) held.set(address, (held.get(address) ?? 0) + 1)
-  const stored = await engine.db.query<{ held: number; out: boolean; key: Buffer }>(
-    `select m.key, m.held, ${outOfSync} as out from ${everyKey} m where m.held > 0`,
+  const stored = await engine.db.query<{ ref_count: number; out: boolean; key: Buffer }>(
+    `select m.key, m.ref_count, ${outOfSync} as out from ${everyKey} m where m.ref_count > 0`,
   )
-  expect(stored.map((row) => `${row.key.toString('hex', 1)} ${row.held} ${row.out}`).toSorted()).toEqual(
+  expect(stored.map((row) => `${row.key.toString('hex', 1)} ${row.ref_count} ${row.out}`).toSorted()).toEqual(
     Array.from(held, ([address, n]) => `${email(address)[1]} ${n} false`).toSorted(),
   )
   expect((await engine.run('people')).counts.requests).toBe(0)
@@ -94,7 +94,7 @@ test('a load in parts leaves the records, keys and members that a load in one tr
             records: await engine.db.query(
               'select key, hash, identifiers, line, status, load_id is null as stored from record order by key',
             ),
-            keys: await engine.db.query(`select key, held, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
+            keys: await engine.db.query(`select key, ref_count, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
             snapshots: await engine.db.query('select status, counts from snapshot'),
             plans: await engine.db.query(`select status, counts, review -> 'suppress' as suppress from plan`),
             members: (await engine.sandbox.control.audience()).digest,

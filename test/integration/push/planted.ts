@@ -123,10 +123,10 @@ export async function plantBatch(
   )
   await db.execute(
     op === 'delete'
-      ? `insert into sluice.remote (destination_id, key, held, synced_hash) select $1, k, 0, $3 from unnest($2::bytea[]) k
-         on conflict (destination_id, key) do update set held = 0, desired_hash = null`
-      : `insert into sluice.remote (destination_id, key, held, desired_hash) select $1, k, 1, $3 from unnest($2::bytea[]) k
-         on conflict (destination_id, key) do update set held = 1, desired_hash = excluded.desired_hash`,
+      ? `insert into sluice.remote (destination_id, key, ref_count, synced_hash) select $1, k, 0, $3 from unnest($2::bytea[]) k
+         on conflict (destination_id, key) do update set ref_count = 0, desired_hash = null`
+      : `insert into sluice.remote (destination_id, key, ref_count, desired_hash) select $1, k, 1, $3 from unnest($2::bytea[]) k
+         on conflict (destination_id, key) do update set ref_count = 1, desired_hash = excluded.desired_hash`,
     [planted.destinationId, entries.flatMap((entry) => entry.keys), options.hash ?? wanted],
   )
   return id

@@ -101,7 +101,7 @@ test('an identifier that joins a user between an interrupted delete and update i
   await interruptedRun(engine, 'people', 'die')
   engine.write('people.csv', csv('keep,keep@example.org,,', 'k1,b@example.com,c@example.com,d@example.com'))
   expect((await engine.run('people')).status).toBe('succeeded')
-  expect(await engine.db.query(`select from ${everyKey} m where held > 0 and desired_hash is distinct from synced_hash`)).toEqual([])
+  expect(await engine.db.query(`select from ${everyKey} m where ref_count > 0 and desired_hash is distinct from synced_hash`)).toEqual([])
   expect((await engine.sandbox.control.audience()).digest).toBe(
     audienceDigest(['keep@example.org', 'b@example.com', 'c@example.com', 'd@example.com'].map(email)),
   )

@@ -19,7 +19,7 @@ async function planBoth(engine: EngineUnderTest, name: string, other: string): P
   const first = await contentOf(engine, (await engine.plan(name)).planId)
   // Stopped by its first guard, so that its destination is known and nothing more.
   const id = await destinationOf(engine, other)
-  await engine.db.execute(`insert into remote (destination_id, key, held) values ($1, '\\x00', 0)`, [id])
+  await engine.db.execute(`insert into remote (destination_id, key, ref_count) values ($1, '\\x00', 0)`, [id])
   return [first, await contentOf(engine, (await engine.plan(other)).planId)]
 }
 
@@ -51,7 +51,7 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
       'record where destination_id = $1 order by key',
     ),
     keys: await of(
-      'key, held, group_key, desired_hash, synced_hash',
+      'key, ref_count, group_key, desired_hash, synced_hash',
       `${everyKey} m where destination_id = $1 and key <> '\\x00' order by key`,
     ),
     batches: await of('seq, phase, operation, entry_count, user_count', 'batch b where destination_id = $1 order by seq'),

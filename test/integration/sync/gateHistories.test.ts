@@ -62,7 +62,7 @@ const products = async ({ db, sandbox }: EngineUnderTest) => ({
 
 const members = async ({ db, sandbox }: EngineUnderTest) => ({
   records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
-  remote: await db.query(`select key, held, desired_hash = synced_hash as same from ${everyKey} m order by key`),
+  remote: await db.query(`select key, ref_count, desired_hash = synced_hash as same from ${everyKey} m order by key`),
   digest: (await sandbox.control.audience()).digest,
 })
 
@@ -202,7 +202,7 @@ ${loose}`,
     ],
     async ({ db }) => ({
       records: await db.query('select key, status, identifiers from sluice.record order by key'),
-      remote: await db.query(`select key, held, desired_hash = synced_hash as same from ${everyKey} m order by key`),
+      remote: await db.query(`select key, ref_count, desired_hash = synced_hash as same from ${everyKey} m order by key`),
     }),
   )
 })
@@ -229,17 +229,17 @@ test('a changed feed with an ETag goes through the record gate', { timeout: 60_0
       expect({ status, valid: counts.valid }).toEqual({ status: 'succeeded', valid: ids.length })
       stored.push(
         ...(await engine.db.query(
-          'select sum(octet_length(digests) / 16)::int as digests, sum(cardinality(gone))::int as gone, count(*)::int as chunks from sluice.record_digest',
+          'select sum(octet_length(digests) / 16)::int as digests, sum(cardinality(outdated))::int as outdated, count(*)::int as chunks from sluice.record_digest',
         )),
       )
     }
     // A whole reading would write one chunk again, or none; a gated one appends.
     expect(stored).toEqual([
-      { digests: 8, gone: 0, chunks: 1 },
-      { digests: 9, gone: 0, chunks: 2 },
-      { digests: 9, gone: 0, chunks: 2 },
-      { digests: 10, gone: 0, chunks: 3 },
-      { digests: 10, gone: 1, chunks: 3 },
+      { digests: 8, outdated: 0, chunks: 1 },
+      { digests: 9, outdated: 0, chunks: 2 },
+      { digests: 9, outdated: 0, chunks: 2 },
+      { digests: 10, outdated: 0, chunks: 3 },
+      { digests: 10, outdated: 1, chunks: 3 },
     ])
   } finally {
     server.close()

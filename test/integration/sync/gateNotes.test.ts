@@ -324,7 +324,7 @@ test('a source is read whole if its stored digests have no row statistics', { ti
   engine.write('feed.csv', file([]))
   await engine.run('shop')
   // As the version before left it.
-  await engine.db.execute(`update sluice.record_digest set traits = ''`)
+  await engine.db.execute(`update sluice.record_digest set feature_sets = ''`)
   await engine.db.execute('delete from sluice.record_quality')
   engine.write('feed.csv', file(many(1, { price: 1 })))
   const { counts, warnings } = await engine.run('shop')

@@ -69,7 +69,7 @@ async function state(engine: EngineUnderTest): Promise<unknown> {
   return {
     records: await engine.db.query(`select convert_from(key, 'UTF8') as key, status, body from sluice.record order by key`),
     remote: await engine.db.query(
-      `select convert_from(key, 'UTF8') as key, held, desired_hash = synced_hash as same from sluice.remote order by key`,
+      `select convert_from(key, 'UTF8') as key, ref_count, desired_hash = synced_hash as same from sluice.remote order by key`,
     ),
     digest: (await engine.sandbox.control.catalog()).digest,
   }
@@ -153,7 +153,7 @@ test('a gated run ends as a run that reads every record again: an audience', { t
         const states = await Promise.all(
           [gated, slow].map(async ({ db, sandbox }) => ({
             records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
-            remote: await db.query('select key, held, group_key, desired_hash = synced_hash as same from sluice.remote order by key'),
+            remote: await db.query('select key, ref_count, group_key, desired_hash = synced_hash as same from sluice.remote order by key'),
             digest: (await sandbox.control.audience()).digest,
           })),
         )

@@ -203,16 +203,16 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
   // A pause says itself that nothing more was tried.
   if (report.error !== undefined) return []
   return engine.db.query(
-    `select encode(m.key, 'escape') as key, m.held, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+    `select encode(m.key, 'escape') as key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
        m.refused_code, m.late_until > clock_timestamp() as late, $2::text as status
      from ${everyKey} m join sluice.run r on r.destination_id = m.destination_id and r.id = $1
-     where ((m.held > 0 and m.desired_hash is distinct from m.synced_hash) or (m.held = 0 and m.synced_hash is not null))
-       and not ($2 = 'partial' and (m.refused_code is not null or ($3 > 0 and m.held = 0) or m.late_until > clock_timestamp() or exists (
+     where ((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))
+       and not ($2 = 'partial' and (m.refused_code is not null or ($3 > 0 and m.ref_count = 0) or m.late_until > clock_timestamp() or exists (
          select from sluice.batch b cross join ${entriesOf('b.id')} e
          where e.destination_id = m.destination_id and m.key = any(e.keys) and b.status in ('pending', 'ambiguous', 'in_flight', 'parked', 'superseded'))))
        -- Beside withheld deletes the run may also have left something refused: it says the worse of the two.
-       and not ($2 = 'withheld' and (m.held = 0 or m.refused_code is not null or exists (
-         select from sluice.remote g where g.destination_id = m.destination_id and g.group_key = m.group_key and g.held = 0)))
+       and not ($2 = 'withheld' and (m.ref_count = 0 or m.refused_code is not null or exists (
+         select from sluice.remote g where g.destination_id = m.destination_id and g.group_key = m.group_key and g.ref_count = 0)))
        -- What its rows themselves let end.
        and not exists (select from sluice.record o where o.destination_id = m.destination_id and m.key = any(o.identifiers) and o.expires_at <= clock_timestamp())`,
     [Number(report.runId.slice(2)), report.status, report.counts.deferred],

@@ -132,7 +132,7 @@ async function applyLate(engine: EngineUnderTest, planId: string | undefined, fe
   if (report.error?.code === 'PLAN_STALE') return expect(await engine.writes(before)).toEqual([])
   const left = await engine.db.query(
     `select from sluice.batch b cross join ${entriesOf('b.id')} e join ${everyKey} m on m.destination_id = e.destination_id and m.key = any(e.keys)
-     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.held <= 0 and ${entryOutcome} <> 'superseded'
+     where b.plan_id = $1 and b.operation = 'upsert' and b.parent_id is null and m.ref_count <= 0 and ${entryOutcome} <> 'superseded'
        and exists (select from sluice.attempt a where a.batch_id = b.id and a.run_id = $2)`,
     [planId, Number(report.runId.slice('r_'.length))],
   )
