@@ -1,6 +1,6 @@
 /** Corrupts answers after the request was handled (docs/sandbox.md#faults). */
 import { exactJson, type Answer } from '../answer.ts'
-import { effectOf, wholeNumberOr, type Fault } from './faultKinds.ts'
+import { effectOf, wholeNumberOr, type Fault, type FaultKind } from './faultKinds.ts'
 import { textOf } from '../text.ts'
 import { corruptBytes } from './corruptedBytes.ts'
 import { corruptCounts } from './corruptedCounts.ts'
@@ -10,9 +10,9 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Returns the answer as the fault changes it. Returns it unchanged for the kinds that act on the connection or replace the answer. */
 export function corruptAnswer(answer: Answer, fault: Fault): Answer {
-  const onProducts = PRODUCTS[fault.kind]
-  if (onProducts !== undefined) return edit(answer, (body) => editResults(body, (results) => onProducts(results, fault)))
-  switch (fault.kind) {
+  const { kind } = fault
+  if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
+  switch (kind) {
     case 'short':
       return edit(answer, (body) => editResults(body, (results) => results.slice(0, -1 * wholeNumberOr(fault['by'], 1))))
     case 'long':
@@ -38,11 +38,17 @@ export function corruptAnswer(answer: Answer, fault: Fault): Answer {
     case 'cursor_repeats':
       return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: fault['cursor'] ?? body['next_cursor'] } : body))
     default:
-      return corruptBytes(answer, fault)
+      return corruptBytes(answer, fault, kind)
   }
 }
 
-const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => unknown[]>> = {
+function isOnProducts(kind: FaultKind): kind is keyof typeof PRODUCTS {
+  return Object.hasOwn(PRODUCTS, kind)
+}
+
+type ChangeResults = (results: unknown[], fault: Fault) => unknown[]
+
+const PRODUCTS = {
   alien_id: (results) =>
     first(results, (one) => ({ ...one, id: `alien-${String(one['id'])}`, ...('failed_product_key' in one ? { product_key: '999' } : {}) })),
   null_id: (results) => first(results, (one) => ({ ...one, id: null })),
@@ -64,7 +70,7 @@ const PRODUCTS: Readonly<Record<string, (results: unknown[], fault: Fault) => un
   },
   failed_key: (results) =>
     first(results, (one) => ({ product_key: null, failed_product_key: one['product_key'], message: 'Product could not be deleted' })),
-}
+} satisfies Partial<Record<FaultKind, ChangeResults>>
 
 /** Changes `data` if it is an array, else the first array inside it. */
 function editResults(body: Json, change: (results: unknown[]) => unknown[]): Json {

@@ -1,4 +1,9 @@
-/** Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state. */
+/**
+ * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
+ *
+ * To add a kind: name it in `KINDS`, then implement it in `injectedAnswers.ts` (replaces the answer), `corruptedAnswers.ts` or
+ * `corruptedBytes.ts` (changes the answer), or `faultRunner.ts` (waits, or breaks the connection). A kind without code does not compile.
+ */
 
 export const STAGES = [
   'before_read',
@@ -16,14 +21,14 @@ export type Stage = (typeof STAGES)[number]
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 export interface Fault {
-  readonly kind: string
+  readonly kind: FaultKind
   readonly stage?: Stage
   readonly apply?: Apply
   readonly [field: string]: unknown
 }
 
 /** Defaults of the kinds. */
-const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
+const KINDS = {
   ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token stall crash'),
   ...kinds('none', 'after_read', 'reset close refuse accept_close'),
   ...kinds('none', 'after_apply', 'counts error_without_errors failed_key errors_in_200 operation_errors'),
@@ -43,10 +48,23 @@ const KINDS: Readonly<Record<string, { apply: Apply; stage: Stage }>> = {
   ...kinds('all', 'mid_upload', 'slow_upload'),
 }
 
+export type FaultKind = keyof typeof KINDS
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-function kinds(apply: Apply, stage: Stage, names: string): Record<string, { apply: Apply; stage: Stage }> {
-  return Object.fromEntries(names.split(' ').map((name) => [name, { apply, stage }]))
+/** Kinds that `faultRunner.ts` implements: it waits, breaks the connection, or chooses the state that is read or the part that is applied. */
+export type RunnerKind =
+  Words<'reset close commit_then_reset refuse accept_close stall crash half_open idle_close slow_upload delay latency hold clock_skew cursor_expired stale partial_apply truncate slow drip wrong_length no_chunk_end interim http10'>
+
+export function isFaultKind(kind: unknown): kind is FaultKind {
+  return typeof kind === 'string' && Object.hasOwn(KINDS, kind)
+}
+
+/** Union of the words of a text. */
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
+
+function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names): Record<Words<Names>, { apply: Apply; stage: Stage }> {
+  const entries = names.split(' ').map((name) => [name, { apply, stage }])
+  return Object.fromEntries(entries) as Record<Words<Names>, { apply: Apply; stage: Stage }> // the keys are the words of `names`
 }
 
 /**
@@ -54,7 +72,7 @@ function kinds(apply: Apply, stage: Stage, names: string): Record<string, { appl
  * after the request was applied applies all of it.
  */
 export function effectOf(fault: Fault): { apply: Apply; stage: Stage } {
-  const defaults = KINDS[fault.kind] ?? { apply: 'none', stage: 'before_apply' }
+  const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
   const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
   const breaks = ['reset', 'close', 'stall', 'crash', 'refuse', 'accept_close'].includes(fault.kind)

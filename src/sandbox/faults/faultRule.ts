@@ -1,6 +1,6 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
-import { FAULT_KINDS, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
+import { FAULT_KINDS, isFaultKind, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 export interface FaultMatch {
   readonly method?: string
@@ -47,7 +47,7 @@ export function readRule(input: unknown): RuleInput {
 
 function checkFault(input: unknown): Fault {
   const { kind, stage: givenStage, apply, ...settings } = asObject(input, '"fault"')
-  if (typeof kind !== 'string' || !FAULT_KINDS.includes(kind)) throw new FaultError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  if (!isFaultKind(kind)) throw new FaultError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   const stage = STAGES.find((one) => one === givenStage)
   if (givenStage !== undefined && stage === undefined) throw new FaultError(`fault.stage is one of: ${STAGES.join(', ')}`)
   if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new FaultError('fault.at is before, during or after')

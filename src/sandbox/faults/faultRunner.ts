@@ -1,7 +1,7 @@
 /** Runs a fault on one request: waits, applies the part that the rule says, then answers or breaks the connection (docs/sandbox.md#faults). */
 import { exactJson, type Answer } from '../answer.ts'
 import { answerPartially, corruptAnswer } from './corruptedAnswers.ts'
-import { INJECTED_KINDS, injectAnswer } from './injectedAnswers.ts'
+import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { lagMsOf, effectOf, wholeNumberOr, type Apply, type Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
 import type { FaultRule } from './armedFaults.ts'
@@ -171,8 +171,7 @@ export class FaultRunner {
   /** Returns the answer that the fault injects, or the corrupted answer of the handler. */
   async #answer(context: FaultContext, rule: FaultRule, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { fault } = rule
-    if (INJECTED_KINDS.has(fault.kind))
-      return injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
+    if (isInjected(fault.kind)) return injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
     const base = applied ?? (await this.#answerWithoutApplying(context, fault, hooks))
     if (fault.kind === 'cursor_repeats') return corruptAnswer(base, { ...fault, cursor: cursorOf(context) })
     if (fault.kind === 'partial_apply') return answerPartially(base, fault, hooks.items)

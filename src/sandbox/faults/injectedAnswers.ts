@@ -16,9 +16,14 @@ interface InjectionParts {
 }
 
 /** Kinds whose answer the fault gives instead of the handler. */
-export const INJECTED_KINDS = new Set(['status', 'html', 'empty', 'rate_limit', 'expire_token'])
+const INJECTED_KINDS = ['status', 'html', 'empty', 'rate_limit', 'expire_token'] as const
+export type InjectedKind = (typeof INJECTED_KINDS)[number]
 
-/** Returns the answer of a fault of {@link INJECTED_KINDS}, and records the wait that it asks its caller for. */
+export function isInjected(kind: string): kind is InjectedKind {
+  return (INJECTED_KINDS as readonly string[]).includes(kind)
+}
+
+/** Returns the answer of a fault that {@link isInjected}, and records the wait that it asks its caller for. */
 export function injectAnswer({ world, trafficRules }: InjectionParts, context: FaultContext, fault: Fault, toAnswer: ToAnswer): Answer {
   switch (fault.kind) {
     case 'rate_limit':
