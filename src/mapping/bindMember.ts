@@ -127,7 +127,7 @@ export function memberBinder(
           ...[key, ...identifiers, binding.effectiveAt, binding.expiresAt].flatMap((one) =>
             one === undefined ? [] : [{ field: one.field, from: fromText(one, columns) }],
           ),
-          ...[...binding.consent, ...binding.kindConsent]
+          ...[...binding.consent, ...binding.consentByType]
             .filter(({ index }) => index >= 0)
             .map(({ test }) => ({ field: 'consent', from: shownTest(test) })),
           ...binding.remove

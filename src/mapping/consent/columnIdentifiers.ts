@@ -1,4 +1,6 @@
-/** Recognizes cells that contain an email address or a phone number, by their form alone. Pure. */
+/**
+ * Recognizes emails and phone numbers by the form of a cell, and phone columns and other people's columns by their name. Pure.
+ */
 import { normalizeEmail } from '../identifiers/email.ts'
 import { nameWords } from './columnName.ts'
 
@@ -12,7 +14,7 @@ const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
 
-/** Returns true for a phone number. `named`: true if the column is called a phone column, so that plain digits count too. */
+/** Returns true for a phone number. `named`: true if the column's name says phone (`isPhoneName`); then plain digits count too. */
 export function holdsPhone(cell: string, named: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
   const first = cell.charCodeAt(0)
@@ -31,8 +33,8 @@ export function isPhoneName(column: string): boolean {
   )
 }
 
-/** Returns true for a column name that says that the address belongs to a colleague or to another person than the customer. */
-export function isColleague(column: string): boolean {
+/** Returns true for a column name that says that the address is not the customer's: staff, a referrer, a company or store, a fax. */
+export function belongsToSomeoneElse(column: string): boolean {
   return /\b(?:owner|assigned|assignee|account manager|manager|sales ?rep|representative|created by|modified by|updated by|invited by|advisor|agent|responsible|refer\w*|parent|sender|from e ?mail|reply ?to|staff|employee|betreuer|vermittler|partner|emergency|company|store|shop|fax)\b/.test(
     nameWords(column),
   )

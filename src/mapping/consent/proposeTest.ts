@@ -95,10 +95,3 @@ function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): 
 function unique(values: readonly string[]): readonly string[] {
   return [...new Map(values.map((value) => [value.toLowerCase(), value] as const)).values()]
 }
-
-/** Returns true if a value passes `values` or `notValues` of the test. Ignores `before` and `after`. */
-export function passesTest({ values, notValues }: ConsentTest, value: string): boolean {
-  const lower = value.toLowerCase()
-  if (values !== undefined) return values.some((one) => one.toLowerCase() === lower)
-  return notValues === undefined || !notValues.some((one) => one.toLowerCase() === lower)
-}

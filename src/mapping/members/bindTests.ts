@@ -3,12 +3,12 @@ import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import { ageColumnsOf } from '../age.ts'
 import { missingColumn, type MissingColumn } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
+import { boundConsent, testValues, type BoundConsent } from '../consent/consentTest.ts'
 import { asWritten, flow } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
-import { parseInstant } from '../instant.ts'
 import type { Preset } from '../presets/index.ts'
 import type { IdentifierType, Warning } from '../../model/record.ts'
-import { testValues, type BoundConsent, type BoundTest, type MemberBinding } from './memberBinding.ts'
+import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
 /** Binds the tests of the settings, or else those of the preset. */
@@ -16,7 +16,7 @@ export function bindTests(
   header: MemberHeader,
   kinds: readonly IdentifierType[],
   { asksConsent, hasRemovals, today }: { readonly asksConsent: boolean; readonly hasRemovals: boolean; readonly today: Date },
-): Pick<MemberBinding, 'consent' | 'kindConsent' | 'ages' | 'remove'> {
+): Pick<MemberBinding, 'consent' | 'consentByType' | 'ages' | 'remove'> {
   const { columns, preset, used } = header
   const { consent, remove } = header.pipeline
   const known = presetTests(preset, columns)
@@ -36,7 +36,7 @@ export function bindTests(
   )
   return {
     consent: all.filter(({ test }) => test.only === undefined || (!others && kinds.includes(test.only))),
-    kindConsent: ofKind,
+    consentByType: ofKind,
     ages,
     // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
     remove: !hasRemovals ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
@@ -62,32 +62,6 @@ function bindConsent(header: MemberHeader, test: ConsentTest): BoundConsent {
   }
   used.add(made.index)
   return made
-}
-
-function boundConsent(test: ConsentTest, columns: readonly string[]): BoundConsent {
-  return { index: findColumn(columns, test.column), test, passes: passing(test) }
-}
-
-function passing({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
-  if (values !== undefined) {
-    const yes = testValues({ values })
-    return (text) => yes.has(text.toLowerCase())
-  }
-  if (notValues !== undefined) {
-    const no = testValues({ values: notValues })
-    return (text) => !no.has(text.toLowerCase())
-  }
-  const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
-  const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)
-  return (text) => {
-    const at = instantOf(text)
-    return at > from && at < until
-  }
-}
-
-/** Returns NaN, which fails every comparison, for text that is not a date. */
-function instantOf(text: string): number {
-  return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
 }
 
 function bindRemoval({ columns, missing, used }: MemberHeader, given: ValueTest): BoundTest {

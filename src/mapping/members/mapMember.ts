@@ -11,7 +11,10 @@ import { passesConsent } from '../consent/passesConsent.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
-/** Maps a row. Pure. Rejects a row without a usable identifier; drops single unusable ones with a warning. */
+/**
+ * Maps a row. Pure. Rejects a row without a usable identifier; drops single unusable ones with a warning. A row that is to be removed
+ * needs only a key.
+ */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
   const key = work.key()
@@ -19,8 +22,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     (binding.consent.length === 0 || binding.consent.every((test) => passesConsent(row, test))) &&
     (binding.ages.length === 0 || !binding.ages.some((age) => isChild(row, age))) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
-  // A row is removed by its key if it is opted out, or if all its identifiers are. Some exports leave the identifiers of such rows
-  // empty.
+  // A row that is not wanted, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough, because
+  // some exports leave the identifiers of such rows empty.
   if ((!desired || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
     return {
       record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
@@ -55,7 +58,7 @@ function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly Identi
 const noFaults: readonly IdentifierFault[] = []
 
 /** Returns the reasons why the row is rejected; none for a valid one. */
-function faultsOf(work: RowIdentifiers, of: Readonly<FoundInRow>): readonly IdentifierFault[] {
+function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly IdentifierFault[] {
   const { binding, key, effectiveAtMs, expiresAtMs } = of
   const isOrdinary = key !== undefined && work.packed.length > 0 && work.count <= maxIdentifiers
   if (isOrdinary && effectiveAtMs === undefined && expiresAtMs === undefined) return noFaults
@@ -75,7 +78,7 @@ function faultsOf(work: RowIdentifiers, of: Readonly<FoundInRow>): readonly Iden
   return faults
 }
 
-interface FoundInRow {
+interface RowParts {
   binding: MemberBinding
   key: Uint8Array | undefined
   effectiveAtMs: number | undefined
@@ -121,8 +124,8 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
 }
 
 /**
- * Returns undefined for an empty cell, and null for a cell that cannot be read. The default end is not used then, because it could
- * be later than the real one.
+ * Returns undefined for an empty cell, and null for one that cannot be read. A null rejects the row, because the default end could be
+ * later than the real one.
  */
 function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined

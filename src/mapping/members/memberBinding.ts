@@ -1,10 +1,9 @@
 /** Header bound to the parts of a member, in the form that the mapping of each row needs. */
-import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import type { BoundAge } from '../age.ts'
+import type { BoundConsent } from '../consent/consentTest.ts'
 import type { BoundField } from '../fields.ts'
 import type { IdentifierRules } from '../identifiers/normalize.ts'
 import type { IdentifierType } from '../../model/record.ts'
-import { trimText } from '../text.ts'
 
 export interface MemberBinding {
   /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
@@ -19,7 +18,7 @@ export interface MemberBinding {
   /** Tests that must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundConsent[]
   /** Tests that apply to the identifiers of one type only. */
-  readonly kindConsent: readonly (BoundConsent & { readonly kind: IdentifierType })[]
+  readonly consentByType: readonly (BoundConsent & { readonly kind: IdentifierType })[]
   readonly ages: readonly BoundAge[]
   /** Do-not-reach lists: a row that passes all of these tests is removed from the list; without tests, no row is. */
   readonly remove: readonly BoundTest[]
@@ -29,14 +28,6 @@ export interface MemberBinding {
 export interface BoundTest {
   readonly index: number
   readonly values: ReadonlySet<string>
-}
-
-export interface BoundConsent {
-  readonly index: number
-  /** Test as the pipeline or the preset defines it, with the column's name in this header. */
-  readonly test: ConsentTest
-  /** `text`: the trimmed cell. */
-  readonly passes: (text: string) => boolean
 }
 
 export interface BoundIdentifier extends BoundField {
@@ -51,9 +42,4 @@ export interface MemberRules extends IdentifierRules {
   readonly base64: boolean
   /** Splits cells with several addresses at `,` `;` `|` and ` ::: ` (docs/inputs.md, cases 104 and 191). */
   readonly splitLists: boolean
-}
-
-/** Returns the values of a test in the form that `isOneOf` compares. */
-export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
-  return new Set(test.values.map((value) => trimText(value).toLowerCase()))
 }

@@ -70,10 +70,10 @@ export class RowIdentifiers {
   }
 
   #readAll(): void {
-    const { identifiers, kindConsent } = this.#binding
+    const { identifiers, consentByType } = this.#binding
     for (const bound of identifiers) {
-      if (kindConsent.length > 0) {
-        const consents = kindConsent.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test))
+      if (consentByType.length > 0) {
+        const consents = consentByType.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test))
         this.#target = consents ? this.packed : (this.#withheld ??= [])
       }
       const cell = this.#cell(bound)

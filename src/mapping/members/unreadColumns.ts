@@ -5,7 +5,7 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
 import { ColumnValues } from '../consent/columnValues.ts'
-import { holdsEmail, holdsPhone, isColleague, isPhoneName } from '../consent/columnIdentifiers.ts'
+import { holdsEmail, holdsPhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
 import { consentLine, seenText } from '../consent/consentText.ts'
 import { proposeTest } from '../consent/proposeTest.ts'
 import type { ConsentColumn } from '../consent/unreadReport.ts'
@@ -43,7 +43,7 @@ interface Watched {
   readonly name: ConsentName | undefined
   readonly values: ColumnValues
   readonly isPhone: boolean
-  readonly isColleague: boolean
+  readonly belongsToSomeoneElse: boolean
   /** True for a consent column: by its name, or later by its values. */
   isConsent: boolean
   rows: number
@@ -94,7 +94,7 @@ export class UnreadColumns {
 
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
-      ([column, { rows, emails, phones, values, lines, isConsent, isColleague: other }]): IdentifierColumn[] => {
+      ([column, { rows, emails, phones, values, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
         const kind = emails >= phones ? 'email' : 'phone_number'
         const found = Math.max(emails, phones)
         // One value in every row belongs to the shop, not to its customers.
@@ -131,7 +131,7 @@ export class UnreadColumns {
       name: found,
       values: new ColumnValues(),
       isPhone: isPhoneName(column),
-      isColleague: isColleague(column),
+      belongsToSomeoneElse: belongsToSomeoneElse(column),
       isConsent: found?.certain === true,
       rows: 0,
       emails: 0,

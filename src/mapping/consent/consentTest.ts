@@ -1,0 +1,46 @@
+/** Binds a consent test to a column, and decides whether a cell passes it. */
+import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
+import { findColumn } from '../fields.ts'
+import { parseInstant } from '../instant.ts'
+import { trimText } from '../text.ts'
+
+export interface BoundConsent {
+  readonly index: number
+  /** Test as the pipeline or the preset defines it, with the column's name in this header. */
+  readonly test: ConsentTest
+  /** `text`: the trimmed cell. */
+  readonly passes: (text: string) => boolean
+}
+
+/** Returns the bound test. Its index is -1 if the column is missing. */
+export function boundConsent(test: ConsentTest, columns: readonly string[]): BoundConsent {
+  return { index: findColumn(columns, test.column), test, passes: passing(test) }
+}
+
+/** Returns a function that decides whether a trimmed cell passes the test. */
+export function passing({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
+  if (values !== undefined) {
+    const yes = testValues({ values })
+    return (text) => yes.has(text.toLowerCase())
+  }
+  if (notValues !== undefined) {
+    const no = testValues({ values: notValues })
+    return (text) => !no.has(text.toLowerCase())
+  }
+  const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
+  const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)
+  return (text) => {
+    const at = instantOf(text)
+    return at > from && at < until
+  }
+}
+
+/** Returns the values of a test, trimmed and in lower case. */
+export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
+  return new Set(test.values.map((value) => trimText(value).toLowerCase()))
+}
+
+/** Returns NaN, which fails every comparison, for text that is not a date. */
+function instantOf(text: string): number {
+  return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
+}
