@@ -55,7 +55,7 @@ export async function reading({ file }: { readonly file: string }): Promise<obje
 
 /** With the cheapest gate there is, so that what is measured is the reading and not a digest. */
 export async function gated({ file }: { readonly file: string }): Promise<object> {
-  return read(file, { begin: () => undefined, known: () => true })
+  return read(file, { beginShape: () => undefined, skips: () => true })
 }
 
 export async function hashing({ file }: { readonly file: string }): Promise<object> {

@@ -1,4 +1,7 @@
-/** Computes the exit codes of runs, errors, erasures and whole commands. */
+/**
+ * Computes the exit codes of runs, errors, erasures and several runs. `main.ts` adds those of signals and of output that cannot be
+ * written.
+ */
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { RunStatus } from '../model/report.ts'
 import type { Receipt } from '../db/erasures.ts'

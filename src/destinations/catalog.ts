@@ -17,12 +17,6 @@ import { productListing } from './productListing.ts'
 
 const put = endpointOf('products.put')
 const remove = endpointOf('products.delete')
-/**
- * Limits of a request. The service documents none for the keys of a delete request and for bytes. So a delete has as many keys as a
- * put has products, and the bytes are limited as in uploads of users.
- */
-const limits = { entries: batchLimits.products.entries, bytes: batchLimits.userOperations.bytes }
-
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'
   readonly catalogId: string
@@ -73,7 +67,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
     comments: ['missing: delete   # products missing from the source: delete | out-of-stock | keep'],
   },
   probe: ({ catalogId }, version) => ({ path: `/${version}/product_catalogs/${catalogId}/products` }),
-  limits: () => limits,
+  limits: () => batchLimits.products,
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
   // Ids that differ only in case are not sent in one body (docs/inputs.md, 59).

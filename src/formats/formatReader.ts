@@ -46,7 +46,7 @@ export interface RecordGate {
    * Called before the first record, and at each change of the shape: the header, the delimiter, the prefixes bound around an item.
    * The digest includes the shape, because equal bytes are the same record only with the same shape.
    */
-  begin: (shape: string) => void
+  beginShape: (shape: string) => void
   /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. */
-  known: (bytes: Buffer, start: number, end: number, line: number) => boolean
+  skips: (bytes: Buffer, start: number, end: number, line: number) => boolean
 }

@@ -9,7 +9,7 @@ import type { RunOptions } from '../db/runColumns.ts'
 import { requestRun } from '../db/runs.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
-import { needCredentials, pausedError } from '../sync/claim.ts'
+import { assertOwnCredentials, pausedError } from '../sync/claimDestination.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/rerun.ts'
 
 export interface RunRequestOf {
@@ -41,7 +41,7 @@ export interface QueuedRun {
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: RunRequestOf): Promise<QueuedRun> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
-  needCredentials(deps, pipeline.name, destination.credentials)
+  assertOwnCredentials(deps, pipeline.name, destination.credentials)
   const current = { pipeline: pipeline.name, destinationId: destination.id }
   if (request.rerunOf !== undefined) await assertRunOfDestination(deps.db, request.rerunOf, current)
   if (request.planId !== undefined) await assertPlanOfDestination(deps.db, request.planId, current)

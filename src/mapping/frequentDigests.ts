@@ -1,6 +1,6 @@
 /**
  * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
- * allocate a string for every identifier of every row. Every value that makes up more than 1/size of all values is kept. Counts may
+ * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
  * be too low. They are too high only if two identifiers share 64 bits.
  */
 import type { PackedIdentifier } from '../model/record.ts'

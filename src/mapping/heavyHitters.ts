@@ -1,6 +1,6 @@
 /**
- * Finds frequent values by the algorithm of Misra and Gries. Every value on more than 1/size of all rows is kept. Counts may be too
- * low, never too high.
+ * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than
+ * 1/`size` of all added values. Counts may be too low, never too high.
  */
 export class HeavyHitters {
   readonly #size: number
@@ -17,9 +17,9 @@ export class HeavyHitters {
     else this.#decrement()
   }
 
-  /** Returns values counted more than `least` times, most frequent first. */
-  above(least: number): [string, number][] {
-    return [...this.#counts].filter(([, count]) => count > least).sort((a, b) => b[1] - a[1])
+  /** Returns values counted more than `limit` times, most frequent first. */
+  above(limit: number): [string, number][] {
+    return [...this.#counts].filter(([, count]) => count > limit).sort((a, b) => b[1] - a[1])
   }
 
   #decrement(): void {

@@ -9,13 +9,13 @@ export class SharedLines {
   #nth = 0
 
   /** Registers a row; called for every row, in the order of the source. */
-  pass(row: Row): void {
+  register(row: Row): void {
     this.#nth = row.line === this.#line ? this.#nth + 1 : 1
     this.#line = row.line
   }
 
-  /** Names the record in the reject of the last row; `next`: the row after it, if it is known. */
-  name(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
+  /** Adds the record's place or id to the reject of the row registered last. `next`: the row after it, if it is known. */
+  nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#nth === 1 && next?.line !== reject.line) return reject
     // The key of a member is a digest, so its position is shown instead.
     const record =

@@ -80,7 +80,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = new ArmedFaults(clock.now, world.random)
   const port = { refuse: (ms: number) => server.listener.refuse(ms), acceptAndClose: (ms: number) => server.listener.acceptAndClose(ms) }
   const runner = new FaultRunner(world, trafficRules, port, options.crash)
-  const listeners = new TlsListeners((socket) => server.listener.take(socket))
+  const listeners = new TlsListeners((socket) => server.listener.adopt(socket))
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
   const handler = new RequestHandler({ world, dispatcher, ledger, rates, faults, trafficRules })

@@ -6,13 +6,13 @@ import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/pl
 import { markVisible } from '../db/impliedKeys.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
-import { renewGroups, contentVersionOf } from '../db/remote/desired.ts'
+import { renewGroups, contentVersionOf } from '../db/remote/desireKeys.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import type { EngineDeps } from './engine.ts'
 import { withProductSets } from './productSets.ts'
 import { planCounts, pushPlan } from './push/push.ts'
-import { claimDestination, needCredentials } from './claim.ts'
+import { claimDestination, assertOwnCredentials } from './claimDestination.ts'
 import type { GuardResult, RunReport } from '../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
@@ -39,7 +39,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
       },
     )
   }
-  needCredentials(deps, plan.pipeline, plan.credentials)
+  assertOwnCredentials(deps, plan.pipeline, plan.credentials)
   const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (lease) => {

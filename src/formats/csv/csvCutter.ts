@@ -12,7 +12,7 @@ export interface CsvCutterOptions {
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
   /** Called for every well-formed record; known records are left out of the batch. */
-  readonly known?: RecordGate['known']
+  readonly skips?: RecordGate['skips']
 }
 
 /** States of the scan inside a record. */
@@ -48,11 +48,11 @@ export class CsvCutter implements RecordCutter {
   #recordLine = 1
   #afterCr = false
   #endedWithLine = false
-  readonly #known: RecordGate['known'] | undefined
+  readonly #skips: RecordGate['skips'] | undefined
 
   constructor(options: CsvCutterOptions) {
     this.#options = options
-    this.#known = options.known
+    this.#skips = options.skips
     // A delimiter outside ASCII has several bytes. Only its last one is compared.
     this.#kinds[Buffer.from(options.delimiter).at(-1) ?? 0] = isDelimiter
     if (options.quote !== '') this.#kinds[options.quote.charCodeAt(0)] = isQuote
@@ -73,7 +73,7 @@ export class CsvCutter implements RecordCutter {
     const batch = this.#batch
     batch.begin(bytes)
     const kinds = this.#kinds
-    const known = this.#known
+    const skips = this.#skips
     let state = this.#state
     let flags = this.#flags
     let line = this.#line
@@ -117,7 +117,7 @@ export class CsvCutter implements RecordCutter {
       } else {
         line++
         if (state !== quoted) {
-          if (i > start && !(flags <= recordFlags.quoted && known?.(bytes, start, i, recordLine) === true)) {
+          if (i > start && !(flags <= recordFlags.quoted && skips?.(bytes, start, i, recordLine) === true)) {
             batch.add(start, i, recordLine, flags)
           }
           start = i + 1
@@ -156,8 +156,8 @@ export class CsvCutter implements RecordCutter {
     const batch = this.#batch
     batch.begin(bytes)
     if (bytes.length === 0) return batch
-    const known = this.#flags <= recordFlags.quoted && this.#known?.(bytes, 0, bytes.length, this.#recordLine) === true
-    if (!known) batch.add(0, bytes.length, this.#recordLine, this.#flags)
+    const skipped = this.#flags <= recordFlags.quoted && this.#skips?.(bytes, 0, bytes.length, this.#recordLine) === true
+    if (!skipped) batch.add(0, bytes.length, this.#recordLine, this.#flags)
     return batch
   }
 

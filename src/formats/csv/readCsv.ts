@@ -47,7 +47,7 @@ class CsvReader {
       delimiter: dialect.delimiter,
       quote: dialect.quote,
       limits: context.limits,
-      ...(gate === undefined ? {} : { known: (bytes, start, end, line) => this.#isKnown(gate, bytes, start, end, line) }),
+      ...(gate === undefined ? {} : { skips: (bytes, start, end, line) => this.#isKnown(gate, bytes, start, end, line) }),
     })
     this.#faulty = new FaultyRows(context.name, context.limits)
     this.#columns = dialect.header.filter((column) => column !== '')
@@ -59,7 +59,7 @@ class CsvReader {
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
     // Everything that decides whether a record is data, and how it is split.
-    this.#context.gate?.begin(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
+    this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
       for (let i = 0; i < batch.count; i++) {
@@ -123,7 +123,7 @@ class CsvReader {
 
   /** Called by the cutter, which leaves known records out of its batches. */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
-    if (line <= this.#dialect.skipThroughLine || !gate.known(bytes, start, end, line)) return false
+    if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
     this.#faulty.rows++
     this.#lastKnown = line
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)

@@ -78,7 +78,7 @@ class JsonReader {
   /** Starts reading. */
   begin(path: readonly string[] = []): void {
     this.#columns.add(this.#context.gate?.columns ?? [])
-    this.#context.gate?.begin(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
+    this.#context.gate?.beginShape(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
   }
 
   *batches(batch: RecordBatch): Generator<readonly Row[]> {
@@ -87,7 +87,7 @@ class JsonReader {
       for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {
         const line = batch.lineOf(i)
         if (this.#trailerOf !== undefined && this.#takeTrailer(recordText(batch, i), line)) continue
-        if (this.#context.gate?.known(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
+        if (this.#context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
           this.#faulty.rows++
           continue
         }

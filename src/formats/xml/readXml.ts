@@ -66,7 +66,7 @@ export function readXml(
             items =
               item === undefined ? new XmlItemReader(columns, current, htmlEntities) : new XmlElementReader(columns, current, htmlEntities)
             shape = shapeNow
-            context.gate?.begin(shape)
+            context.gate?.beginShape(shape)
           }
         }
         // A batch has rows of one scope only, because the gate resets its digests with each new scope.
@@ -75,7 +75,7 @@ export function readXml(
         const parsed: Omit<Row, 'columns'>[] = []
         for (let i = from; i < to; i++) {
           const line = batch.lineOf(i)
-          if (context.gate?.known(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
+          if (context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
             rowCount++
             continue
           }

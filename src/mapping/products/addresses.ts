@@ -15,7 +15,7 @@ export function linkOf(row: ProductRow): string {
   if (linkHosts !== undefined && !linkHosts.includes(hostOf(parsed.link)))
     row.warn('LINK_HOST_OTHER', 'link', 'has a host that is not in options.link_hosts')
   if (!parsed.http) return parsed.link
-  if (!row.rules.allow.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
+  if (!row.rules.allowed.has('upgrade_http')) throw new RowRejected('LINK_NOT_HTTPS', 'link', 'is http, https is required')
   row.warn('LINK_UPGRADED', 'link', 'was changed to https')
   return `https${parsed.link.slice(4)}`
 }

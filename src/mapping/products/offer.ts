@@ -13,7 +13,7 @@ export function priceOf(row: ProductRow): Price {
     throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
   }
   if (result.price.minor === 0n && row.rules.zeroRefused) throw new RowRejected('PRICE_ZERO_REFUSED', 'price', 'is zero')
-  if (result.price.minor === 0n && !row.rules.allow.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
+  if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
   if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" was written as "${result.price.text}"`)
   return result.price
 }
@@ -57,7 +57,7 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const fault =
     'code' in result
       ? result.message
-      : result.price.minor === 0n && !row.rules.allow.has('zero_price')
+      : result.price.minor === 0n && !row.rules.allowed.has('zero_price')
         ? 'is zero'
         : result.price.currency !== price.currency
           ? 'has another currency than the price'

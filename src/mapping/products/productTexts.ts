@@ -12,7 +12,7 @@ export function titleOf(row: ProductRow): string {
   if (!isVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
   if (spreadsheet.test(title)) throw new RowRejected('SPREADSHEET_DAMAGE', 'title', `"${showValue(title)}" was changed by a spreadsheet`)
   if (title.length <= maxTitle) return title
-  if (!row.rules.allow.has('cut_title'))
+  if (!row.rules.allowed.has('cut_title'))
     throw new RowRejected('TITLE_TOO_LONG', 'title', `has ${title.length} characters, ${maxTitle} are allowed`)
   row.warn('TITLE_CUT', 'title', `had ${title.length} characters`)
   return cutAtGrapheme(title, maxTitle)
@@ -28,7 +28,7 @@ export function descriptionOf(row: ProductRow): string {
   if (tag !== undefined)
     throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${showValue(tag)}", which the service reads as HTML`)
   if (description.length <= maxDescription) return description
-  if (!row.rules.allow.has('cut_description'))
+  if (!row.rules.allowed.has('cut_description'))
     throw new RowRejected('DESCRIPTION_TOO_LONG', 'description', `has ${description.length} characters, ${maxDescription} are allowed`)
   row.warn('DESCRIPTION_CUT', 'description', `had ${description.length} characters`)
   return cutAtGrapheme(description, maxDescription)

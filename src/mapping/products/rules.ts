@@ -6,24 +6,24 @@ import type { PriceOptions } from './price.ts'
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
-  readonly allow: ReadonlySet<string>
+  readonly allowed: ReadonlySet<string>
   readonly httpImagesRefused: boolean
   readonly zeroRefused: boolean
-  /** Field → lower-case word → word of the service. */
+  /** Words of the source (lower case) and the service's words for them, by field. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
 export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): ProductRules {
-  const allow = new Set(options.allow)
+  const allowed = new Set(options.allow)
   return {
     options,
-    allow,
+    allowed,
     httpImagesRefused: options.refuse?.includes('http_image') === true,
     zeroRefused: options.refuse?.includes('zero_price') === true,
     price: {
       ...(options.defaultCurrency === undefined ? {} : { defaultCurrency: options.defaultCurrency }),
-      codeFirstAllowed: allow.has('price_code_first'),
-      wideAllowed: allow.has('wide_digits'),
+      codeFirstAllowed: allowed.has('price_code_first'),
+      wideAllowed: allowed.has('wide_digits'),
     },
     values: new Map(
       Object.entries(options.values).map(([field, map]) => [

@@ -28,17 +28,17 @@ export interface UserList {
   readonly kind: 'audience' | 'do-not-reach'
   /** Members of the account's do-not-reach lists. An upload that adds one of them breaks a rule (docs/sandbox.md). */
   readonly suppressed: readonly Memberships[]
-  /** Fields of every echoed operation. */
+  /** Fields that the answer adds to each operation that it echoes. */
   readonly echo: Readonly<Record<string, string>>
 }
 
 /** Months that a membership lasts by default (spec 8); for a do-not-reach list also the maximum. */
 export const DEFAULT_MONTHS = 13
-/** Number of each identifier type in the records of memberships. */
+/** Index of each identifier type, as `Memberships` stores it. */
 export const TYPE_NUMBER: ReadonlyMap<string, number> = new Map(IDENTIFIER_TYPES.map((type, index) => [type, index]))
-const LIST_TYPES: readonly string[] = doNotReachIdentifiers
+const DO_NOT_REACH_TYPES: readonly string[] = doNotReachIdentifiers
 const HEX = /^[0-9a-f]{64}$/
-const ANY_HEX = /^[0-9a-fA-F]{64}$/
+const HEX_ANY_CASE = /^[0-9a-fA-F]{64}$/
 /** Digests of the empty text and of placeholders: the client hashed a value that is not an identifier. */
 const JUNK: ReadonlySet<string> = new Set(
   ['', ' ', 'null', 'undefined', 'none', 'n/a', 'na', 'unknown', '0', '-', 'nan', 'test', 'test@test.com'].map((text) =>
@@ -78,8 +78,8 @@ function readOperation(
   for (const name in params)
     if (name !== 'users' && name !== 'expires_at' && (name !== 'effective_at' || list.kind === 'do-not-reach'))
       errors.push(unknownField(name))
-  const effectiveAt = time(params['effective_at'], 'effective_at', errors)
-  const expiresAt = time(params['expires_at'], 'expires_at', errors)
+  const effectiveAt = readTime(params['effective_at'], 'effective_at', errors)
+  const expiresAt = readTime(params['expires_at'], 'expires_at', errors)
   if (type !== 'Delete') checkTimes(call, list, { nowS, effectiveAt, expiresAt }, errors)
   const users = params['users']
   if (users === undefined) return void errors.push(missingParameter('users'))
@@ -121,7 +121,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
   for (const type in user) {
     const number = TYPE_NUMBER.get(type)
     const values = user[type]
-    if (number === undefined || (list.kind === 'do-not-reach' && !LIST_TYPES.includes(type))) {
+    if (number === undefined || (list.kind === 'do-not-reach' && !DO_NOT_REACH_TYPES.includes(type))) {
       reportRawIdentifier(call, values)
       errors.push(unknownField(type))
       continue
@@ -152,7 +152,7 @@ function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsEr
  */
 function checkOtherValue(call: UsersCall, type: string, value: unknown, errors: AdsError[]): void {
   call.world.reportViolation('digest_not_64_lower_hex', `${type} is not 64 lower-case hex digits`)
-  if (typeof value === 'string' && ANY_HEX.test(value)) return
+  if (typeof value === 'string' && HEX_ANY_CASE.test(value)) return
   if (typeof value === 'string' && (looksLikeEmail(value) || looksLikePhone(value)))
     call.world.reportViolation('raw_identifier', `${type} looks like an email or phone`)
   errors.push(withoutValue(type, 'SHA-256 in hex'))
@@ -163,15 +163,15 @@ function withoutValue(type: string, expected: string): AdsError {
   return { ...invalidParameter(type, expected, ''), message: `Expected ${expected} for ${type}` }
 }
 
-/** Reports a raw email or phone number in a field that is not accepted or not a list. */
+/** Reports a raw email or phone number in an unknown field, or in one that is not an array. */
 function reportRawIdentifier(call: UsersCall, value: unknown): void {
   const texts = Array.isArray(value) ? listOf(value) : [value]
   if (texts.some((text) => typeof text === 'string' && (looksLikeEmail(text) || looksLikePhone(text))))
-    call.world.reportViolation('raw_identifier', 'a field that is not accepted or not a list looks like an email or phone')
+    call.world.reportViolation('raw_identifier', 'an unknown field, or one that is not an array, looks like an email or phone')
 }
 
 /** Reads a time in seconds since 1970; undefined if it is absent or wrong. */
-function time(value: unknown, name: string, errors: AdsError[]): number | undefined {
+function readTime(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined
   if (at === undefined || at < 0 || at > 4_294_967_295_000) {

@@ -4,9 +4,9 @@ import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState, type PersonAdded } from './tokens.ts'
 
-/** Roles on an account. Those of {@link READING_ROLES} may only read. */
+/** Roles on an account. Those of {@link READ_ONLY_ROLES} may only read. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
-export const READING_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
+export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
 const FIELDS = ['id', 'screen_name', 'name', 'premium', 'accounts']
 

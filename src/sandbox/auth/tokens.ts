@@ -15,7 +15,7 @@ export interface RequestToken {
   readonly secret: string
   readonly callback: string
   readonly access: 'read' | 'write'
-  /** PIN, or text for the callback, that is created when the user agrees; null before. */
+  /** Created when the user agrees: a PIN, or a text for the callback. Null before. */
   verifier: string | null
   userId: string | null
   /** `denied` and `used` tokens are refused. */
@@ -31,7 +31,7 @@ export interface AuthState {
   readonly granted: Set<string>
 }
 
-/** Event of the journal: an added user. */
+/** Event of the journal: an added user. Here and not in `people.ts`, because that imports `areaRefs`, which has this type. */
 export interface PersonAdded {
   readonly kind: 'person'
   readonly user: SandboxUser

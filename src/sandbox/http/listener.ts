@@ -1,4 +1,7 @@
-/** Listens on the one port of all three hosts, limits its connections, and closes it for a time when a fault asks for it (docs/sandbox.md#faults). */
+/**
+ * Listens on the port that all three hosts share, limits its connections, and turns new ones away while a fault says so
+ * (docs/sandbox.md#faults).
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Server as TcpServer, Socket } from 'node:net'
 import type { SandboxWorld } from '../state/world.ts'
@@ -8,7 +11,7 @@ export class Listener {
   readonly #server: Server
   readonly #connections = new Map<Socket, { readonly id: number; requests: number }>()
   #nextConnection = 1
-  #closesNewUntil = 0
+  #closeNewUntil = 0
   #port = 0
   #reopening: NodeJS.Timeout | undefined
 
@@ -17,7 +20,7 @@ export class Listener {
     this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, receive)
     this.#server.on('connection', (socket: Socket) => {
       const most = world.switch('max_connections')
-      if (world.machineNow() < this.#closesNewUntil || (most !== 'none' && this.#connections.size >= Number(most))) {
+      if (world.machineNow() < this.#closeNewUntil || (most !== 'none' && this.#connections.size >= Number(most))) {
         socket.destroySoon()
         return
       }
@@ -29,7 +32,7 @@ export class Listener {
   }
 
   /** Counts a request. Returns the number of its connection (0 if unknown), and whether it is the connection's first request. */
-  count(socket: Socket): { readonly connection: number; readonly firstOfConnection: boolean } {
+  countRequest(socket: Socket): { readonly connection: number; readonly firstOfConnection: boolean } {
     const connection = this.#connections.get(socket)
     const firstOfConnection = connection?.requests === 0
     if (connection !== undefined) connection.requests++
@@ -37,7 +40,7 @@ export class Listener {
   }
 
   /** Serves a connection that another listener accepted (TLS). */
-  take(socket: Socket): void {
+  adopt(socket: Socket): void {
     this.#server.emit('connection', socket)
   }
 
@@ -53,7 +56,7 @@ export class Listener {
 
   /** Accepts and immediately closes new connections for `ms`. */
   acceptAndClose(ms: number): void {
-    this.#closesNewUntil = this.#world.machineNow() + ms
+    this.#closeNewUntil = this.#world.machineNow() + ms
   }
 
   async listen(port: number): Promise<number> {

@@ -59,7 +59,7 @@ export class SandboxServer {
     const route = router.match(method, rawPath)
     const endpoint = route.kind === 'found' ? route.endpoint : undefined
     const startedAt = world.machineNow()
-    const { connection, firstOfConnection } = this.listener.count(request.socket)
+    const { connection, firstOfConnection } = this.listener.countRequest(request.socket)
     const worker = request.headers['x-test-worker']
     const context: RequestContext = {
       request,

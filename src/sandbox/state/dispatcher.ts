@@ -1,4 +1,6 @@
-/** Calls the handler of an authenticated request and writes the journal. Every change of the state by a request happens here. */
+/**
+ * Calls the handler of an authenticated request and writes the journal. Every request that changes the state goes through here.
+ */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
 import { findEndpoint } from '../../service/contract/index.ts'
@@ -11,7 +13,7 @@ import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
 import type { SandboxWorld } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
-import { READING_ROLES } from '../auth/people.ts'
+import { READ_ONLY_ROLES } from '../auth/people.ts'
 
 export interface DispatchInput {
   readonly endpoint: Endpoint
@@ -30,7 +32,7 @@ export interface Dispatched {
   readonly echo: Readonly<Record<string, unknown>>
 }
 
-/** Values in which a call and its replay from the journal differ. */
+/** Values that a call takes from the clock, the fault and the network, and its replay from the journal. */
 interface CallConditions {
   /** Milliseconds since 1970, by the sandbox's clock. */
   readonly now: number
@@ -39,7 +41,7 @@ interface CallConditions {
 }
 
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
-const ALL = () => true
+const appliesToAll = () => true
 
 export class Dispatcher {
   readonly #world: SandboxWorld
@@ -64,10 +66,10 @@ export class Dispatcher {
     )
     this.#world.replayAt(undefined)
     this.#journal = journal
-    // The last id in the file is the valid one, so an existing file gets the id of this start too.
     this.noteInstance()
   }
 
+  /** Writes this start's instance id: the last one in the file counts. */
   noteInstance(): void {
     this.note({ kind: 'instance', id: this.#world.core.instance })
   }
@@ -81,6 +83,7 @@ export class Dispatcher {
     this.#journal?.compact()
   }
 
+  /** Empties the journal, which then means the first state. */
   restartJournal(): void {
     this.#journal?.restart()
   }
@@ -113,7 +116,7 @@ export class Dispatcher {
         return value
       },
     })
-    const journalled = (reply: Reply): Dispatched => {
+    const finish = (reply: Reply): Dispatched => {
       if (this.#journal !== undefined && changes(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
         this.#journal.write({
           kind: 'call',
@@ -132,7 +135,7 @@ export class Dispatcher {
     }
     if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(input, checked))
     const reply = found.handler(call)
-    return reply instanceof Promise ? reply.then(journalled) : journalled(reply)
+    return reply instanceof Promise ? reply.then(finish) : finish(reply)
   }
 
   /** Returns the record that the call updates, as its read endpoint shows it. */
@@ -159,10 +162,10 @@ export class Dispatcher {
     if (
       input.endpoint.method !== 'GET' &&
       !input.endpoint.name.endsWith('.estimate') &&
-      READING_ROLES.includes(account.roles[input.user?.id ?? ''] ?? '')
+      READ_ONLY_ROLES.includes(account.roles[input.user?.id ?? ''] ?? '')
     )
       throw adsRefusal('ACTION_NOT_ALLOWED', `The role of user ${input.user?.id ?? ''} on account ${id} may only read`)
-    // A deleted account answers 404 (docs/spec-notes.md#errors), an endpoint below it 403.
+    // A deleted account answers 404 (docs/spec-notes.md#errors); a path below it gets 403, the default status of `ACCOUNT_NOT_FOUND`.
     if (account.deleted && checked.params['with_deleted'] !== true && input.endpoint.name !== 'accounts.delete')
       throw adsRefusal(
         'ACCOUNT_NOT_FOUND',
@@ -256,5 +259,5 @@ function appliesOf(apply: Apply): (index: number, key: string) => boolean {
     const first = Number(apply.slice(6))
     return (index) => index < first
   }
-  return ALL
+  return appliesToAll
 }

@@ -15,14 +15,15 @@ export function challenge(world: World, url: string, token?: string): Promise<Ch
   return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form'), token)
 }
 
-/** Returns true if a check is due: every 30 minutes once a day passed without success, or every hour (switch `crc_period`). */
+/** Returns true if a check is due: 24 hours after the last success and then every 30 minutes, or hourly (switch `crc_period`). */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false
   const sinceCheck = now - webhook.lastCheckAt
   return period === 'hourly' ? sinceCheck >= HOUR : now - webhook.lastSuccessAt >= 24 * HOUR && sinceCheck >= 30 * MINUTE
 }
 
-/** Records the outcome of a check: success validates the webhook, a transient failure keeps it for a time, any other invalidates it (spec 3.1). */
+/** Records the outcome of a check: success validates the webhook, a transient failure keeps it until {@link GRACE_MS} after the last success, any
+ * other failure invalidates it (spec 3.1). */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now
   webhook.lastOutcome = outcome

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches/insert.ts'
-import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/freeze.ts'
+import { templateOf, writeEntries, type FrozenEntries } from '../../db/entries/write.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { Change, PlannedOperation } from './operations.ts'
 

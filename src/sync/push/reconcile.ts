@@ -1,6 +1,6 @@
 /**
  * Reconciles a classified answer in one transaction, fenced by the epoch: writes the outcomes of entries, the synced state and the
- * next state of the batch (docs/guarantees.md). Only this module and `settleWhole.ts` mark keys as synced
+ * next state of the batch (docs/guarantees.md). Only this module and `trySettleLoad.ts` mark keys as synced
  * (docs/guarantees.md#confirmed-only).
  */
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -17,7 +17,7 @@ import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/rem
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitRefused } from './isolateRecord.ts'
-import { confirmsAll, settleWhole, type EntriesOutcome } from './settleWhole.ts'
+import { confirmsAll, trySettleLoad, type EntriesOutcome } from './trySettleLoad.ts'
 
 export interface ReconcileOptions {
   readonly maxAttempts: number
@@ -60,7 +60,7 @@ export async function reconcile(
   if (batch.ofLoad && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
-    if (await settleWhole(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+    if (await trySettleLoad(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.

@@ -38,7 +38,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     `select l.id, l.desired_version, s.suppression_version
      from destination t
      join destination l on l.kind = any($3) and l.service = t.service and l.account_id = t.account_id
-     join plan p on p.id = $2 and coalesce(p.review ->> 'suppress', 'do-not-reach') <> 'none'
+     join plan p on p.id = $2 and p.review ->> 'suppress' is distinct from 'none'
      left join snapshot s on s.id = p.snapshot_id
      where t.id = $1 order by l.id for share of l`,
     [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],

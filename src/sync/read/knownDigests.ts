@@ -51,7 +51,7 @@ export class KnownDigests {
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
     for (const position of outdated) {
-      this.tick(first + position)
+      this.markSeen(first + position)
       // All zero is never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
@@ -74,7 +74,7 @@ export class KnownDigests {
   }
 
   /** Marks a digest as seen. Returns true the first time. */
-  tick(i: number): boolean {
+  markSeen(i: number): boolean {
     const before = this.#seen[i >> 3] ?? 0
     const bit = 1 << (i & 7)
     if ((before & bit) !== 0) return false

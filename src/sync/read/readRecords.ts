@@ -113,7 +113,7 @@ export async function readRecords(
   known: KnownRecords | undefined,
 ): Promise<ReadRecords | undefined> {
   const { deps, client, pipeline, run } = context
-  if (known) gate.use(known.digests)
+  if (known) gate.setKnown(known.digests)
   // A full read counts the frequent values of the last read separately.
   const before = known?.quality ?? (await lastQuality(client, run.destinationId))
   const statistics = openStatistics(before, known !== undefined)

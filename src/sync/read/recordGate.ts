@@ -10,35 +10,35 @@ import { RecordDigester, digestWords } from './recordDigest.ts'
 
 /** Digests every record, and skips those that are known. */
 export class DigestGate implements RecordGate {
-  #known: KnownDigests | undefined
+  #knownDigests: KnownDigests | undefined
   columns: readonly string[] = []
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
-  /** Records to be parsed, in order, with their digests: their rows come back in the same order. */
+  /** Lines of the records that were passed on to the parser, in order; `#digests` has their digests. */
   #lines = new Float64Array(1024)
   #count = 0
   #digests = new Int32Array(1024 * digestWords)
-  readonly #taken = new Int32Array(digestWords)
-  readonly #takenBytes = new Uint8Array(this.#taken.buffer)
+  readonly #returned = new Int32Array(digestWords)
+  readonly #returnedBytes = new Uint8Array(this.#returned.buffer)
   #next = 0
   #unchanged = 0
   #repeated = 0
   #featureSets = new FeatureSetCounts()
 
-  /** `key`: the destination's, 16 bytes. */
+  /** `key`: random digest key of the destination, 16 bytes. */
   constructor(key: Uint8Array, known?: KnownDigests) {
     this.#digester = new RecordDigester(key)
-    this.#known = known
+    this.#knownDigests = known
   }
 
   /** Sets the known records. Must be called before the first record. */
-  use(known: KnownDigests): void {
-    this.#known = known
+  setKnown(known: KnownDigests): void {
+    this.#knownDigests = known
   }
 
-  /** True if there are known records. */
-  get keepsBack(): boolean {
-    return this.#known !== undefined
+  /** True if known records were given, so some may be skipped. */
+  get canSkip(): boolean {
+    return this.#knownDigests !== undefined
   }
 
   /** Number of different known records that were found. */
@@ -58,47 +58,47 @@ export class DigestGate implements RecordGate {
     return featureSets
   }
 
-  begin(shape: string): void {
-    // No record starts with a line end, so no record has the digest of a shape.
+  beginShape(shape: string): void {
+    // A shape starts with a line end and a record never does, so the two cannot have the same digest.
     const bytes = Buffer.from(`\nshape ${shape}`)
     this.#digester.take(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
-    // A new source or scope begins only after all earlier records were yielded.
-    this.#forget()
+    // The shape changes only after all earlier rows were yielded, so nothing pending is lost.
+    this.#clearQueue()
   }
 
-  known(bytes: Buffer, start: number, end: number, line: number): boolean {
+  skips(bytes: Buffer, start: number, end: number, line: number): boolean {
     this.#digester.take(bytes, start, end)
     const { digest } = this.#digester
     const shape = this.#shape
-    // Both are arrays of four.
+    // `digest` and `shape` have `digestWords` elements, so the casts hold.
     for (let i = 0; i < digestWords; i++) digest[i] = (digest[i] as number) ^ (shape[i] as number)
-    const known = this.#known
+    const known = this.#knownDigests
     const found = known === undefined ? -1 : known.find(digest)
     if (known === undefined || found === -1) {
       this.#remember(line, digest)
       return false
     }
     this.#featureSets.add(known.featureSetOf(found), line)
-    if (known.tick(found)) this.#unchanged++
+    if (known.markSeen(found)) this.#unchanged++
     else this.#repeated++
     return true
   }
 
   /**
-   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate never got its raw record: unusual quoting,
-   * or a format without raw records.
+   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate never got the raw record of the row: unusual
+   * quoting, or a format without raw records.
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // Skips the lines of trailer rows: the gate was called for them, but they are not yielded. Indexes below `#count` have a line
-    // and a digest.
+    // Skips the lines of trailer rows: the gate was called for them, but they are not yielded.
+    // The casts hold because the index is below `#count`.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords
-    for (let i = 0; i < digestWords; i++) this.#taken[i] = this.#digests[at + i] as number
-    if (this.#next === this.#count) this.#forget()
-    return this.#takenBytes
+    for (let i = 0; i < digestWords; i++) this.#returned[i] = this.#digests[at + i] as number
+    if (this.#next === this.#count) this.#clearQueue()
+    return this.#returnedBytes
   }
 
   #remember(line: number, digest: Int32Array): void {
@@ -114,7 +114,7 @@ export class DigestGate implements RecordGate {
     this.#digests.set(digest, at * digestWords)
   }
 
-  #forget(): void {
+  #clearQueue(): void {
     this.#count = 0
     this.#next = 0
   }

@@ -69,7 +69,7 @@ export async function stageSources(
   },
 ): Promise<Staged> {
   keepMemoryFlat()
-  const gated = options.gate?.keepsBack === true
+  const gated = options.gate?.canSkip === true
   let growing = !gated
   if (growing) letYoungGrow()
   const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics)
@@ -105,7 +105,7 @@ export async function stageSources(
         if (deps.signal?.aborted) throw interrupted()
         for (let at = 0; at < rows.length; at++) {
           const row = rows[at] as Row // below the length
-          lines.pass(row)
+          lines.register(row)
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
@@ -117,7 +117,7 @@ export async function stageSources(
           else if (reject) {
             rejected++
             if (reject.key) writer.present(reject.key, row.line)
-            rejects.add(lines.name(reject, writer.recordKind, rows[at + 1]), index, mapper.mask(row))
+            rejects.add(lines.nameRecord(reject, writer.recordKind, rows[at + 1]), index, mapper.mask(row))
           }
         }
         if (writer.copy.full) await writer.copy.flush()

@@ -20,7 +20,7 @@ import type { EngineDeps } from '../engine.ts'
 import { interrupted } from '../read/stage.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, isResultOf, withListed } from './compare.ts'
-import { desiredContent, isProblem } from './desired.ts'
+import { desiredContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './listing.ts'
 import { newestOf } from './plan.ts'
 

@@ -6,7 +6,7 @@ import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
-import { isProblem, plannedContent } from './desired.ts'
+import { isProblem, plannedContent } from './setContent.ts'
 
 /** Stores the product sets with the plan. Returns undefined if the pipeline has none and has created none. */
 export async function planProductSets(

@@ -9,10 +9,10 @@ function gateOf(known: ReadonlySet<string> = new Set()): RecordGate & { readonly
   let shape = ''
   return {
     asked,
-    begin: (given) => {
+    beginShape: (given) => {
       shape = given
     },
-    known: (bytes, start, end) => {
+    skips: (bytes, start, end) => {
       const record = `${shape}\n${bytes.toString('utf8', start, end)}`
       asked.push(record)
       return known.has(record)

@@ -278,8 +278,8 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const shapes: string[] = []
     const asked: string[] = []
     const gate = {
-      begin: (shape: string) => void shapes.push(shape),
-      known: (bytes: Buffer, start: number, end: number) => {
+      beginShape: (shape: string) => void shapes.push(shape),
+      skips: (bytes: Buffer, start: number, end: number) => {
         asked.push(`${shapes.length} ${bytes.toString('utf8', start, end)}`)
         return false
       },

@@ -38,7 +38,7 @@ test('known digests, in any order and repeated, against a map', () => {
         const i = known.find(digestOf(n))
         expect(i).toBe(oracle.get(n) ?? -1)
         if (i === -1) continue
-        expect(known.tick(i)).toBe(!ticked.has(i))
+        expect(known.markSeen(i)).toBe(!ticked.has(i))
         ticked.add(i)
       }
       const unseen = known.unseen().flatMap((entry) => entry.positions.map((position) => entry.chunk * chunk + position))

@@ -55,8 +55,8 @@ export class RowTally {
     this.rows++
     const { record, reject, filtered, warnings } = this.#mapper.map(row)
     this.warnings.push(...warnings)
-    this.#lines.pass(row)
-    if (reject) this.rejects.push(this.#lines.name(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
+    this.#lines.register(row)
+    if (reject) this.rejects.push(this.#lines.nameRecord(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
     if (filtered) this.filtered++
     if (!record) return
     if (record.kind === 'member' && !record.desired) this.suppressed++

@@ -8,7 +8,7 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { isRetryable, type Database } from '../../db/database.ts'
 
-interface Answer {
+interface SettleOptions {
   readonly horizonMs: number
   readonly workerId: string
   readonly runId: number
@@ -27,13 +27,16 @@ export function confirmsAll(destination: Destination, outcome: RequestOutcome): 
   )
 }
 
-/** Settles the batch. Returns false if it must be reconciled key by key, also after a deadlock with a plan. */
-export async function settleWhole(
+/**
+ * Settles the batch. Returns false if nothing was written: some keys are stored, another process claimed the batch, or the statement met
+ * a deadlock or a serialization failure. Then the caller reconciles key by key.
+ */
+export async function trySettleLoad(
   db: Database,
   batch: ClaimedBatch,
   attemptId: number,
   confirmed: number,
-  options: Answer,
+  options: SettleOptions,
 ): Promise<boolean> {
   const { sent, horizonMs, workerId, runId } = options
   const counts = { confirmed, refused: 0 }

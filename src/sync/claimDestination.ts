@@ -37,7 +37,7 @@ export async function claimPipeline(deps: EngineDeps, pipeline: Pipeline, reques
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
     if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw lockedError(pipeline.name)
-  } else needCredentials(deps, pipeline.name, destination.credentials)
+  } else assertOwnCredentials(deps, pipeline.name, destination.credentials)
   return claimDestination(deps, pipeline.name, destination.id, request)
 }
 
@@ -61,7 +61,7 @@ export async function claimDestination(deps: EngineDeps, pipeline: string, desti
   }
   const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId, pipeline })
   if (pause !== undefined) return skip(deps, runId, pausedError(pause))
-  const row = await claimRun(deps.db, runId, claimOf(deps))
+  const row = await claimRun(deps.db, runId, claimOptions(deps))
   return typeof row === 'string' ? skip(deps, runId, lockedError(pipeline)) : { row }
 }
 
@@ -73,10 +73,13 @@ async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{
 /** Claims a queued run, if it was requested for this pipeline in this version and environment. */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
-  return claimRun(deps.db, runId, { ...claimOf(deps), pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version } })
+  return claimRun(deps.db, runId, {
+    ...claimOptions(deps),
+    pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version },
+  })
 }
 
-function claimOf(deps: EngineDeps): RunClaim {
+function claimOptions(deps: EngineDeps): RunClaim {
   return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
 }
 
@@ -86,7 +89,7 @@ async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
 }
 
 /** @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application */
-export function needCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
+export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
   if (credentials === null || credentials === deps.service.credentials) return
   throw new RunError(
     'OTHER_CREDENTIALS',
