@@ -139,15 +139,17 @@ export async function collectLeftKeys(client: pg.PoolClient, destinationId: numb
 
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
   await client.query(
+    // Without `order by` in the aggregates: all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
     `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
-     select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part,
-       string_agg(digest, '' order by n), string_agg(int2send(feature_set), '' order by n), string_agg(key, '' order by n), array_agg(key_end order by n)
+     select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part, digests, feature_sets, keys,
+       array(select sum(length) over (order by at)::int from unnest(lengths) with ordinality as l (length, at) order by at)
      from (
-       select *, sum(octet_length(key)) over (partition by part order by n rows unbounded preceding)::int as key_end
+       select part, string_agg(digest, '') as digests, string_agg(int2send(feature_set), '') as feature_sets, string_agg(key, '') as keys,
+         array_agg(octet_length(key)) as lengths
        from (
-         select digest, feature_set, key, n, n / ${chunkRecords} as part
-         from (select digest, feature_set, key, row_number() over () - 1 as n from stage where kind = ${validKind} and digest is not null) s) s) s
-     group by part`,
+         select digest, feature_set, key, (row_number() over () - 1) / ${chunkRecords} as part
+         from stage where kind = ${validKind} and digest is not null) s
+       group by part) c`,
     [destinationId],
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its
  * records, its batches and the counts so far, so that its batches are sent while the next part is planned, and every commit leaves a
- * complete state: a later run finds the other rows to be missing in `record`, as if they were new.
+ * complete state: if the process dies, the next run plans the remaining rows as new, because they are not in `record` yet.
  */
 import type pg from 'pg'
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
@@ -12,7 +12,6 @@ import { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { isApplying, startPlan } from '../../db/plans.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { interrupted } from '../read/stage.ts'
-import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
 import { insertLoaded, type FirstLoad } from './firstLoad.ts'
@@ -31,11 +30,11 @@ export interface LoadPart {
   readonly isFirst: boolean
   /** Last key of the part before it. */
   readonly after: Buffer | undefined
-  /** Last key of this part and of each later one, except the last part. Undefined for the second part, which determines them. */
-  readonly ends: readonly Buffer[] | undefined
+  /** Last keys of this part and of the later ones. The last part has none. */
+  readonly ends: readonly Buffer[]
   readonly frozen: Frozen
-  /** Number of stored parts of the search for implied keys. */
-  readonly searchParts: number
+  /** Number of parts of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
+  readonly indexParts: number
 }
 
 export interface PlannedPart {
@@ -44,29 +43,26 @@ export interface PlannedPart {
   readonly next: LoadPart | undefined
 }
 
-/** Each part is twice as large as the one before it, up to this share of all rows, because each reads the whole stage (0.15 s a million). */
-const largestShare = 1 / 12
-/** The last part has at least this share of the size that is next. */
+/**
+ * Each part is twice as large as the one before it, up to this share of all rows, because planning a part reads the whole stage (0.15 s
+ * per million rows).
+ */
+const largestShare = 1 / 6
+/** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
 /**
- * Returns the first part of a load. There is only one if `inParts` is false, because nothing may be sent before the whole plan is stored,
- * and if users share operations: a part would end in the middle of a request of 5 MB.
+ * Returns the first part of a load. There is only one part if `inParts` is false (nothing may be sent before the whole plan is stored), if
+ * users share operations (a part would end inside a request), or if there are too few rows for two.
  */
-export async function firstPart(
-  of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'frozen' | 'searchParts'>,
-  inParts: boolean,
-): Promise<LoadPart> {
-  const { client, deps } = of.work
-  const users = deps.settings.usersInFirstPart
-  const isCut = inParts && of.terms.usersPerOperation === 1 && of.first.creates >= users * (1 + smallestLast)
+export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'frozen' | 'indexParts'>, inParts: boolean): LoadPart {
   return {
     ...of,
     isFirst: true,
     after: undefined,
-    ends: isCut ? await firstEnd(client, users) : [],
+    ends: inParts && of.terms.usersPerOperation === 1 ? endsOf(of.work, of.first.creates) : [],
     frozen: nothingFrozen(),
-    searchParts: 0,
+    indexParts: 0,
   }
 }
 
@@ -74,12 +70,12 @@ export async function firstPart(
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, first, terms, changes, guarded, isFirst } = part
   const { client, destinationId, planId, deps } = work
-  if (!isFirst) await followPart(work)
-  const [upTo, ...later] = part.ends ?? (await laterEnds(part))
+  if (!isFirst) await beginLaterPart(work)
+  const [upTo, ...later] = part.ends
   const range = { after: part.after, upTo }
   await insertLoaded(work.desired.context, first, range)
   const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
-  const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.searchParts })
+  const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.indexParts })
   const context = { client, destinationId, full: work.full }
   const frozen = await freeze(
     client,
@@ -90,25 +86,25 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
       destinationId,
       loadId: first.loadId,
       lastSeq,
-      // The requests show the progress of later parts.
+      // Only the first part reports this progress. From then on, that of the requests is shown.
       onProgress: (done) => isFirst && deps.onProgress?.({ stage: 'plan', done }),
     },
     part.frozen,
   )
-  const searchParts = await index.end()
+  const indexParts = await index.end()
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast: upTo === undefined })
   if (isFirst && upTo !== undefined) {
     await startPlan(queryable(client), planId)
     await raiseStateVersion(queryable(client), destinationId)
   }
-  return { planned, next: upTo && { ...part, isFirst: false, after: upTo, ends: isFirst ? undefined : later, frozen, searchParts } }
+  return { planned, next: upTo && { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts } }
 }
 
 /**
- * Begins a later part. Erasures wait until it is committed, as they wait for a plan; one that came before it takes its people out of the
- * stage. Answers do not wait.
+ * Begins a later part. New erasures wait for its commit; answers do not. If an erasure was committed since the plan began, removes its
+ * people from the stage.
  */
-async function followPart({ client, destinationId, deps, type, erasures }: PlanWork): Promise<void> {
+async function beginLaterPart({ client, destinationId, deps, type, erasures }: PlanWork): Promise<void> {
   await client.query('select from destination where id = $1 for key share', [destinationId])
   const service = deps.service.origin
   if (type.reachesPeople && (await latestErasure(queryable(client), service)) > erasures)
@@ -116,8 +112,8 @@ async function followPart({ client, destinationId, deps, type, erasures }: PlanW
 }
 
 /**
- * Locks the end of the plan until the part is committed, and returns the `seq` of its last batch. Late in the part, because answers that
- * split a batch wait for it. @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * Locks the end of the plan until the part is committed, and returns the `seq` of its last batch. Called late in the part, because answers
+ * that split a batch wait for this lock. @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */
 async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number> {
   await lockEndOfPlan(queryable(client), planId)
@@ -125,32 +121,19 @@ async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number
   return lastSeqOf(queryable(client), planId)
 }
 
-const validRows = `stage where kind = ${stagedKind.valid}`
-
-/** Returns the last key of the first part, in a list. Takes a fifth of the time of sorting all keys. */
-async function firstEnd(client: pg.PoolClient, users: number): Promise<readonly Buffer[]> {
-  const { rows } = await client.query<{ key: Buffer }>(`select key from ${validRows} order by key offset $1 limit 1`, [users - 1])
-  return rows.map(({ key }) => key)
-}
-
-/** Splits the rows behind the first part by key, into parts of whole requests. Returns the last key of each, except of the last part. */
-async function laterEnds({ work, first, after }: Pick<LoadPart, 'work' | 'first' | 'after'>): Promise<readonly Buffer[]> {
-  const { usersInFirstPart } = work.deps.settings
-  const inRequest = Math.min(usersInFirstPart, work.type.limits('upsert').entries)
-  const most = Math.max(usersInFirstPart, first.creates * largestShare)
-  const left = first.creates - usersInFirstPart
-  const places: number[] = []
+/**
+ * Cuts the rows by key, after parts of whole requests. Returns the last key of each part, except of the last one. Rows that were
+ * suppressed or merged behind the read only make a part smaller.
+ */
+function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
+  const { usersInFirstPart } = deps.settings
+  const inRequest = Math.min(usersInFirstPart, type.limits('upsert').entries)
+  const most = Math.max(usersInFirstPart, rows * largestShare)
+  const sizes: number[] = []
   let users = usersInFirstPart
-  for (let end = 0; ;) {
+  for (let end = users; end + users * smallestLast <= rows; end += users) {
+    sizes.push(users)
     users = Math.ceil(Math.min(users * 2, most) / inRequest) * inRequest
-    end += users
-    if (end + users * smallestLast > left) break
-    places.push(end)
   }
-  if (places.length === 0) return []
-  const { rows } = await work.client.query<{ key: Buffer }>(
-    `select key from (select key, row_number() over (order by key) as n from ${validRows} and key > $1) s where n = any($2::bigint[]) order by key`,
-    [after, places],
-  )
-  return rows.map(({ key }) => key)
+  return input.spread?.cut(sizes) ?? []
 }

@@ -22,6 +22,7 @@ import type { EngineDeps } from '../engine.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import type { IdentifierFacts } from './identifierWatch.ts'
+import type { KeySpread } from './keySpread.ts'
 import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
@@ -46,6 +47,8 @@ export interface SnapshotResult {
   readonly quality?: StoredQuality
   /** Undefined if an earlier read is compared with. */
   readonly identifiers?: IdentifierFacts
+  /** Keys of the staged people; absent for products, and if nothing was read. */
+  readonly spread?: KeySpread
 }
 
 interface LastSnapshot {
@@ -139,6 +142,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       warnings,
       quality: read.quality,
       ...(staged.identifiers === undefined ? {} : { identifiers: staged.identifiers }),
+      ...(staged.spread === undefined ? {} : { spread: staged.spread }),
     }
   } catch (error) {
     await discardSnapshot(deps.db, snapshotId)

@@ -17,6 +17,7 @@ import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
+import { KeySpread } from './keySpread.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
@@ -42,6 +43,8 @@ export interface Staged {
   readonly mayRepeat: boolean
   /** Undefined unless the read is the destination's first. */
   readonly identifiers: IdentifierFacts | undefined
+  /** Keys of the rows staged as valid; undefined for products. */
+  readonly spread: KeySpread | undefined
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
@@ -89,6 +92,7 @@ export async function stageSources(
     withholding: 0,
     keys: new RepeatWatch({ areDigests: Stage.keysAreDigests }),
     identifiers: options.first ? new IdentifierWatch() : undefined,
+    spread: areProducts ? undefined : new KeySpread(),
   }
 
   for (const [index, definition] of pipeline.sources.entries()) {
@@ -168,6 +172,7 @@ export async function stageSources(
     withholding,
     mayRepeat,
     identifiers: tally.identifiers?.finish(),
+    spread: tally.spread,
     facts,
     warnings: [...notes, ...warnings.summaries()],
     columns,

@@ -5,6 +5,7 @@ import type { MappedRecord, MemberRecord } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
+import type { KeySpread } from './keySpread.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
@@ -33,6 +34,8 @@ export interface StageTally {
   readonly keys: RepeatWatch
   /** Undefined if an earlier read is compared with. */
   readonly identifiers: IdentifierWatch | undefined
+  /** Keys of valid members; undefined for products. */
+  readonly spread: KeySpread | undefined
 }
 
 const noHash = Buffer.alloc(16)
@@ -114,8 +117,10 @@ class MemberStage extends StageWriter {
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
     if (record.kind !== 'member') throw new Error('an audience takes members')
     memberHash(record, this.#hash)
-    if (record.desired) this.tally.valid++
-    else this.tally.optedOut++
+    if (record.desired) {
+      this.tally.valid++
+      this.tally.spread?.add(record.key)
+    } else this.tally.optedOut++
     if (record.withheld !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
