@@ -205,6 +205,23 @@ test('people who are erased while their part is planned are never sent, and are 
   expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
 })
 
+test('parts whose people were all erased before the load leave the other parts as they are', async () => {
+  const rows = people(range(0, 40))
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(range(0, 40), { minLength: 28, maxLength: 36 }), async (erased) => {
+      await using engine = await open(1, rows)
+      const keys = await erasedKeysOf(engine.deps, { emails: erased.flatMap(emails), phones: [], keys: [] }, undefined)
+      await forget(engine.deps, keys, { actor: 'test', wait: true })
+      const report = await engine.run('people')
+      expect([report.status, imbalance(report.counts)]).toEqual(['succeeded', []])
+      const stays = people(range(0, 40).filter((n) => !erased.includes(n)))
+      expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
+      expect((await engine.run('people')).counts.requests).toBe(0)
+    }),
+    { numRuns: 5 },
+  )
+})
+
 test('a service that refuses the credentials pauses the push, and the plan is completed', async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)
