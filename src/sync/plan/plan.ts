@@ -74,8 +74,7 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
-  if (first?.loadId !== undefined && terms !== undefined)
-    return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
+  if (first?.loadId !== undefined && terms !== undefined) return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
   const frozen = await freeze(client, work.type, pending.operations(first), {
     planId,
     destinationId,

@@ -92,7 +92,7 @@ export async function stageSources(
     withholding: 0,
     keys: new RepeatWatch({ areDigests: Stage.keysAreDigests }),
     identifiers: options.first ? new IdentifierWatch() : undefined,
-    spread: areProducts ? undefined : new KeySpread(),
+    spread: Stage.keysAreDigests ? new KeySpread() : undefined,
   }
 
   for (const [index, definition] of pipeline.sources.entries()) {
