@@ -177,6 +177,7 @@ function readKey(value: Json | undefined): string | undefined {
 }
 
 function parseKey(bytes: Uint8Array): string {
-  // The frozen bytes are a JSON string, written by `renderProductKey`.
-  return JSON.parse(Buffer.from(bytes).toString()) as string
+  const key: unknown = JSON.parse(Buffer.from(bytes).toString())
+  if (typeof key !== 'string') throw new TypeError('a frozen entry of a delete is not a key')
+  return key
 }

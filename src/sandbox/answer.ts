@@ -85,7 +85,7 @@ export function exactJson(value: unknown): string {
     return JSON.stringify(value)
   } catch {
     // The value contains a bigint, which JSON.stringify rejects.
-    return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? RawJson.rawJSON(String(inner)) : inner))
+    return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? JSON.rawJSON(String(inner)) : inner))
   }
 }
 
@@ -93,8 +93,6 @@ export function errorPage(status: number): string {
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1><p>Something is technically wrong.</p></body></html>\n`
 }
 
-// TypeScript's library for es2024 does not declare JSON.rawJSON, which Node 24 has.
-const RawJson = JSON as unknown as { rawJSON: (text: string) => unknown }
 const ADS_HEADERS: Readonly<Record<string, string>> = { 'x-current-api-version': CURRENT_VERSION }
 const OLDER_HEADERS: Readonly<Record<string, string>> = {
   ...ADS_HEADERS,

@@ -37,11 +37,9 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 /** Returns the digits of a numeric `event_uuid` as they were sent: ids exceed 2^53 and may be negative. */
 function exactNumber(text: string): string | undefined {
   let digits: string | undefined
-  const keep = (key: string, value: unknown, context?: { readonly source?: string }): unknown => {
-    if (key === 'event_uuid' && typeof value === 'number') digits = context?.source
+  JSON.parse(text, (key, value, { source }) => {
+    if (key === 'event_uuid' && typeof value === 'number') digits = source
     return value
-  }
-  // TypeScript does not declare the third argument of the reviver, which Node 21 added.
-  JSON.parse(text, keep as (key: string, value: unknown) => unknown)
+  })
   return digits
 }

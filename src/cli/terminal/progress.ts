@@ -102,7 +102,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   const rate = createRate(clock)
   let bar: cliProgress.SingleBar | undefined
   const make = () => {
-    // Loaded on demand: only a terminal has a bar.
+    // Loaded on demand: only a terminal has a bar. The types of require are unknown.
     const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
     return new SingleBar({
       stream: barStream(output),

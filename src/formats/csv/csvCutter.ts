@@ -90,6 +90,7 @@ export class CsvCutter implements RecordCutter {
           state = plain
         }
         afterCr = false
+        // As above.
         while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinary);
         if (i === length) break
       }

@@ -40,7 +40,7 @@ export class JsonLinesCutter implements RecordCutter {
       let byte = bytes[i] as number
       while (byte > 0x1e && i + 1 < length) {
         last = byte
-        byte = bytes[++i] as number
+        byte = bytes[++i] as number // below the length
       }
       if (byte === 0x0a || byte === 0x0d || byte === 0x1e) {
         if (!isWhitespace(bytes, start, i)) {

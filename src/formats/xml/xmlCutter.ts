@@ -89,7 +89,7 @@ export class XmlCutter implements RecordCutter {
       // skipped here.
       if (state !== afterLt && state !== bang) while (ordinary[bytes[i] as number] === 1 && ++i < length);
       if (i === length) break
-      const byte = bytes[i] as number
+      const byte = bytes[i] as number // below the length
       if (byte === 0x0a) {
         if ((i > 0 ? bytes[i - 1] : this.#lastByte) !== 0x0d) line++
       } else if (byte === 0x0d) line++

@@ -20,7 +20,7 @@ const INJECTED_KINDS = ['status', 'html', 'empty', 'rate_limit', 'expire_token']
 export type InjectedKind = (typeof INJECTED_KINDS)[number]
 
 export function isInjected(kind: string): kind is InjectedKind {
-  return (INJECTED_KINDS as readonly string[]).includes(kind)
+  return INJECTED_KINDS.some((one) => one === kind)
 }
 
 /** Returns the answer of a fault that {@link isInjected}, and records the wait that it asks its caller for. */

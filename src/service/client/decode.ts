@@ -29,13 +29,12 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
 export function parseExact(text: string): unknown {
   // Only numbers of 16 digits or more can need bigint. Without one, the plain parser is faster.
   if (!/\d{16}/.test(text)) return JSON.parse(text)
-  // TypeScript does not declare the third argument of the reviver.
-  return JSON.parse(text, exactNumber as (key: string, value: unknown) => unknown)
+  return JSON.parse(text, exactNumber)
 }
 
 /** Converts a value to JSON as `JSON.stringify` does, but writes bigint with exact digits. */
 export function stringifyExact(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? rawJson(item) : item))
+  return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? JSON.rawJSON(String(item)) : item))
 }
 
 /** Decodes the fields of a form-encoded answer (`oauth_token=…&oauth_token_secret=…`). */
@@ -43,15 +42,10 @@ export function decodeForm(text: string): Record<string, string> {
   return Object.fromEntries(decodePairs(text.trim()))
 }
 
-/** Reviver that returns bigint for unsafe integers. `context.source`: text of the number (V8 since 11.4). */
+/** Reviver that returns bigint for unsafe integers. `context.source`: text of the number. */
 function exactNumber(_key: string, value: unknown, context: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || context.source === undefined) return value
   return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value
-}
-
-function rawJson(value: bigint): unknown {
-  // TypeScript's library for es2024 does not declare JSON.rawJSON (V8 since 11.4).
-  return (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON(value.toString())
 }
 
 function renameKeys(value: unknown, spelling: Spelling): unknown {

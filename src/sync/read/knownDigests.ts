@@ -102,9 +102,9 @@ export class KnownDigests {
   #lookUp(digest: Int32Array): number {
     const slots = (this.#slots ??= this.#table())
     const mask = slots.length - 1
-    // The mask keeps the index in bounds. A free slot is 0, so positions start at 1.
+    // A digest has four words. A free slot is 0, so positions start at 1.
     for (let slot = (digest[0] as number) & mask; ; slot = (slot + 1) & mask) {
-      const i = (slots[slot] as number) - 1
+      const i = (slots[slot] ?? 0) - 1
       if (i === -1 || this.#is(i, digest)) return i
     }
   }

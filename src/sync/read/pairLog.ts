@@ -30,22 +30,25 @@ export class PairLog {
     if (this.#left[bucket] === 0) this.#extend(bucket)
     // `bucket` is below the length of these arrays, and its chunk has room.
     const at = this.#next[bucket] as number
+    const left = this.#left[bucket] as number
     const slab = this.#slabs[this.#slab[bucket] as number] as Int32Array
     slab[at] = low
     slab[at + 1] = high
     this.#next[bucket] = at + 2
-    this.#left[bucket] = (this.#left[bucket] as number) - 1
+    this.#left[bucket] = left - 1
     this.#size++
   }
 
   /** Calls `take` with every value. */
   each(take: (low: number, high: number) => void): void {
     for (let bucket = 0; bucket < buckets; bucket++) {
-      const chunks = this.#chunksOf[bucket] as number[] // below `buckets`
+      // `bucket` is below the length of these arrays.
+      const chunks = this.#chunksOf[bucket] as number[]
+      const left = this.#left[bucket] as number
       for (const [i, chunk] of chunks.entries()) {
         const slab = this.#slabs[Math.floor(chunk / slabChunks)] as Int32Array // chunks are numbered in the order of the slabs
         const from = (chunk % slabChunks) * chunkNumbers
-        const free = i === chunks.length - 1 ? (this.#left[bucket] as number) * 2 : 0
+        const free = i === chunks.length - 1 ? left * 2 : 0
         for (let at = from; at < from + chunkNumbers - free; at += 2) take(slab[at] as number, slab[at + 1] as number) // within the chunk
       }
     }
@@ -56,8 +59,10 @@ export class PairLog {
     let slots = new Int32Array(0)
     let values = new Int32Array(0)
     for (let bucket = 0; bucket < buckets; bucket++) {
-      const chunks = this.#chunksOf[bucket] as number[] // below `buckets`
-      const numbers = chunks.length * chunkNumbers - (this.#left[bucket] as number) * 2
+      // `bucket` is below the length of these arrays.
+      const chunks = this.#chunksOf[bucket] as number[]
+      const left = this.#left[bucket] as number
+      const numbers = chunks.length * chunkNumbers - left * 2
       if (numbers < 4) continue
       if (values.length < chunks.length * chunkNumbers) {
         values = new Int32Array(chunks.length * chunkNumbers)
@@ -71,14 +76,15 @@ export class PairLog {
       slots.fill(0)
       const mask = slots.length - 1
       for (let i = 0; i < numbers; i += 2) {
-        // Both indexes are below the length, and the mask keeps a slot in bounds. A free slot is 0, so places start at 1.
+        // Both indexes are below the length.
         const low = values[i] as number
         const high = values[i + 1] as number
+        // A free slot is 0, so places start at 1.
         let slot = (Math.imul(low, 0x9e3779b1) ^ (high >>> 8)) & mask
-        let at = slots[slot] as number
+        let at = slots[slot] ?? 0
         while (at !== 0 && (values[at - 1] !== low || values[at] !== high)) {
           slot = (slot + 1) & mask
-          at = slots[slot] as number
+          at = slots[slot] ?? 0
         }
         if (at === 0) slots[slot] = i + 1
         else yield [low, high]

@@ -36,13 +36,13 @@ export class RecordDigester {
     }
     const view = this.#view
     const key = this.#key
-    // `a` and `b` are the two hashes. The indexes are constants below four, so no element is undefined.
+    // `a` and `b` are the two hashes. The key has four words, so none of these is undefined.
     let a0 = key[0] as number
     let a1 = key[1] as number
-    let a2 = initial2 ^ a0
-    let a3 = initial3 ^ a1
     let b0 = key[2] as number
     let b1 = key[3] as number
+    let a2 = initial2 ^ a0
+    let a3 = initial3 ^ a1
     let b2 = initial2 ^ b0
     let b3 = initial3 ^ b1
     a1 ^= 0xee

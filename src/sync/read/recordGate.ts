@@ -92,10 +92,11 @@ export class DigestGate implements RecordGate {
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
     // Skips the lines of trailer rows: the gate was called for them, but they are not yielded.
-    // The casts hold because the index is below `#count`.
+    // Indexes below `#count` have a line.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords
+    // A digest is stored for each line.
     for (let i = 0; i < digestWords; i++) this.#returned[i] = this.#digests[at + i] as number
     if (this.#next === this.#count) this.#clearQueue()
     return this.#returnedBytes

@@ -37,9 +37,8 @@ export class RepeatWatch {
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)
-    const [low, high] = this.#digester.digest
-    // A digest has four words.
-    this.#keys.add(low as number, high as number)
+    const [low = 0, high = 0] = this.#digester.digest
+    this.#keys.add(low, high)
   }
 
   /** Frees the keys. */

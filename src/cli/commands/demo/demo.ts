@@ -195,16 +195,9 @@ async function rejectReasons(context: Context, engine: Engine, runId: string): P
   return `  why rows were rejected:\n${shown.replace(/^(?=.)/gm, '    ')}${groups.length > 4 ? `    … and ${plural(groups.length - 4, 'other reason')}\n` : ''}`
 }
 
-interface LedgerLine {
-  readonly seq: number
-  readonly method: string
-  readonly path: string
-  readonly items: number | null
-}
-
 /** Returns the requests that the sandbox logged, independent of the run's counts. */
 async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
-  const lines = await control<LedgerLine[]>(sandbox, `ledger?after=${after}`)
+  const lines = await sandbox.ledger(after)
   if (lines.length === 0) return '  sent: nothing\n'
   const byPath = new Map<string, { requests: number; items: number }>()
   for (const { method, path, items } of lines) {
@@ -216,24 +209,14 @@ async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
 }
 
 async function lastRequest(sandbox: Sandbox): Promise<number> {
-  return (await control<LedgerLine[]>(sandbox, 'ledger')).at(-1)?.seq ?? 0
+  return (await sandbox.ledger()).at(-1)?.seq ?? 0
 }
 
 async function atTheService(sandbox: Sandbox): Promise<string> {
-  const catalog = await control<{ products: number }>(sandbox, 'catalogs/4001')
-  const audience = await control<{ members: number }>(sandbox, 'audiences/1nmth')
-  const list = await control<{ members: number }>(sandbox, 'audiences/2dnr')
-  const broken = await control<unknown[]>(sandbox, 'violations')
-  return `The sandbox now holds ${plural(catalog.products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person')} not to be reached. API rule violations: ${broken.length}.\n`.replace(
-    'persons',
-    'people',
-  )
-}
-
-async function control<Body>(sandbox: Sandbox, path: string): Promise<Body> {
-  const response = await fetch(`${sandbox.url}/_sandbox/${path}`)
-  // The sandbox of this process answers in its documented shapes.
-  return (await response.json()) as Body
+  const { products } = await sandbox.catalog('4001')
+  const [audience, list] = [await sandbox.audience('1nmth'), await sandbox.audience('2dnr')]
+  const broken = await sandbox.violations()
+  return `The sandbox now holds ${plural(products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person', 'people')} not to be reached. API rule violations: ${broken.length}.\n`
 }
 
 function title(context: Context, text: string): string {
