@@ -41,6 +41,10 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
 export function table(figures: readonly Figure[]): string {
   const rows = figures.map(({ figure, measured, reach, ratio, met }) => [
     figure,

@@ -1,72 +1,54 @@
 /** An idle tenant: `sluice serve` with one scheduled pipeline that is not due, in schemas of one database, each in a process of its own. */
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, readFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { audienceYaml, environmentOf, writePipeline } from './engine.ts'
-import type { Bench } from './figure.ts'
+import { audienceYaml, writePipeline } from './engine.ts'
+import { mean, type Bench } from './figure.ts'
+import { megabytesOf, processorSeconds, serverUse, startServe, stopServe } from './serveProcess.ts'
 
-const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const tenants = 3
-const minutes = 1
+/** As long as the rarest poll. */
+const minutes = 5
 
-export const bench: Bench = async ({ folder, database, say }) => {
+export const bench: Bench = async ({ folder, database, say, small }) => {
   const databaseUrl = await database()
-  writePipeline(folder, 'customers', `schedule: { cron: "0 3 1 1 *" }\n${audienceYaml(join(folder, 'customers.csv'), 0)}`)
+  writePipeline(folder, 'customers', `schedule: "0 3 1 1 *"\n${audienceYaml(join(folder, 'customers.csv'), 0)}`)
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   const served: ChildProcess[] = []
   try {
-    for (let tenant = 1; tenant <= tenants; tenant++) served.push(await serve(folder, databaseUrl, `tenant_${tenant}`))
+    for (let tenant = 1; tenant <= tenants; tenant++)
+      served.push(await startServe({ folder, databaseUrl, serviceUrl: 'http://127.0.0.1:9', schema: `tenant_${tenant}` }))
     // Started, declared, maintained once: what comes next is idleness.
     await delay(20_000)
-    const before = await transactions(client)
-    const processorBefore = served.map(processorSeconds)
-    await delay(minutes * 60_000)
-    const each = ((await transactions(client)) - before) / tenants / minutes
-    const processor = served.reduce((sum, child, i) => sum + processorSeconds(child) - (processorBefore[i] ?? 0), 0) / tenants / minutes
-    say({ figure: 'idle serve: transactions a minute', measured: each.toFixed(0) })
+    const measured = small ? 1 : minutes
+    const use = serverUse(client)
+    const before = await use()
+    const processorBefore = served.map(({ pid }) => processorSeconds(pid))
+    const connections: number[] = []
+    const until = performance.now() + measured * 60_000
+    while (performance.now() < until) {
+      connections.push((await use()).connections / tenants)
+      await delay(1_000)
+    }
+    const each = ((await use()).transactions - before.transactions) / tenants / measured
+    const processor = served.reduce((sum, { pid }, i) => sum + processorSeconds(pid) - (processorBefore[i] ?? 0), 0) / tenants / measured
+    const memory = served.map(({ pid }) => megabytesOf(pid))
+    say({ figure: 'idle serve: transactions per minute', measured: each.toFixed(0) })
+    say({ figure: 'idle serve: connections, on average', measured: mean(connections).toFixed(1) })
     say({
-      figure: 'idle serve: processor of Node a minute',
+      figure: 'idle serve: processor of Node per minute',
       measured: `${processor.toFixed(2)} s`,
       ratio: `${(processor / 0.6).toFixed(2)} % of a core`,
     })
+    say({
+      figure: 'idle serve: resident memory',
+      measured: `${mean(memory.map(({ resident }) => resident)).toFixed(0)} MB`,
+      ratio: `${mean(memory.map(({ proportional }) => proportional)).toFixed(0)} MB with shared pages divided`,
+    })
   } finally {
-    for (const child of served) {
-      child.kill()
-      await once(child, 'close')
-    }
+    await Promise.all(served.map(stopServe))
     await client.end()
   }
-}
-
-async function serve(folder: string, databaseUrl: string, schema: string): Promise<ChildProcess> {
-  mkdirSync(join(folder, 'home'), { recursive: true })
-  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: {
-      ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl: 'http://127.0.0.1:9' }),
-      SLUICE_SCHEMA: schema,
-    },
-  })
-  await once(createInterface(child.stdout), 'line')
-  return child
-}
-
-async function transactions(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(
-    'select xact_commit as count from pg_stat_database where datname = current_database()',
-  )
-  return Number(rows[0]?.count)
-}
-
-/** Processor time of a process so far, in user and system mode; Linux only. */
-function processorSeconds({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return fields.slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
 }

@@ -1,7 +1,8 @@
 /** Checks conditions and sends alerts in the background. A dead or slow receiver delays neither runs nor other receivers. */
 import type { Clock } from '../clock.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ProjectFile } from '../pipeline/projectFile.ts'
@@ -17,38 +18,44 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
-  /**
-   * Interval in milliseconds at which changes are looked for. Without one, conditions are still checked every fifth time: some depend on time alone.
-   */
+  /** Interval of checks in milliseconds while a run is open. */
   readonly everyMs?: number
+  /** Interval of checks in milliseconds without a change: some conditions depend on time alone. */
+  readonly unchangedEveryMs?: number
   readonly timeoutMs?: number
   /** Wait after the first failure in milliseconds; doubled after each further one. */
   readonly retryMs?: number
 }
 
 const longestRetryMs = 30 * 60_000
-const skippedChecks = 5
+/** Interval of looking for changes while no run is open. A notification ends it early. */
+const idleMs = 15_000
 
 /** Starts the loop. `stop` ends it and waits for the deliveries in progress. */
 export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<void> } {
   const ending = new AbortController()
   const sending = new Set<Promise<void>>()
+  const { everyMs = 2_000, unchangedEveryMs = 60_000, clock } = deps
+  const wake = wakeOnNotification(deps.db, clock)
   const loop = (async () => {
     let seen: string | undefined
-    for (let quiet = 0; !ending.signal.aborted; quiet += 1) {
+    let checkedAt = Number.NEGATIVE_INFINITY
+    while (!ending.signal.aborted) {
+      let waitMs = everyMs
       try {
-        const { mark, busy } = await alertActivity(deps.db)
-        if (busy || mark !== seen || quiet >= skippedChecks) {
+        const { mark, open, dueMs } = await alertActivity(deps.db)
+        if (open || dueMs <= 0 || mark !== seen || clock.monotonic() - checkedAt >= unchangedEveryMs) {
           await checkConditions(deps)
           await startDeliveries(deps, sending, ending.signal)
           seen = mark
-          quiet = 0
-        }
+          checkedAt = clock.monotonic()
+        } else waitMs = Math.max(everyMs, Math.min(idleMs, unchangedEveryMs, dueMs))
       } catch (error) {
         deps.log.warn({ reason: error instanceof Error ? error.message.slice(0, 200) : 'error' }, 'alerts could not be checked')
       }
-      await deps.clock.sleep(deps.everyMs ?? 2_000, ending.signal)
+      await wake.sleep(waitMs, ending.signal)
     }
+    wake.close()
   })()
   return {
     async stop() {
@@ -60,7 +67,8 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
 
 async function checkConditions(deps: AlertDeps): Promise<void> {
   const [{ pipelines }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
-  const conditions = await findConditions(deps.db, pipelines, new Date(deps.clock.now()))
+  // One statement after the other, so that an idle process needs one connection.
+  const conditions = await findConditions(oneByOne(deps.db), pipelines, new Date(deps.clock.now()))
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,
     event: condition.event,
@@ -72,6 +80,16 @@ async function checkConditions(deps: AlertDeps): Promise<void> {
     pipelines.map(({ name }) => name),
     found,
   )
+}
+
+function oneByOne(db: Queryable): Queryable {
+  let last: Promise<unknown> = Promise.resolve()
+  const after = <Result>(statement: () => Promise<Result>): Promise<Result> => {
+    const next = last.then(statement, statement)
+    last = next
+    return next
+  }
+  return { query: (text, values) => after(() => db.query(text, values)), execute: (text, values) => after(() => db.execute(text, values)) }
 }
 
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */

@@ -1,6 +1,7 @@
 /** Writes the `alert` and `alert_delivery` tables. Each condition fires once and recovers once, with any number of processes. */
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
+import { schemaLock } from './schemaLock.ts'
 
 export interface DeliveryLine {
   readonly createdAt: Date
@@ -52,7 +53,7 @@ export interface FoundCondition {
 export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
     // Every `serve` process checks conditions; the lock lets one at a time write.
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('alert conditions', 0))`)
+    await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
       'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
       [pipelines],
@@ -107,18 +108,24 @@ export interface DueDelivery {
 /** Time in seconds after which another process takes over a message, because its sender may have died. */
 const sendingForS = 60
 
-/**
- * Returns a `mark` that changes whenever runs or actions of operators may have changed a condition. `busy` is true if a check is
- * needed in any case: a run is open, or a message is due.
- */
-export async function alertActivity(db: Queryable): Promise<{ readonly mark: string; readonly busy: boolean }> {
-  const rows = await db.query<{ mark: string; busy: boolean }>(
-    `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark,
-       o.open > 0 or exists (select from alert_delivery
-         where delivered_at is null and failed_at is null and next_attempt_at <= statement_timestamp()) as busy
+export interface AlertActivity {
+  /** Changes whenever runs or actions of operators may have changed a condition. */
+  readonly mark: string
+  /** True if a run is queued or running. */
+  readonly open: boolean
+  /** Milliseconds until the next message is due; at most 0 if one is due, infinity without messages. */
+  readonly dueMs: number
+}
+
+/** Returns what decides if and when conditions are checked. */
+export async function alertActivity(db: Queryable): Promise<AlertActivity> {
+  const [row] = await db.query<{ mark: string; open: boolean; due_ms: number | null }>(
+    `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark, o.open > 0 as open,
+       (select extract(epoch from min(next_attempt_at) - statement_timestamp()) * 1000 from alert_delivery
+         where delivered_at is null and failed_at is null)::float8 as due_ms
      from (select count(*) as open from run where status in ('queued', 'running')) o`,
   )
-  return rows[0] ?? { mark: '', busy: true }
+  return { mark: row?.mark ?? '', open: row?.open ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
 }
 
 /** Takes due messages for these receivers. The message of a recovery waits until that of its alert was delivered or given up. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
+import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
 
 export interface BatchLine {
@@ -71,6 +72,7 @@ export interface Action {
   readonly detail?: object
 }
 
+/** Adds a line about an action, and notifies other processes of it. */
 export async function noteAction(tx: Queryable, action: Action): Promise<void> {
   await tx.execute('insert into audit (actor, what, pipeline, run_id, plan_id, detail) values ($1, $2, $3, $4, $5, $6)', [
     action.actor,
@@ -80,6 +82,7 @@ export async function noteAction(tx: Queryable, action: Action): Promise<void> {
     action.planId ?? null,
     JSON.stringify(action.detail ?? {}),
   ])
+  await notify(tx, 'action')
 }
 
 export const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))

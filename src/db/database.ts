@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { defaultSchema, quoteName } from '../schemaName.ts'
+import { channelOf, Notifications, type NotificationListener } from './notifications.ts'
 import type { Queryable } from './queryable.ts'
 import { errorCode } from '../unknownValue.ts'
 
@@ -15,7 +16,7 @@ export interface Database extends Queryable {
   /** Schema with all tables. */
   readonly schema: string
   readonly pool: pg.Pool
-  /** Settings for further pools on the same database. */
+  /** Settings for further connections to the same database. */
   readonly connection: pg.PoolConfig
   /**
    * Runs `work` in a transaction: commits if it returns, rolls back if it throws. After a serialization failure or a deadlock
@@ -24,6 +25,8 @@ export interface Database extends Queryable {
   readonly transaction: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>
   /** Opens a separate connection, for temporary tables. The caller must release it. */
   readonly connect: () => Promise<pg.PoolClient>
+  /** Calls `listener` for the notifications of this schema, until the returned function is called. */
+  readonly listen: (listener: NotificationListener) => () => void
   readonly close: () => Promise<void>
 }
 
@@ -41,9 +44,12 @@ const settings = [
   `set default_transaction_isolation = 'read committed'`,
 ]
 
-/** Returns the options of every pool: settings of the session, and the schema, because statements name tables without one. */
-export function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
-  const session = [...settings, `set search_path = ${quoteName(schema)}`].join('; ')
+/**
+ * Returns what every new connection runs: settings of the session, the schema, because statements name tables without one, and the
+ * channel to listen to.
+ */
+function eachConnection(schema: string): { readonly onConnect: (client: pg.ClientBase) => void } {
+  const session = [...settings, `set search_path = ${quoteName(schema)}`, `listen ${channelOf(schema)}`].join('; ')
   // The cast holds because the pool waits for the promise, although its type does not declare that.
   return { onConnect: ((client: pg.ClientBase) => client.query(session)) as (client: pg.ClientBase) => void }
 }
@@ -78,6 +84,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const pool = new pg.Pool({
     ...connection,
     max: options.maxConnections ?? 10,
+    // The other connections are closed after ten idle seconds. This one gets the notifications.
+    min: 1,
     application_name: options.applicationName ?? 'sluice',
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
@@ -87,6 +95,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   pool.on('error', () => undefined)
   // A checked-out connection that breaks fails its next query. Without this listener, Node would end the process before.
   pool.on('connect', (client) => client.on('error', () => undefined))
+  const notifications = new Notifications(pool)
 
   return {
     url,
@@ -117,6 +126,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       }
     },
     connect: () => pool.connect(),
+    listen: (listener) => notifications.listen(listener),
     close: () => pool.end(),
   }
 }

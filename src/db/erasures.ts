@@ -5,6 +5,7 @@
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
 import type { Outer, Row, Value } from './row.ts'
+import { schemaLock } from './schemaLock.ts'
 import { eraseChanged } from './changedKeys.ts'
 import { forgetDigests } from './digests.ts'
 import { eraseBodies } from './batches/bodies.ts'
@@ -21,7 +22,7 @@ import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
 
 /** Lock between erasures and attempts: exclusive for erasures, shared for attempts. */
-const erasureLock = `hashtextextended('erasures', 0)`
+const erasureLock = schemaLock(`'erasures'`)
 
 /** Returns SQL of the erased identifiers of the service whose address is this parameter. */
 export const erasedIdentifiers = (service: string) => `select x.key from erased_key x where x.service = ${service} and x.destination_id = 0`

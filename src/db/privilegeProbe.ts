@@ -3,9 +3,9 @@ import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import type { Database } from './database.ts'
 
-/** Number of connections of a run; `connectionsOfServe`: of `serve` with scheduler, worker and listeners. */
+/** Maximum number of connections of a run; `connectionsOfServe`: of `serve`, with those of its checks. */
 export const connectionsOfRun = 10
-export const connectionsOfServe = 22
+export const connectionsOfServe = 12
 
 /** Creates a temporary table. @throws the error of Postgres without the right */
 export async function probeTemporary(db: Database): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import { notify } from './notifications.ts'
 import type { Present, Row } from './row.ts'
 import { readOptions, type RunOptions } from './runColumns.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
@@ -54,7 +55,9 @@ export async function requestRun(
       request.definition ?? null,
     ],
   )
-  return rows[0] ? Number(rows[0].id) : undefined
+  if (rows[0] === undefined) return undefined
+  await notify(db, 'run')
+  return Number(rows[0].id)
 }
 
 /**

@@ -29,7 +29,7 @@ export interface Declaration {
 }
 
 /** Seconds after which a schedule that no scheduler declared counts as abandoned. Schedulers read their files more often. */
-export const declaredForS = 45
+export const declaredForS = 60
 
 /**
  * Stores the schedules of a folder. A new or changed schedule begins now, without missed ticks. Schedules that the folder no longer

@@ -1,5 +1,6 @@
 /** Public API of scheduler and workers, for `sluice serve` and `sluice worker`. */
 import type { JobDeps } from './deps.ts'
+import { openQueues } from './queues.ts'
 import { startScheduler } from './scheduler.ts'
 import { startWorker } from './worker.ts'
 
@@ -8,23 +9,25 @@ export { previousOccurrences, upcomingOccurrence } from './occurrences.ts'
 export { queueScript } from './queues.ts'
 export { changePause, queueRun, type QueuedRun, type RunRequestOf } from './requests.ts'
 export { startScheduler, type Scheduler } from './scheduler.ts'
+export { wakeOnNotification } from './wake.ts'
 export { startWorker, type Worker } from './worker.ts'
 
-/** Starts scheduler and worker in one process, until `stop`. */
+/** Starts scheduler and worker in one process, until `stop`. They share the queues. */
 export async function serve(deps: JobDeps): Promise<{ readonly stop: () => Promise<void>; readonly schedulerIdleS: () => number }> {
-  const worker = await startWorker(deps)
+  const queues = await openQueues(deps.db, { supervise: true, log: deps.log })
+  const started: { readonly stop: () => Promise<void> }[] = []
+  const stop = async () => {
+    // First no new ticks, then no new work.
+    for (const part of started.toReversed()) await part.stop()
+    await queues.close()
+  }
   try {
-    const scheduler = await startScheduler(deps)
-    return {
-      schedulerIdleS: scheduler.idleS,
-      async stop() {
-        // First no new ticks, then no new work.
-        await scheduler.stop()
-        await worker.stop()
-      },
-    }
+    started.push(await startWorker(deps, queues))
+    const scheduler = await startScheduler(deps, queues)
+    started.push(scheduler)
+    return { schedulerIdleS: scheduler.idleS, stop }
   } catch (error) {
-    await worker.stop()
+    await stop()
     throw error
   }
 }

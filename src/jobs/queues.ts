@@ -1,10 +1,11 @@
 /**
- * Opens the queues: pg-boss on the same Postgres, used only to wake workers. The work itself is stored in Sluice's own tables. So a
+ * Opens the queues: pg-boss on the same connections, used only to wake workers. The work itself is stored in Sluice's own tables. So a
  * lost job only delays work until the next poll, and a repeated one finds nothing to do.
  */
-import { getConstructionPlans, PgBoss } from 'pg-boss'
+import { getConstructionPlans, PgBoss, type Db } from 'pg-boss'
 import type { Logger } from '../log.ts'
-import { eachConnection, type Database, type Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { notify } from '../db/notifications.ts'
 import { permissionFault } from '../db/permissionFault.ts'
 import { quoteName } from '../schemaName.ts'
 
@@ -32,6 +33,11 @@ export interface Queues {
 }
 
 const day = 86_400
+/**
+ * Interval in seconds of the library's own upkeep. A job of a dead worker blocks wake-ups for its destination until then, but not its
+ * runs: the notification of a queued run wakes every worker.
+ */
+const rarely = 300
 // There are few and long jobs. Heartbeats keep them alive. They are deleted a day after their end, to keep the tables small.
 const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
 const queues = [
@@ -47,16 +53,18 @@ const queues = [
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
-    ...eachConnection(db.schema),
-    // pg's type allows undefined values and pg-boss's does not; the pool has no such value.
-    ...(db.connection as { connectionString: string }),
-    application_name: 'sluice queues',
+    db: onPool(db),
     schema: quoteName(db.schema),
     createSchema: false,
-    max: 4,
     schedule: false,
     supervise: options.supervise,
-    superviseIntervalSeconds: 30,
+    superviseIntervalSeconds: rarely,
+    queueCacheIntervalSeconds: rarely,
+    bamIntervalSeconds: rarely,
+    // No job here depends on another one.
+    flowIntervalSeconds: day,
+    // Its warnings are about millions of jobs.
+    monitorVacuum: false,
     useListenNotify: true,
   })
   boss.on('error', (error) => options.log.warn({ reason: error.name }, 'the job queue lost its database connection and will try again'))
@@ -76,11 +84,12 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
       return id !== null
     },
     async wakeForPush(job, helpers) {
-      if (helpers > 0)
-        await boss.insert(
-          'push',
-          Array.from({ length: helpers }, () => ({ data: job })),
-        )
+      if (helpers === 0) return
+      await boss.insert(
+        'push',
+        Array.from({ length: helpers }, () => ({ data: job })),
+      )
+      await notify(db, 'push')
     },
     close: () => boss.stop({ graceful: true, timeout: 20_000, close: true }),
   }
@@ -89,6 +98,29 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
 /** Returns the script that creates the queue's tables in a schema, with its own transaction. */
 export function queueScript(schema: string): string {
   return getConstructionPlans(quoteName(schema), { createSchema: false })
+}
+
+/** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */
+function onPool(db: Database): Db {
+  return {
+    async executeSql(text, values) {
+      const client = await db.connect()
+      let failed = true
+      try {
+        const result = await client.query<Record<string, unknown>>(text, values)
+        failed = false
+        return result
+      } finally {
+        // Some of its messages are whole transactions: after an error the connection would stay in one.
+        client.release(failed)
+      }
+    },
+    async listen(_channel, onNotification, onReconnect) {
+      const close = db.listen((topic) => (topic === undefined ? onReconnect() : onNotification(topic)))
+      onReconnect()
+      return { close: async () => close() }
+    },
+  }
 }
 
 /** Runs statements of pg-boss in the transaction `tx`, so that they are committed or rolled back with it. */

@@ -7,6 +7,7 @@ import { findRequest, queuedRunOf, rememberRequest } from '../db/runRequests.ts'
 import { widenRun } from '../db/runs.ts'
 import type { RunOptions } from '../db/runColumns.ts'
 import { requestRun } from '../db/runs.ts'
+import { schemaLock } from '../db/schemaLock.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/claimDestination.ts'
@@ -47,7 +48,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   if (request.planId !== undefined) await assertPlanOfDestination(deps.db, request.planId, current)
   return deps.db.transaction(async (tx) => {
     // Requests for one pipeline wait for each other, so that simultaneous ones make one run.
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('run request ' || $1, 0))`, [pipeline.name])
+    await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
     if (known !== undefined) return { runId: `r_${known}`, status: 'queued', coalesced: true }
     const [pause] = await listPauses(tx, { destinationId: destination.id, pipeline: pipeline.name })

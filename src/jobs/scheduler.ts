@@ -1,4 +1,7 @@
-/** Runs the scheduler: node-cron polls once a second, and each poll decides the due ticks. */
+/**
+ * Runs the scheduler. node-cron polls every 15 seconds, and a timer when the next tick is due before that. Each poll decides the due
+ * ticks.
+ */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
 import { updateQueuedDefinitions } from '../db/runs.ts'
@@ -10,7 +13,7 @@ import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import { decideDueTicks, type DueTicksDeps } from './dueTicks.ts'
 import type { JobDeps } from './deps.ts'
 import { createNextDue, isTouchedByClockChange } from './occurrences.ts'
-import { openQueues } from './queues.ts'
+import { openQueues, type Queues } from './queues.ts'
 
 export interface Scheduler {
   /** Seconds since its last successful poll. */
@@ -18,24 +21,33 @@ export interface Scheduler {
   readonly stop: () => Promise<void>
 }
 
-/** Interval of reading the pipeline files again, so that an edited schedule takes effect. */
-const reloadEveryMs = 15_000
+const pollPattern = '*/15 * * * * *'
+/** Interval of reading the pipeline files again, so that an edited schedule takes effect. Shorter than that of the polls. */
+const reloadEveryMs = 14_000
+/** Longest timer for a tick, longer than the interval of the polls. */
+const timerMs = 20_000
+/** Interval of declaring unchanged schedules, shorter than `declaredForS`. */
+const declareEveryMs = 28_000
+/** Interval after a failed poll, or after one that found a due schedule locked by another scheduler. */
+const retryMs = 1_000
 
 const quiet = { info() {}, warn() {}, error() {}, debug() {} }
 
-/** Starts a scheduler. Any number can run on one database: each tick is decided once. */
-export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
-  const queues = await openQueues(deps.db, { supervise: false, log: deps.log })
+/** Starts a scheduler. `shared`: queues that the caller closes, else it opens its own. Any number can run on one database: each tick is decided once. */
+export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Scheduler> {
+  const queues = shared ?? (await openQueues(deps.db, { supervise: false, log: deps.log }))
   const warned = new Set<string>()
   const nextDue = createNextDue()
   const destinationIds = new Map<string, number>()
   let reloadedAt = Number.NEGATIVE_INFINITY
+  let declaredAt = Number.NEGATIVE_INFINITY
+  let declaredText = ''
   let declared: Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'> | undefined
   let polledAt = deps.clock.monotonic()
   let unusable = ''
   /**
-   * Time before which nothing is due, so that polls send no query. Reset by each reload, so that a changed clock delays a tick by
-   * 15 s at most.
+   * Time before which nothing is due, so that polls send no query. Reset by each declaration, so that a changed clock delays a tick by
+   * 30 s at most.
    */
   let quietUntil = Number.NEGATIVE_INFINITY
 
@@ -73,13 +85,19 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
       if (pipeline.schedule !== undefined) schedules.push({ destinationId, pipeline: pipeline.name, ...pipeline.schedule })
     }
     const declaration = { credentials: deps.service.credentials, folder: deps.folder, schedules, broken: [...broken.keys()] }
-    await declareSchedules(deps.db, declaration)
     const versions = new Map(scheduled.map(({ name, version }) => [name, version]))
-    await updateQueuedDefinitions(
-      deps.db,
-      deps.service,
-      schedules.map(({ destinationId, pipeline: name }) => ({ destinationId, name, version: versions.get(name) ?? '' })),
-    )
+    const text = JSON.stringify([declaration, [...versions]])
+    if (text !== declaredText || deps.clock.monotonic() - declaredAt >= declareEveryMs) {
+      await declareSchedules(deps.db, declaration)
+      await updateQueuedDefinitions(
+        deps.db,
+        deps.service,
+        schedules.map(({ destinationId, pipeline: name }) => ({ destinationId, name, version: versions.get(name) ?? '' })),
+      )
+      declaredText = text
+      declaredAt = deps.clock.monotonic()
+      quietUntil = Number.NEGATIVE_INFINITY
+    }
     declared = {
       declaration,
       versionOf: (name) => versions.get(name),
@@ -94,37 +112,50 @@ export async function startScheduler(deps: JobDeps): Promise<Scheduler> {
       )
     }
     reloadedAt = deps.clock.monotonic()
-    quietUntil = Number.NEGATIVE_INFINITY
   }
   const poll = async () => {
     try {
       if (deps.clock.monotonic() - reloadedAt >= reloadEveryMs) await reload()
-      if (declared !== undefined && deps.clock.monotonic() >= quietUntil) {
-        const { quietMs } = await decideDueTicks({ db: deps.db, queues, log: deps.log, nextDue, ...declared })
-        quietUntil = deps.clock.monotonic() + quietMs
+      while (declared !== undefined && deps.clock.monotonic() >= quietUntil) {
+        const { decided, quietMs } = await decideDueTicks({ db: deps.db, queues, log: deps.log, nextDue, ...declared })
+        // Decided schedules still have their old time here, so they are read again.
+        if (decided === 0) quietUntil = deps.clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
       }
       polledAt = deps.clock.monotonic()
+      armTimer(quietUntil - polledAt)
     } catch (error) {
       // The next poll finds what this one missed.
+      armTimer(retryMs)
       deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'a poll of the scheduler failed')
     }
   }
 
-  await reload()
+  let timer: NodeJS.Timeout | undefined
   let polling: Promise<void> | undefined
-  const onPoll = () => {
+  let stopped = false
+  const startPoll = () => {
     // Polls never overlap. The next one decides what became due meanwhile.
     polling ??= poll().finally(() => (polling = undefined))
     return polling
   }
+  const armTimer = (ms: number) => {
+    clearTimeout(timer)
+    if (!stopped && ms <= timerMs) timer = setTimeout(() => void startPoll(), ms)
+  }
+
+  await reload()
   // UTC has no clock changes. Late polls are harmless, so node-cron's warnings about them are off.
-  const task = cron.schedule('* * * * * *', onPoll, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
+  const task = cron.schedule(pollPattern, startPoll, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
+  void startPoll()
   return {
     idleS: () => (deps.clock.monotonic() - polledAt) / 1000,
     async stop() {
+      stopped = true
+      clearTimeout(timer)
       await task.destroy()
       await polling
-      await queues.close()
+      clearTimeout(timer)
+      if (shared === undefined) await queues.close()
     },
   }
 }

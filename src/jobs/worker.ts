@@ -1,4 +1,5 @@
 /** Runs a worker: executes queued runs, and helps to push plans of other workers. Any number of workers can share one Postgres. */
+import pLimit from 'p-limit'
 import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
 import { findQueuedRuns, findSharedPlans, hasOpenWork, isSharedPlan } from '../db/queuedRuns.ts'
@@ -13,6 +14,7 @@ import { pushPlan } from '../sync/push/push.ts'
 import { createDefinitions } from './definitions.ts'
 import type { JobDeps } from './deps.ts'
 import { openQueues, type PushJob, type Queues, type RunJob } from './queues.ts'
+import { wakeOnNotification } from './wake.ts'
 
 export interface Worker {
   /** Stops current work safely and returns within 25 s. */
@@ -21,43 +23,46 @@ export interface Worker {
 
 /** Number of runs that one worker executes in parallel, each for another destination. */
 const parallelRuns = 4
-/** Poll interval while work is open, and while there is none. It is also the maximum delay after a lost wake-up. */
+/** Poll interval while work is open. */
 const pollMs = 1_000
-const idlePollMs = 2_000
+/**
+ * Poll interval while there is none: a notification ends it early. So it is the maximum delay after a lost notification, and with the
+ * lease the time after which the requests of a worker that died are found.
+ */
+const idlePollMs = 15_000
+/** Interval after a failed poll. */
+const retryMs = 2_000
 const recoverEveryMs = 5_000
+/** Interval of heartbeats while there is no work. `/ready` and the metrics expect one a minute. */
+const idleHeartbeatMs = 20_000
 const maintainEveryMs = 3_600_000
+/** Polls of the queue library. The worker's own poll finds the same work sooner. */
+const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
 
-export async function startWorker(deps: JobDeps): Promise<Worker> {
+/** Starts a worker. `shared`: queues that the caller closes, else it opens its own. */
+export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worker> {
   const stopping = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stopping.signal]) : stopping.signal
-  const queues = await openQueues(deps.db, { supervise: true, log: deps.log })
+  const queues = shared ?? (await openQueues(deps.db, { supervise: true, log: deps.log }))
   const work = createWork({ ...deps, signal }, queues)
 
   // A job is a whole run, so each loop takes one job at a time.
-  await queues.boss.work<RunJob>(
-    'run',
-    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 30 },
-    async ([job]) => {
-      if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
-    },
-  )
-  await queues.boss.work<PushJob>(
-    'push',
-    { localConcurrency: parallelRuns, pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 30 },
-    async ([job]) => {
-      if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
-    },
-  )
-  await queues.boss.work('maintain', { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 60 }, async () => {
+  await queues.boss.work<RunJob>('run', { ...polling, localConcurrency: parallelRuns }, async ([job]) => {
+    if (job !== undefined && !signal.aborted) await work.runDestination(job.data.destinationId, job.data.runId)
+  })
+  await queues.boss.work<PushJob>('push', { ...polling, localConcurrency: parallelRuns }, async ([job]) => {
+    if (job !== undefined && !signal.aborted) await work.helpPush(job.data.planId)
+  })
+  await queues.boss.work('maintain', polling, async () => {
     if (!signal.aborted) await applyRetention(deps.db, deps.settings)
   })
-  const polling = poll(deps, queues, work, signal)
+  const loop = poll(deps, queues, work, signal)
 
   return {
     async stop() {
       stopping.abort()
-      await Promise.allSettled([polling, work.idle()])
-      await queues.close()
+      await Promise.allSettled([loop, work.idle()])
+      if (shared === undefined) await queues.close()
     },
   }
 }
@@ -72,6 +77,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const destinations = new Map<number, Promise<void>>()
   const plans = new Map<string, Promise<void>>()
   const definitions = createDefinitions(deps)
+  const slots = pLimit(parallelRuns)
 
   const runDestination = async (destinationId: number, runId?: number) => {
     // Executes the queued runs of a destination until there are none. This includes runs that were queued meanwhile.
@@ -105,7 +111,7 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     await updateCountsOfPlan(deps.db, planId)
   }
   return {
-    runDestination: (destinationId, runId) => once(destinations, destinationId, () => runDestination(destinationId, runId)),
+    runDestination: (destinationId, runId) => once(destinations, destinationId, () => slots(() => runDestination(destinationId, runId))),
     helpPush: (planId) => once(plans, planId, () => helpPush(planId)),
     async idle() {
       await Promise.allSettled([...destinations.values(), ...plans.values()])
@@ -132,19 +138,22 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
     )
   }
+  const wake = wakeOnNotification(db, clock)
   let recoveredAt = Number.NEGATIVE_INFINITY
+  let seenAt = Number.NEGATIVE_INFINITY
   let maintainedAt = clock.monotonic()
   const startedAt = clock.monotonic()
   while (!signal.aborted) {
-    let open = true
+    let waitMs = retryMs
     try {
-      open = await hasOpenWork(db)
-      const recovers = clock.monotonic() - recoveredAt >= recoverEveryMs
-      if (recovers) {
-        recoveredAt = clock.monotonic()
+      const open = await hasOpenWork(db)
+      waitMs = open ? pollMs : idlePollMs
+      if (clock.monotonic() - seenAt >= (open ? recoverEveryMs : idleHeartbeatMs)) {
         await touchWorker(db, deps.workerId)
+        seenAt = clock.monotonic()
       }
-      if (recovers && open) {
+      if (open && clock.monotonic() - recoveredAt >= recoverEveryMs) {
+        recoveredAt = clock.monotonic()
         for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
         // Not right after the start, because other workers may be starting too.
@@ -163,8 +172,10 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       }
     } catch (error) {
       // The database may be down for a while. Nothing is lost: the next poll finds the work.
+      waitMs = retryMs
       deps.log.warn({ reason: error instanceof Error ? error.message : 'error' }, 'the worker could not poll for work')
     }
-    await clock.sleep(open ? pollMs : idlePollMs, signal)
+    await wake.sleep(waitMs, signal)
   }
+  wake.close()
 }

@@ -60,6 +60,7 @@ function watch(engine: EngineUnderTest, receivers: ProjectFile['receivers'], now
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
     everyMs: 40,
+    unchangedEveryMs: 200,
     timeoutMs: 400,
     retryMs: 20,
   })

@@ -66,7 +66,7 @@ describe('the doctor', () => {
   test('counts connections against the limit of the role', async () => {
     await using database = await testDatabase()
     await using few = await roleWith(database.url, 'connection limit 6')
-    await using some = await roleWith(database.url, 'connection limit 15')
+    await using some = await roleWith(database.url, 'connection limit 12')
     for (const role of [few, some]) await allRights(database, role)
     expect(failures(await examined(few.url))).toMatchObject([
       { check: 'connections', state: 'failed', hint: expect.stringContaining(`alter role "${few.name}" connection limit 30`) as unknown },

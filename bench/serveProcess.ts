@@ -1,0 +1,79 @@
+/** `sluice serve` in a process of its own, and what it takes; Linux only. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { environmentOf } from './engine.ts'
+
+const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+
+export interface ServeOptions {
+  /** Holds `pipelines/`. */
+  readonly folder: string
+  readonly databaseUrl: string
+  readonly serviceUrl: string
+  readonly schema: string
+}
+
+/** Starts `serve` and resolves when it is up. */
+export async function startServe({ folder, databaseUrl, serviceUrl, schema }: ServeOptions): Promise<ChildProcess> {
+  mkdirSync(join(folder, 'home'), { recursive: true })
+  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl }), SLUICE_SCHEMA: schema },
+  })
+  const ended = once(child, 'close').then(() => Promise.reject(new Error(`serve of ${schema} ended`)))
+  await Promise.race([once(createInterface(child.stdout), 'line'), ended])
+  // It ends later, when it is stopped.
+  ended.catch(() => undefined)
+  return child
+}
+
+export async function stopServe(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
+  child.kill()
+  await closed
+}
+
+/** Processor time of a process so far in seconds, in user and system mode. */
+export function processorSeconds(pid: number | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 13).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+}
+
+export interface Megabytes {
+  readonly resident: number
+  /** The resident pages, those that several processes share divided among them. */
+  readonly proportional: number
+}
+
+export function megabytesOf(pid: number | undefined): Megabytes {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const value = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024
+  return { resident: value('Rss'), proportional: value('Pss') }
+}
+
+export interface ServerUse {
+  /** Transactions that the server committed so far, without those of this function. */
+  readonly transactions: number
+  readonly connections: number
+}
+
+/** Returns a function that reads what all others do in the database. */
+export function serverUse(client: pg.Client): () => Promise<ServerUse> {
+  let own = 0
+  return async () => {
+    own++
+    const { rows } = await client.query<{ transactions: string; connections: number }>(
+      `select xact_commit as transactions,
+         (select count(*)::int from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()) as connections
+       from pg_stat_database where datname = current_database()`,
+    )
+    return { transactions: Number(rows[0]?.transactions) - own, connections: rows[0]?.connections ?? Number.NaN }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Notifies other processes about new work, so that idle ones need not poll for it. Every connection of a pool listens, because then an
+ * idle process needs only one. A notification may be lost with its connection, so it only shortens a poll: the slow poll stays.
+ */
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import type { Queryable } from './queryable.ts'
+
+/** Topic of a notification: a queued run, a plan that several workers can push, an action of an operator. */
+export type Topic = 'run' | 'push' | 'action'
+
+/** Called with the payload of a notification; without one after a reconnection, because notifications may have been lost. */
+export type NotificationListener = (topic?: string) => void
+
+const prefix = 'sluice_'
+const digits = 24
+/** Waits in milliseconds between attempts to open a connection again. The last one repeats. */
+const reopenAfterMs = [100, 1_000, 5_000, 15_000]
+
+/** Returns the name of the channel of a schema. Channels belong to the whole database, so the schema is a part of the name. */
+export function channelOf(schema: string): string {
+  return `${prefix}${createHash('sha256').update(schema).digest('hex').slice(0, digits)}`
+}
+
+/** Notifies all processes of this schema, at the commit of the transaction. */
+export async function notify(db: Queryable, topic: Topic): Promise<void> {
+  await db.query(`select pg_notify('${prefix}' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), ${digits}), $1)`, [
+    topic,
+  ])
+}
+
+/** Delivers the notifications of a pool, and keeps a connection open while there are listeners. */
+export class Notifications {
+  readonly #listeners = new Set<NotificationListener>()
+  readonly #pool: pg.Pool
+  #connections = 0
+  #failures = 0
+  #reopening: NodeJS.Timeout | undefined
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+    pool.on('connect', (client) => {
+      client.on('notification', ({ payload }) => this.#deliver(payload))
+      this.#failures = 0
+      this.#connections++
+      if (this.#connections === 1) this.#deliver(undefined)
+    })
+    pool.on('remove', () => {
+      this.#connections--
+      if (this.#connections === 0) this.#reopen()
+    })
+  }
+
+  /** Calls `listener` until the returned function is called. */
+  listen(listener: NotificationListener): () => void {
+    this.#listeners.add(listener)
+    if (this.#connections === 0) this.#reopen()
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  #deliver(topic: string | undefined): void {
+    for (const listener of this.#listeners) listener(topic)
+  }
+
+  #reopen(): void {
+    if (this.#listeners.size === 0 || this.#reopening !== undefined) return
+    const waitMs = reopenAfterMs[Math.min(this.#failures, reopenAfterMs.length - 1)]
+    this.#reopening = setTimeout(() => {
+      this.#reopening = undefined
+      if (this.#connections > 0 || this.#pool.ending) return
+      this.#pool.query('select').catch(() => {
+        this.#failures++
+        this.#reopen()
+      })
+    }, waitMs)
+    // Reconnecting must not keep a finished command alive.
+    this.#reopening.unref()
+  }
+}

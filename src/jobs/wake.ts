@@ -1,0 +1,29 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../db/database.ts'
+
+/** Sleep of a polling loop that a notification ends early. */
+export interface Wake {
+  /** Sleeps up to `ms`, but not if a notification came since the last sleep ended. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly close: () => void
+}
+
+export function wakeOnNotification(db: Database, clock: Clock): Wake {
+  let woken = false
+  let wake = () => {}
+  const close = db.listen(() => {
+    woken = true
+    wake()
+  })
+  return {
+    async sleep(ms, signal) {
+      if (!woken) {
+        const early = new AbortController()
+        wake = () => early.abort()
+        await clock.sleep(ms, AbortSignal.any([early.signal, signal]))
+      }
+      woken = false
+    },
+    close,
+  }
+}

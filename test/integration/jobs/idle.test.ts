@@ -1,0 +1,126 @@
+/** `serve` without work: one connection, few transactions, and work is found by notification, or by the slow poll without one. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startAlerts } from '../../../src/alerts/startAlerts.ts'
+import { openDatabase, type Database } from '../../../src/db/database.ts'
+import { ensureDestination } from '../../../src/db/destinations.ts'
+import { requestRun } from '../../../src/db/runs.ts'
+import { serve } from '../../../src/jobs/index.ts'
+import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
+import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
+import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { pgbouncerMissing, pooler } from '../../support/pgbouncer.ts'
+import { rss } from '../acceptance/products.ts'
+
+const applicationName = 'sluice idle'
+
+/** `serve` with alerts, on a pool of its own, with a pipeline that is not due. */
+async function idleServe(engine: EngineUnderTest, databaseUrl = engine.databaseUrl) {
+  engine.pipeline('shop', `schedule: "0 3 1 1 *"\n${catalogYaml('feed.xml')}`)
+  engine.write('feed.xml', rss([]))
+  const folder = join(engine.folder, 'pipelines')
+  const db = openDatabase(databaseUrl, { applicationName })
+  const deps = {
+    ...engine.deps,
+    db,
+    loadPipeline: (name: string) => loadPipeline(folder, name),
+    loadPipelines: () => loadPipelines(folder),
+    folder,
+  }
+  const running = await serve(deps)
+  const alerts = startAlerts({
+    ...deps,
+    loadProject: async () => ({ receivers: {}, defaultReceivers: [] }),
+    baseUrl: 'https://ops.example.com',
+    secret: undefined,
+  })
+  const pipeline = await loadPipeline(folder, 'shop')
+  let transactions = 0
+  db.pool.on('acquire', () => transactions++)
+  const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(deps, pipeline))
+  return {
+    transactions: () => transactions,
+    /** Queues a run as another process does. */
+    request: () =>
+      requestRun(engine.db, {
+        pipeline: 'shop',
+        destinationId,
+        trigger: 'manual',
+        definition: pipeline.version,
+        options: { anyWorker: true },
+      }),
+    /** The same, and its notification is lost. */
+    requestSilently: async () => {
+      await engine.db.execute(
+        `insert into run (pipeline, destination_id, trigger, status, options, definition) values ('shop', $1, 'manual', 'queued', '{"anyWorker": true}', $2)`,
+        [destinationId, pipeline.version],
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      await alerts.stop()
+      await running.stop()
+      await db.close()
+    },
+  }
+}
+
+async function connections(db: Database): Promise<number> {
+  const rows = await db.query('select from pg_stat_activity where application_name = $1', [applicationName])
+  return rows.length
+}
+
+const unfinished = (db: Database) => db.query(`select from run where status in ('queued', 'running')`)
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('keeps one connection, and runs fewer than 60 transactions a minute', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  await using served = await idleServe(engine)
+  await expect.poll(() => connections(engine.db), { timeout: 20_000, interval: 500 }).toBe(1)
+  const before = served.transactions()
+  await pause(15_000)
+  expect(served.transactions() - before).toBeLessThan(15)
+  expect(await connections(engine.db)).toBe(1)
+})
+
+test('starts a queued run by its notification, not by the next poll', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  await using served = await idleServe(engine)
+  await pause(3_000)
+  await served.request()
+  await expect.poll(() => unfinished(engine.db), { timeout: 5_000 }).toEqual([])
+})
+
+test('starts a queued run whose notification was lost, with the next poll', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  await using served = await idleServe(engine)
+  await pause(3_000)
+  await served.requestSilently()
+  expect(await unfinished(engine.db)).toHaveLength(1)
+  await expect.poll(() => unfinished(engine.db), { timeout: 20_000, interval: 200 }).toEqual([])
+})
+
+test('opens its connection again, and finds the work of the time without it', { timeout: 60_000 }, async () => {
+  await using engine = await engineUnderTest()
+  await using served = await idleServe(engine)
+  await pause(3_000)
+  await engine.db.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [applicationName])
+  await served.requestSilently()
+  await expect.poll(() => unfinished(engine.db), { timeout: 6_000 }).toEqual([])
+  // It listens again.
+  await pause(1_000)
+  await served.request()
+  await expect.poll(() => unfinished(engine.db), { timeout: 5_000 }).toEqual([])
+})
+
+test.skipIf(pgbouncerMissing)(
+  'starts a queued run by its notification behind pgbouncer in session mode (skipped without it: apt-get install pgbouncer)',
+  { timeout: 60_000 },
+  async () => {
+    await using engine = await engineUnderTest()
+    await using proxy = await pooler(engine.databaseUrl, 'session')
+    await using served = await idleServe(engine, proxy.url)
+    await pause(3_000)
+    await served.request()
+    await expect.poll(() => unfinished(engine.db), { timeout: 5_000 }).toEqual([])
+  },
+)
