@@ -152,7 +152,7 @@ export async function invalidateKeys(
        update remote m set synced_hash = ${invalidatedBy('a.outcome', id)}
        from (${found}) a
        where m.destination_id = $1 and m.key = a.key and a.outcome = any($2) and m.ref_count > 0 and m.synced_hash = a.synced_hash
-         and m.key not in (${except})
+         and not exists (select from (${except}) x where x.key = m.key)
        returning a.outcome, m.key),
      noted as (${addChanged('select key from invalidated')})
      select outcome as kind, count(*)::int as n from invalidated group by outcome`,

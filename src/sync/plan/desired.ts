@@ -47,11 +47,17 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
  */
 export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const added = await client.query(
-    `insert into change
+    // Records are searched only for identifiers that the list still has, and by a hash: `= any (r.identifiers)` compared each with all
+    // records (1,000 of 100,000: 68 s instead of 0.1).
+    `with removed as materialized (
+       select m.key as identifier from remote m
+       where m.destination_id = ${destinationId} and m.ref_count > 0
+         and m.key in (select unnest(s.identifiers) from stage s where s.kind = ${stagedKind.optedOut}))
+     insert into change
      select distinct r.key, 'opted_out'
-     from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-       join record r on r.destination_id = ${destinationId} and i.identifier = any (r.identifiers)
-     where s.kind = ${stagedKind.optedOut} and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
+     from record r cross join lateral unnest(r.identifiers) as i (identifier)
+     where r.destination_id = ${destinationId} and i.identifier in (select identifier from removed)
+       and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
   )
   return added.rowCount ?? 0
 }

@@ -97,7 +97,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
     `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where load_id is not null
      union all
      select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and r.load_id is not null
-     where r.key not in (select key from former)`,
+     where not exists (select from former f where f.key = r.key)`,
     {
       refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',
       joins: 'left join delta x on x.identifier = i.identifier',

@@ -152,31 +152,35 @@ async function some(client: pg.PoolClient, query: string): Promise<boolean> {
   return (await client.query(`${query} limit 1`)).rowCount === 1
 }
 
+const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
+/** Not by `not in`: with more than some million keys, Postgres would search all of them for each group. */
+const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
+
 /**
- * SQL: true for rows of `pending_group` that lose identifiers while their record stays. Only records that this read did not update are
- * looked up. Not by `exists`, for which Postgres may read all records.
+ * SQL of the groups `t`, without exempt ones, that lose identifiers while their record stays. Only records that this read did not update
+ * are looked up. Not by `exists`, for which Postgres may read all records.
  */
-const keepsRow = (destinationId: number) =>
-  `deletes and not overdue and (group_key in (select key from change where what = 'update')
-     or (select true from record r where r.destination_id = ${destinationId} and r.key = pending_group.group_key))`
+const groupsThatKeepTheirRow = (destinationId: number) =>
+  `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key
+   where t.deletes and not t.overdue and ${notExempt}
+     and (u.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 
 async function countGuardedDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { client, destinationId } = context
   await markCleared(context)
   await markExempt(context, suppressedBy)
-  const deletes =
-    'select from pending_group where deletes and not exists (select from exempt x where x.group_key = pending_group.group_key)'
+  const deletes = `select from pending_group t where t.deletes and ${notExempt}`
   return {
     all: await count(client, deletes),
-    cleared: await count(client, `${deletes} and group_key in (select key from cleared)`),
-    replaced: await count(client, `${deletes} and ${keepsRow(destinationId)} and group_key not in (select key from cleared)`),
+    cleared: await count(client, `${deletes} and t.group_key in (select key from cleared)`),
+    replaced: await count(client, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
   }
 }
 
 async function replacedIdentifiers({ client, destinationId }: PendingContext): Promise<string[]> {
   const { rows } = await client.query<Row<'record', 'line' | 'key'> & { readonly replaced: Buffer[] }>(
     `select r.line, r.key, array_agg(m.key order by m.key) as replaced
-     from (select group_key from pending_group where ${keepsRow(destinationId)} and not exists (select from exempt x where x.group_key = pending_group.group_key)) t
+     from (${groupsThatKeepTheirRow(destinationId)}) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key
        join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count = 0 and m.synced_hash is not null
      group by r.line, r.key order by r.line, r.key limit 5`,
@@ -214,9 +218,8 @@ async function markExempt({ client, destinationId, changed }: PendingContext, su
 }
 
 async function withholdDeletes({ client, destinationId }: PendingContext, sendCleared: boolean): Promise<void> {
-  const cleared = sendCleared ? 'and t.group_key not in (select key from cleared)' : ''
   await client.query(
-    `update pending_group t set deletes = false where deletes and not exists (select from exempt x where x.group_key = t.group_key) ${cleared}`,
+    `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`,
   )
   // Removes groups without any other pending change.
   await client.query(

@@ -13,8 +13,8 @@ export function pendingProducts(context: PendingContext): PendingChanges {
     countGuardedDeletes: () => countGuardedDeletes(context),
     replacedIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async (sendCleared) => {
-      const cleared = sendCleared ? 'and key not in (select key from cleared)' : ''
-      await client.query(`delete from pending_product where what in ('delete', 'lookup') ${cleared}`)
+      const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
+      await client.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
     },
     unifyGroups: () => Promise.resolve(),
     countKeyLookups: () => count(client, `select from pending_product where what = 'lookup'`),

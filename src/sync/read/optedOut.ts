@@ -66,7 +66,7 @@ export interface SharedRows {
 export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
   await client.query(
     `create temp table shared_row as
-     select s.ctid as row, array(select i from unnest(s.identifiers) as i where i not in (select identifier from opted_out) order by i) as kept
+     select s.ctid as row, array(select i from unnest(s.identifiers) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
        select from unnest(s.identifiers) as i (identifier) join opted_out o using (identifier))`,

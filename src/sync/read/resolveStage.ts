@@ -161,10 +161,11 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
   if (known.rowCount === 0) return 0
   const marked = await client.query(
     `update stage set kind = ${stagedKind.suppressed}
-     where kind = ${stagedKind.valid} and (
-       key in (${erasedRecords('$1', '$2')})
-       or key in (select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
-         where i.identifier in (${erasedIdentifiers('$1')})))`,
+     where kind = ${stagedKind.valid} and key in (
+       ${erasedRecords('$1', '$2')}
+       union all
+       select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+       where i.identifier in (${erasedIdentifiers('$1')}))`,
     [service, destinationId],
   )
   return marked.rowCount ?? 0
