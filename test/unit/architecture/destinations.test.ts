@@ -1,4 +1,4 @@
-/** The type of a destination decides in `src/destinations/` only: everywhere else the code asks the interface (docs/architecture.md). */
+/** Only `src/destinations/` branches on the type of a destination. All other code uses the interface (docs/architecture.md). */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync } from 'oxc-parser'

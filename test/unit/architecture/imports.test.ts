@@ -1,4 +1,4 @@
-/** Imports follow the table of modules in docs/architecture.md, and no file imports itself by way of others. */
+/** Imports follow the table of modules in docs/architecture.md, and no file imports itself through others. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { expect, test } from 'vitest'
@@ -26,7 +26,7 @@ test('every permission is used', () => {
   expect(given.filter((one) => !used.has(one) && one !== 'sandbox -> sandbox')).toEqual([])
 })
 
-test('the table has a row for every folder, and no row for a folder that is not there', () => {
+test('the table has a row for every folder, and no row for a folder that does not exist', () => {
   expect(map.size, 'the checker must see the table').toBeGreaterThan(30)
   const folders = new Set([...files.keys()].flatMap((file) => (file.includes('/') ? [file.split('/')[0]] : [])))
   expect([...folders].filter((folder) => !map.has(folder ?? '') && folder !== 'service')).toEqual([])
@@ -34,7 +34,7 @@ test('the table has a row for every folder, and no row for a folder that is not 
   expect([...map.keys()].filter((folder) => !modules.has(folder))).toEqual([])
 })
 
-test('no file imports itself by way of others, be it a type or on demand', () => {
+test('no file imports itself through others, not even a type or on demand', () => {
   expect(circlesOf(imports)).toEqual([])
 })
 
@@ -42,7 +42,7 @@ test.for([
   ["import { b } from './b.ts'", "import { a } from './a.ts'"],
   ["import type { B } from './b.ts'", "import { a } from './a.ts'"],
   ["const load = () => import('./b.ts')", "export { a } from './a.ts'"],
-])('a circle is found: %s', ([a = '', b = '']) => {
+])('finds the circle %s', ([a = '', b = '']) => {
   expect(
     circlesOf(
       importsOf(
@@ -59,18 +59,21 @@ test.for([
 /** A file of a module that does not exist, for imports that break its row. */
 const fileIn = (folder: string) => (folder === 'index' ? 'index.ts' : `${folder.replace('<area>', 'campaigns')}/fixture.ts`)
 
-test.for([...map].filter(([, names]) => names[0] !== 'everything'))('imports against the row of %s are found', ([folder, names]) => {
-  const from = fileIn(folder)
-  const others = [...map.keys()].filter((other) => other !== 'model' && other !== folder)
-  const found = others.filter((other) => {
-    const path = `${'../'.repeat(from.split('/').length - 1) || './'}${fileIn(other)}`
-    return illegalImports(map, new Map([[from, `import { other } from '${path}'`]])).length > 0
-  })
-  const isNamed = (other: string) => names.some((name) => other === name || other.startsWith(`${name}/`))
-  const isBeside = (other: string) => folder.startsWith('sandbox') && other === 'sandbox'
-  expect(found).toEqual(others.filter((other) => !isNamed(other) && !isBeside(other)))
-  expect(found.length).toBeGreaterThan(0)
-})
+test.for([...map].filter(([, names]) => names[0] !== 'everything'))(
+  'finds imports that the row of %s does not permit',
+  ([folder, names]) => {
+    const from = fileIn(folder)
+    const others = [...map.keys()].filter((other) => other !== 'model' && other !== folder)
+    const found = others.filter((other) => {
+      const path = `${'../'.repeat(from.split('/').length - 1) || './'}${fileIn(other)}`
+      return illegalImports(map, new Map([[from, `import { other } from '${path}'`]])).length > 0
+    })
+    const isNamed = (other: string) => names.some((name) => other === name || other.startsWith(`${name}/`))
+    const isBeside = (other: string) => folder.startsWith('sandbox') && other === 'sandbox'
+    expect(found).toEqual(others.filter((other) => !isNamed(other) && !isBeside(other)))
+    expect(found.length).toBeGreaterThan(0)
+  },
+)
 
 test('the sandbox is an independent implementation: it imports neither the client nor the wait policy', () => {
   expect(imports.filter(({ file, to }) => file.startsWith('sandbox/') && /^(http|service\/client)\//.test(to))).toEqual([])

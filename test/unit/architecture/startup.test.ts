@@ -1,6 +1,5 @@
 /**
- * Holds what the start of a command loads: a module costs a millisecond, a large library 20 to 30 MB (docs/benchmarks.md), so what a run
- * may not need is loaded on demand.
+ * Holds what the start of a command loads: a module costs a millisecond, a large library 20 to 30 MB (docs/benchmarks.md), so modules that a run may not need are loaded on demand.
  */
 import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'

@@ -92,7 +92,7 @@ function findWrites(text: string): readonly string[] {
   visit(parseSync('file.ts', text).program as unknown as Node, (node) => {
     for (const { groups } of textOf(node).matchAll(write)) {
       const { insert, update, table = '', rest = '' } = groups ?? {}
-      // `on conflict do update set`, `for update of`, and prose are no statements.
+      // `on conflict do update set`, `for update of`, and prose are not statements.
       if (update !== undefined && !/^(?:\s+as)?(?:\s+\w+)?\s+set\b/i.test(rest)) continue
       if (insert !== undefined && /^copy/i.test(insert) && !/^\s*(?:\([\w\s,«»]*\)\s*)?from\b/i.test(rest)) continue
       if (insert !== undefined && /^truncate/i.test(insert) && table === 'table') continue
@@ -157,7 +157,7 @@ test('each table is written by one module', () => {
   expect(illegalWrites(files, tables)).toEqual([])
 })
 
-test('no module and no exception is listed that writes nothing', () => {
+test('every listed module and exception writes a table', () => {
   const isWritten = (table: string, file: string) => writesOf(files.get(file) ?? '').includes(table)
   const idle = Object.keys(writers).filter(
     (table) => table !== 'webhook_event' && ![...files.keys()].some((file) => owns(table, file) && isWritten(table, file)),
@@ -179,7 +179,7 @@ test.for([
   expect(writesOf(text)).toEqual(expected)
 })
 
-test.for(Object.entries(writers))('a write of %s from a second module is found', ([table]) => {
+test.for(Object.entries(writers))('finds a write of %s from a second module', ([table]) => {
   const verbs = [`insert into ${table} (id) values ($1)`, `update ${table} t set id = 1`, `delete from ${table} where id = 1`]
   for (const verb of verbs)
     expect(illegalWrites(new Map([['jobs/other.ts', `db.execute(\`${verb}\`)`]]), tables)).toEqual([`${table} <- jobs/other.ts`])

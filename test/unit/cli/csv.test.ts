@@ -23,11 +23,11 @@ test.for([
   expect(read).toBe(`'${cell}`)
 })
 
-test('an ordinary cell stays as it is; commas, quotes and breaks are quoted', () => {
+test('leaves an ordinary cell as it is, and quotes commas, quotes and line breaks', () => {
   expect(csvLine(['a', 'b c', '1,5', 'say "x"', 'two\nlines', ''])).toBe('a,b c,"1,5","say ""x""","two\nlines",\r\n')
 })
 
-test('any cells come back as they were, but for the apostrophe before a formula', () => {
+test('any cells are parsed back unchanged, except for the apostrophe before a formula', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 5 }), (cells) => {
       const [read] = parse(csvLine(cells), { record_delimiter: '\r\n' }) as string[][]

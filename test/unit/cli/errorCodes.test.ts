@@ -1,4 +1,4 @@
-/** Each code in the source has its heading in docs/errors.md, and each heading its code: both ways. */
+/** Each code in the source has a heading in docs/errors.md, and each heading has a code. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ for (const file of files) {
 }
 const documented = errorGroups.flatMap(({ codes }) => Object.keys(codes))
 
-test('the scan saw the code that it checks', () => {
+test('the scan finds the code that it checks', () => {
   expect(files.length).toBeGreaterThan(100)
   expect(used.size).toBeGreaterThan(60)
 })
@@ -43,7 +43,7 @@ test('every documented code exists in the source, once in the table', () => {
   expect(documented.length).toBe(new Set(documented).size)
 })
 
-test('docs/errors.md is the generated one, with a hint for every code', () => {
+test('docs/errors.md is up to date, and has a hint for every code', () => {
   expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorsDoc())
   for (const { codes } of errorGroups)
     for (const { meaning, hint } of Object.values(codes)) expect(meaning.length * hint.length).toBeGreaterThan(0)

@@ -8,7 +8,7 @@ import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Commands named in the source's sentences: in backquotes of a text, or as a text's beginning. */
+/** Commands in texts of the source: in backquotes, or at the beginning of a text. */
 function commandsIn(text: string): string[] {
   // Skips commands in comments, names of connections, and templates with a quote inside.
   const code = text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$|application_?[nN]ame.*$/gm, '')
@@ -32,13 +32,13 @@ for (const { codes } of errorGroups)
   for (const [code, { hint }] of Object.entries(codes))
     for (const [, command = ''] of hint.matchAll(/`(sluice [^`]+)`/g)) found.set(command, code)
 
-test('the scan saw hints', () => {
+test('the scan finds hints', () => {
   expect(found.size).toBeGreaterThan(25)
 })
 
 test.for([...found])('%s parses (%s)', ([command]) => {
   const argv = command.replace('COMMAND', 'run').split(/\s+/).slice(1)
-  // A template that ends where a name would be put in stands for the whole call.
+  // A template that ends before a placeholder is checked as the whole call.
   const complete =
     command.endsWith('$') || ['run', 'plan', 'check', 'rejects', 'show', 'help', 'auth', 'webhooks', 'db'].includes(argv.at(-1) ?? '')
       ? ['help', ...argv.filter((word) => word !== 'help')]

@@ -13,7 +13,7 @@ import { width } from '../../../src/cli/terminal/width.ts'
 import { parseCommandLine } from '../../../src/cli/commandLine/parseCommandLine.ts'
 
 describe('the pipeline file', () => {
-  test('says what was recognized as values, and what may be set as comments', () => {
+  test('has recognized settings as values, and optional settings as comments', () => {
     const inspection = table(
       ['Kundennummer', 'E-Mail', 'Telefon', 'Land', 'Newsletter'],
       [
@@ -33,7 +33,7 @@ describe('the pipeline file', () => {
     expect(text.split('\n').length).toBeLessThan(40)
   })
 
-  test('parses to its settings whatever the columns are called', { timeout: 30_000 }, () => {
+  test('parses to its settings for any names of columns', { timeout: 30_000 }, () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }),
       fc.constantFrom('yes', '1e3', '#a', '- b', 'a: b', '{x}', "it's", 'a"b', '~', '\u2028'),
@@ -55,7 +55,7 @@ describe('the pipeline file', () => {
     )
   })
 
-  test('names no person: values that are no states stay out of it', () => {
+  test('contains no personal value: values that are not consent states are left out', () => {
     const inspection = table(
       ['id', 'email', 'unsubscribed by'],
       [
@@ -84,8 +84,8 @@ test.for([40, 80, undefined])('the summary of init fits %s columns, with command
   expect(text.replace(/\s+/g, ' ')).toContain('key ← Kundennummer, email ← E-Mail, phone_number ← Telefon 1 row: 1 valid, 0 rejects')
 })
 
-describe('what only the owner knows', () => {
-  test('lists all missing answers together: columns, the address of a shop, a currency', () => {
+describe('required answers', () => {
+  test('are listed together if they are missing: columns, the address of a shop, a currency', () => {
     const shop = table(
       [
         'Handle',
@@ -185,7 +185,7 @@ describe('what only the owner knows', () => {
     expect(question).toMatchObject({ flag: '--map key=COLUMN', proposed: 'Mail' })
   })
 
-  test('a preset still applies beside a map of its own', () => {
+  test('a preset still applies if the user gives a map', () => {
     const hubspot = ['Record ID', 'First Name', 'Last Name', 'Email', 'Phone Number', 'Marketing contact status']
     const inspection = table(hubspot, [['1', 'J', 'D', 'a@example.com', '030 5550101', 'Marketing contact']])
     const plain = draftPipeline(inspection, audience, options())
@@ -201,7 +201,7 @@ describe('what only the owner knows', () => {
     [{ map: { nope: ['id'] } }, /unknown field "nope"/],
     [{ shop: 'http://shop.example.com' }, undefined],
     [{ currency: 'XXQ' }, /XXQ/],
-  ] as const)('%j is refused with the reason, or not looked at where it is not needed', ([given, reason]) => {
+  ] as const)('%j is rejected with the reason, or ignored if it is not needed', ([given, reason]) => {
     const inspection = table(['id', 'email'], [['1', 'a@example.com']])
     const call = () => draftPipeline(inspection, audience, options(given))
     if (reason === undefined) expect(call).not.toThrow()
@@ -209,7 +209,7 @@ describe('what only the owner knows', () => {
   })
 })
 
-describe('who may be reached', () => {
+describe('consent', () => {
   const hubspot = [
     'Record ID',
     'Email',
@@ -225,7 +225,7 @@ describe('who may be reached', () => {
     ['3', 'c@example.com', '', 'J', 'D', '', 'Non-marketing contact'],
   ])
 
-  test('a test of their own stands beside those of the export, and takes the place of none', () => {
+  test('a test that the user chooses is added to those of the export, and replaces none', () => {
     const [question] = draftPipeline(inspection, audience, options()).optional
     expect(question).toMatchObject({ proposed: 'Marketing contact' })
     const draft = draftPipeline(inspection, audience, options(question?.answered('Marketing contact')))
@@ -237,7 +237,7 @@ describe('who may be reached', () => {
     expect(parse(pipelineText(draft, inspection))).toEqual({ ...draft.settings })
   })
 
-  /** Column and cells of three people, and what Enter means; undefined: nothing is proposed. */
+  /** Column, cells of three people, and the proposed answer; undefined if nothing is proposed. */
   test.for([
     ['OPTIN_TIME', ['2024-01-02', '', '2024-03-04'], 'not:empty'],
     ['UNSUB_TIME', ['2024-01-02', '', ''], 'empty'],
@@ -254,14 +254,14 @@ describe('who may be reached', () => {
     expect(optional.map((question) => [question.flag.startsWith('--consent'), question.proposed])).toEqual([[true, proposed]])
   })
 
-  test('the column of another channel is not proposed, and one that decides nothing is declared so', () => {
+  test('the column of another channel is not proposed, and an ignored column is declared irrelevant', () => {
     const sms = table(['id', 'email', 'Accepts SMS Marketing'], [['1', 'a@example.com', 'no']])
     expect(draftPipeline(sms, audience, options())).toMatchObject({ optional: [], valid: 1 })
     const text = pipelineText(draftPipeline(inspection, audience, options({ ignore: ['Marketing contact status'] })), inspection)
     expect(parse(text)).toMatchObject({ ignore: ['Marketing contact status'] })
   })
 
-  test('the proposal in the file has them both, too', () => {
+  test('the proposal in the file has both columns', () => {
     const text = pipelineText(draftPipeline(inspection, audience, options()), inspection)
     const proposed: unknown = parse(text.replace('# consent:', 'consent:'))
     expect(proposed).toMatchObject({ consent: [{ column: 'Unsubscribed from all email' }, { column: 'Marketing contact status' }] })
@@ -272,14 +272,14 @@ describe('a proposal is tried on the rows before it is written', () => {
   const columns = ['id', 'title', 'description', 'link', 'image_link', 'price', 'brand', 'Stock status']
   const row = (stock: string) => ['1', 'Cup', 'A cup', 'https://a.example.com', 'https://a.example.com/1.jpg', '9.00 EUR', 'Acme', stock]
 
-  test('a column of stock that holds words is read as words, one of numbers as numbers', () => {
+  test('a stock column with words is read as words, and one with numbers as numbers', () => {
     const ofWords = draftPipeline(table(columns, [row('In stock'), row('Out of stock')]), catalog, options())
     expect([ofWords.valid, ofWords.settings.map?.['availability']]).toEqual([2, 'Stock status'])
     const ofNumbers = draftPipeline(table(columns, [row('4'), row('0')]), catalog, options())
     expect([ofNumbers.valid, ofNumbers.settings.map?.['availability']]).toEqual([2, { column: 'Stock status', transform: 'stock' }])
   })
 
-  test('one that rejects every row is not written', async () => {
+  test('a proposal that rejects every row is not written', async () => {
     const inspection = table(columns, [row('red'), row('green')])
     await expect(completeDraft(inspection, catalog, options(), undefined)).rejects.toMatchObject({
       code: 'MISSING_OPTION',
@@ -293,13 +293,13 @@ describe('a proposal is tried on the rows before it is written', () => {
 
 describe('.env', () => {
   const values = { A: '1', B: '2' }
-  test('gets what it does not name, keeps what it says, and nothing twice', () => {
+  test('gets the variables that it lacks, keeps the others, and repeats none', () => {
     const once = addToDotenv('B=mine\n# note\n', values, ['why'])
     expect(once).toEqual({ text: 'B=mine\n# note\n\n# why\nA=1\n', added: ['A'], kept: ['B'] })
     expect(addToDotenv(once.text ?? '', values, ['why'])).toEqual({ text: undefined, added: [], kept: ['A', 'B'] })
   })
 
-  test('is filled where a name stands empty, and not asked to be filled twice', () => {
+  test('gets a value for an empty variable, and no hint to set it again', () => {
     const empty = addToDotenv('', { A: '', B: '' }, ['fill in'])
     expect(empty.text).toBe('# fill in\nA=\nB=\n')
     expect(addToDotenv(empty.text ?? '', { A: '', B: '' }, ['fill in']).text).toBeUndefined()
@@ -319,7 +319,7 @@ test.for([
   expect(nameFrom(source)).toBe(name)
 })
 
-test('the name of any source is one that a pipeline may have', () => {
+test('any source gives a valid name of a pipeline', () => {
   const sources = fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl())
   fc.assert(
     fc.property(sources, (source) => {
@@ -328,7 +328,7 @@ test('the name of any source is one that a pipeline may have', () => {
   )
 })
 
-test('the call that is offered takes everything that was said, quoted for a shell', () => {
+test('the suggested command has every given answer, quoted for a shell', () => {
   const said = wishesFrom(
     'init',
     'crm',
@@ -354,7 +354,7 @@ test.for([
   [['init', '--catalog', '1', '--audience', '2'], 'sluice init --catalog 1   (one pipeline a destination)'],
   [['init', '--map', 'key'], '--map key=customer_id'],
   [['init', '--consent', 'ok'], '--consent marketing_ok=yes,true'],
-] as const)('%j is refused with the hint %s', ([argv, hint]) => {
+] as const)('%j is rejected with the hint %s', ([argv, hint]) => {
   expect(() => wishesFrom(...argv)).toThrow(expect.objectContaining({ hint }) as Error)
 })
 

@@ -3,7 +3,7 @@ import { catalogue } from '../../../src/cli/commandLine/catalogue.ts'
 import type { CommandEntry } from '../../../src/cli/commandLine/catalogue/entry.ts'
 import { loaders } from '../../../src/cli/loadCommand.ts'
 
-test('every command of the catalogue has code, and no code is without a command', () => {
+test('every command of the catalogue has code, and all code has a command', () => {
   const words = (entries: readonly CommandEntry[]): string[] =>
     entries.flatMap(({ name, commands }) => (commands === undefined ? [name] : words(commands).map((sub) => `${name} ${sub}`)))
   expect(Object.keys(loaders)).toEqual(words(catalogue))

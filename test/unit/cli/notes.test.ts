@@ -9,7 +9,7 @@ const unknown = (field: string, more = '') => ({
   lines: [1],
 })
 
-test('unread columns share one line, except those with a suggestion and those already named', () => {
+test('unused columns share one line, except those with a suggestion and those already named', () => {
   const notes = [
     { code: 'CONSENT_UNMAPPED', field: 'Newsletter', message: 'Newsletter is not read', count: 1, lines: [1] },
     unknown('First Name'),

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { Context } from '../../../src/cli/context.ts'
 import { pipelinesNamed } from '../../../src/cli/pipelines.ts'
 
-test('a file that is wrong has a name all the same: it is offered, and never called missing', async () => {
+test('an invalid pipeline file is suggested by its name, and never reported as missing', async () => {
   const pipelines = mkdtempSync(join(tmpdir(), 'sluice-pipelines-'))
   writeFileSync(join(pipelines, 'shop.yaml'), 'source: 1\n')
   writeFileSync(join(pipelines, 'crm.yaml'), 'source: 1\n')

@@ -1,4 +1,4 @@
-/** Manners 5 and 20: what an error says to people, and that it ends with something to type. */
+/** Manners 5 and 20: texts of errors for users, which end with a command. */
 import { expect, test } from 'vitest'
 import { RunError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
@@ -6,22 +6,22 @@ import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
 const lines = (hint: string, command?: string) =>
   errorLines(presentError(new RunError('PORT_IN_USE', 'another program listens there', { where: 'port 4010', hint })), command)
 
-test('a hint in words ends with the page of help on the command that failed', () => {
+test('a hint in words ends with the help command of the failed command', () => {
   expect(lines('choose another port with --port', 'sandbox')).toBe(
     'where  port 4010\nerror  PORT_IN_USE  another program listens there\nhint   choose another port with --port   (sluice help sandbox)\n',
   )
 })
 
-test('a hint that is a command stays as it is, to be pasted', () => {
+test('a hint that is a command is printed unchanged, for pasting', () => {
   expect(lines('sluice doctor', 'auth login')).toMatch(/\nhint {3}sluice doctor\n$/)
   expect(lines('choose another port')).toMatch(/\nhint {3}choose another port\n$/)
 })
 
-test('an internal error requests a report and shows no help page', () => {
+test('an internal error requests a report and names no help command', () => {
   expect(errorLines(presentError(new TypeError('x is not a function')), 'run')).toMatch(/INTERNAL[^]*report what it prints\n$/)
 })
 
-test('a missing optional package is named, with the command that installs it', () => {
+test('names a missing optional package, with the command that installs it', () => {
   const error = Object.assign(new Error("Cannot find package '@aws-sdk/client-s3' imported from s3.js"), { code: 'ERR_MODULE_NOT_FOUND' })
   expect(presentError(error)).toMatchObject({ code: 'PACKAGE_MISSING', hint: 'npm install @aws-sdk/client-s3' })
 })

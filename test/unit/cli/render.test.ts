@@ -1,4 +1,4 @@
-/** The look of what people read, against report values; transcripts of the interface are the model. */
+/** Texts for users, made from given reports. */
 import { expect, test, vi } from 'vitest'
 import type { Output } from '../../../src/cli/context.ts'
 import { worstExitCode } from '../../../src/cli/exitCodes.ts'
@@ -23,7 +23,7 @@ const deletesHeld = {
   examples: ['SKU-004', 'SKU-009'],
 }
 
-test('a run under way has failed of nothing that may still be answered', () => {
+test('a run in progress counts no request as failed that may still get an answer', () => {
   const counts = { read: 60, valid: 60, updates: 60, requests: 2, confirmed: 25, ambiguous: 25, pending: 10 }
   const under = funnel({ ...run({ counts }), status: 'running' as RunReport['status'] }, pipe())
   expect(under).toContain('  failed       0\n  unanswered  25  sent, and not answered yet\n  waiting     10  to be sent\n')
@@ -33,7 +33,7 @@ test('a run under way has failed of nothing that may still be answered', () => {
   expect(ended).toContain('sluice rerun r_81 --failed')
 })
 
-test('a plan reads like a ledger, 15 lines of 80 columns at the most', () => {
+test('a plan is a table of at most 15 lines with 80 columns', () => {
   const text = planSummary(
     plan({
       counts: {
@@ -102,7 +102,7 @@ test('batches of an earlier run are shown beside the counts of the run, and alon
   expect(runOutcome(beside, pipe())).toMatch(/Next {2}sluice rerun r_81 --failed\n {6}sluice run shop\n$/)
 })
 
-test('a failed run says whether anything was sent, unless its words say so, and ends with a command', () => {
+test('a failed run reports whether anything was sent, unless its error does, and ends with a command', () => {
   const error = { code: 'SOURCE_MISSING' as const, message: 'the file does not exist', where: 'feed.csv', hint: 'correct the path' }
   expect(runOutcome(run({ status: 'failed', counts: {}, error }), pipe())).toMatch(
     /does not exist\. Nothing was sent\.\nNext {2}correct the path\n {6}sluice check shop\n$/,
@@ -112,7 +112,7 @@ test('a failed run says whether anything was sent, unless its words say so, and 
   expect(runOutcome(run({ status: 'failed', counts: { requests: 2 }, error: withOutcome }), pipe())).toContain('is kept\nNext')
 })
 
-test('the same work twice says that there was nothing to do', () => {
+test('a second run of the same work reports that there was nothing to do', () => {
   const report = run({ status: 'succeeded', counts: { read: 9, valid: 9, unchanged: 9 } })
   expect(runOutcome(report, pipe())).toBe('2026-11-21T03:00:18Z shop r_81 succeeded nothing to do\n')
   expect(runOutcome(report, terminal(80))).toContain('nothing to do: 9 unchanged')
@@ -135,7 +135,7 @@ test.for([
     expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
 })
 
-test('the funnel prints its sums, so that a person can check the counts', () => {
+test('the funnel prints its sums, so that users can check the counts', () => {
   const text = funnel(
     run({
       status: 'partial',
@@ -160,7 +160,7 @@ test('the funnel prints its sums, so that a person can check the counts', () => 
   expect(text).toContain('1  = 1 refused + 0 unresolved')
 })
 
-test('the meaning survives without colour, and only a terminal gets colour', () => {
+test('only a terminal gets colours, and the text without them has the same meaning', () => {
   const report = plan({ counts: { read: 1, valid: 1, creates: 1 } })
   const bare = planSummary(report, terminal(80)).replace(/\u001b\[\d+m/g, '')
   expect(bare).toBe(planSummary(report, pipe()))
@@ -171,7 +171,7 @@ test('the meaning survives without colour, and only a terminal gets colour', () 
   expect(styleFor({ isTTY: false }, { FORCE_COLOR: '1' }).red('x')).toBe('x')
 })
 
-test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is never cut', (columns) => {
+test.for([40, 400])('at %i columns no line is wider than the terminal, and output to a pipe is not cut', (columns) => {
   const long = 'a-very-long-pipeline-name-that-goes-on-and-on-and-on'
   const report = run({ pipeline: long, status: 'succeeded' })
   expect(
@@ -189,7 +189,7 @@ test.for([40, 400])('at %i columns nothing is wider than the terminal; a pipe is
   expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
 })
 
-test('a narrow terminal continues a run of the history below, with all of its facts', () => {
+test('a narrow terminal wraps the lines of the history, with all values', () => {
   const report = run({ status: 'withheld', counts: { read: 10_240, rejected: 31, confirmed: 333, withheld: 1180 } })
   expect(runsTable([report], terminal(40))).toBe(
     [
@@ -214,7 +214,7 @@ test.for([
   expect(shownAddress(address)).toBe(shown)
 })
 
-test('check shows the names of columns without what would move the cursor', () => {
+test('check shows the names of columns without control characters', () => {
   const source = {
     uri: 'feed.csv',
     detected: [],
@@ -263,7 +263,7 @@ test.for([40, 60, 80])('check is not wider than a terminal of %i columns: values
     expect(width(line.replaceAll(/\u001b\[\d+m/g, '')), line).toBeLessThanOrEqual(columns)
 })
 
-test('columns stand under each other whatever letters the names have', () => {
+test('columns are aligned for any letters of the names', () => {
   const reports = ['shop', '店舗', 'Käufer', 'cafe\u0301', '👕👖'].map((pipeline) => run({ pipeline, status: 'succeeded' }))
   const starts = runsTable(reports, pipe())
     .trimEnd()
@@ -294,7 +294,7 @@ test.for([24, 40, 80])('at %i columns summaries wrap between words, and a comman
     ],
   ] as const) {
     for (const line of bare(shown).split('\n')) if (!line.includes('sluice ')) expect(line.length, line).toBeLessThanOrEqual(columns)
-    // Nothing is lost by it.
+    // All words are printed.
     if (piped !== '') expect(bare(shown).split(/\s+/)).toEqual(piped.split(/\s+/))
   }
   expect(funnel(report, terminal(columns))).toContain('  sluice run shop --approve-deletes 1180\n')
@@ -303,13 +303,13 @@ test.for([24, 40, 80])('at %i columns summaries wrap between words, and a comman
   )
 })
 
-test('a word that is wider than the terminal stays whole', () => {
+test('a word that is wider than the terminal is not split', () => {
   expect(fold(`  a  ${'x'.repeat(30)} b`, 20)).toBe(`  a\n  ${'x'.repeat(30)}\n     b`)
   expect(fold('short', 20)).toBe('short')
   expect(fold('x '.repeat(40), undefined)).toBe('x '.repeat(40))
 })
 
-test('what takes over a second is said on a terminal and wiped away, or said once where it must stay plain', async () => {
+test('a wait of more than a second is shown on a terminal and erased, or printed once as plain text', async () => {
   vi.useFakeTimers()
   try {
     const shown = async (output: ReturnType<typeof pipe>, ms: number) => {
@@ -343,7 +343,7 @@ test('rejects are grouped by code, the most frequent first, with the first lines
   expect(text).toContain('  … 2 more')
 })
 
-test('plain progress is a line a stage and then at most one in ten seconds, without a carriage return', () => {
+test('plain progress is a line for each stage, then at most one in ten seconds, without a carriage return', () => {
   const output = pipe()
   let at = 0
   const clock = { now: () => Date.parse('2026-11-21T03:00:04Z') + at, monotonic: () => at, sleep: () => Promise.resolve() }
@@ -356,7 +356,7 @@ test('plain progress is a line a stage and then at most one in ten seconds, with
   expect(output.text()).not.toContain('\r')
   expect(lines).toEqual([
     '2026-11-21T03:00:04Z shop r_81 read rows=0',
-    // No number before it is known.
+    // Numbers are shown only once they are known.
     '2026-11-21T03:00:04Z shop r_81 diff',
     '2026-11-21T03:00:04Z shop r_81 push done=10 of=1000',
     '2026-11-21T03:00:14Z shop r_81 push done=210 of=1000 per_second=20 left=40s',
@@ -369,12 +369,12 @@ test.for([
   [{ stage: 'read', done: 1200 }, 600, { line: 'read  \u00001,200 rows  600/s', share: undefined }],
   [{ stage: 'push', done: 228, total: 334, refused: 1 }, 21, { line: 'push  \u0000228/334  21/s  5 s left  refused 1', share: 228 / 334 }],
   [{ stage: 'push', done: 0, total: 0 }, undefined, { line: 'push  \u00000/0', share: undefined }],
-] as const)('a terminal shows of %j at %s/s no number before it is known, and no share of another stage', ([progress, rate, bar]) => {
-  // Strictly: a share that is not named at all would leave the one of the stage before.
+] as const)('a terminal shows for %j at %s/s no unknown number, and no share of another stage', ([progress, rate, bar]) => {
+  // Compared strictly, because a missing share would leave the share of the stage before.
   expect(barOf(progress, rate)).toStrictEqual(bar)
 })
 
-test('a source that is slow to answer, and a stage that reports nothing, are a line each 14 s', () => {
+test('a slow source, and a stage that reports nothing, get a line every 14 s', () => {
   vi.useFakeTimers()
   try {
     const output = pipe()
@@ -393,7 +393,7 @@ test('a source that is slow to answer, and a stage that reports nothing, are a l
   }
 })
 
-test('progress lines are JSON where logs are', () => {
+test('progress lines are JSON if logs are', () => {
   const output = pipe()
   const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop', 'json')
   progress.update({ stage: 'push', done: 1, total: 4, waiting: 'service down (http://127.0.0.1:1), retrying in 2 s' })
@@ -412,7 +412,7 @@ test('progress lines are JSON where logs are', () => {
   ])
 })
 
-test('the time left is right within a quarter in the second half, though a limit lets requests through in bursts', () => {
+test('in the second half the time left is right within a quarter, even if a limit lets requests through in bursts', () => {
   const output = pipe()
   let at = 0
   const progress = createProgress(output, { now: () => at, monotonic: () => at, sleep: () => Promise.resolve() }, 'shop')
@@ -424,14 +424,14 @@ test('the time left is right within a quarter in the second half, though a limit
   const late = lines.flatMap((line) => {
     const [, time = '', left] = /^(\S+) .*left=(\d+)s/.exec(line) ?? []
     const ms = Date.parse(time)
-    // The last minute is one burst or two: nothing to divide.
+    // The last minute has too few bursts to divide by.
     return left === undefined || ms < end / 2 || end - ms < 60_000 ? [] : [{ left: Number(left), truth: (end - ms) / 1000 }]
   })
   expect(late.length).toBeGreaterThan(5)
   for (const { left, truth } of late) expect(Math.abs(left - truth) / truth).toBeLessThan(0.25)
 })
 
-test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain lines instead of a bar, and no escape', (env) => {
+test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal with %j gets plain lines instead of a bar, and no escape sequence', (env) => {
   const output = { ...terminal(80), style: styleFor({ isTTY: true }, env) }
   const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop r_81')
   progress.update({ stage: 'read', done: 0 })
@@ -439,7 +439,7 @@ test.for([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('a terminal under %j gets plain 
   expect(output.text()).toBe('1970-01-01T00:00:00Z shop r_81 read rows=0\n')
 })
 
-test('the progress bar is cleared on its own line, wherever log lines have moved it', () => {
+test('the progress bar is cleared on its own line, also after log lines have moved it', () => {
   const output = terminal(80)
   const progress = createProgress(output, { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }, 'shop')
   progress.update({ stage: 'read', done: 1, total: 2 })

@@ -1,4 +1,4 @@
-/** Manner 14: what a terminal shows is counted in its columns, and nothing is cut through a letter. */
+/** Manner 14: widths are counted in columns of the terminal, and no letter is split. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cut, fold } from '../../../src/cli/terminal/text.ts'
@@ -22,7 +22,7 @@ test.for([
   expect(width(text)).toBe(columns)
 })
 
-test('what is cut fits, keeps its accents, and says that it was cut', () => {
+test('a text that is cut fits, keeps its accents, and ends with a sign of the cut', () => {
   expect(cut('漢字漢字', 5)).toBe('漢字…')
   expect(cut('漢字漢字', 6)).toBe('漢字…')
   expect(cut('cafe\u0301s', 5)).toBe('cafe\u0301s')

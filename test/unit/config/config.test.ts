@@ -29,7 +29,7 @@ test('names every missing variable in one error when the service is needed', () 
   expect(error.hint).toContain('sluice sandbox')
 })
 
-test('an application without a user is sent to sign in', () => {
+test('an application without a user gets the hint to sign in', () => {
   const error = caught(() =>
     needService(load({ SLUICE_BASE_URL: 'http://127.0.0.1:4010', SLUICE_CONSUMER_KEY: 'key-1', SLUICE_CONSUMER_SECRET: 'secret-1' })),
   )
@@ -46,14 +46,14 @@ test('the two advertising hosts default to the core host', () => {
   })
 })
 
-test('the process wins over .env, and an empty variable counts as unset', () => {
+test('variables of the process take precedence over .env, and an empty variable counts as unset', () => {
   const dotenv = join(folder, 'one.env')
   writeFileSync(dotenv, 'SLUICE_DATA_DIR=from-file\nSLUICE_ADS_VERSION="11"\n')
   expect(load({ SLUICE_DATA_DIR: 'from-process' }, dotenv)).toMatchObject({ dataDir: 'from-process', service: { adsVersion: '11' } })
   expect(load({ SLUICE_DATA_DIR: '' }, dotenv).dataDir).toBe('from-file')
 })
 
-test('a mounted file gives the secret; the variable and the file together are refused', () => {
+test('a mounted file gives the secret; the variable and the file together are rejected', () => {
   const file = join(folder, 'secret')
   writeFileSync(file, 'from a file\n')
   expect(load({ SLUICE_CONSUMER_SECRET_FILE: file }).service.consumerSecret?.reveal()).toBe('from a file')
@@ -76,11 +76,11 @@ test.for([
   ['days that are no number', { SLUICE_KEEP_RUNS_DAYS: '400 days' }, 'SLUICE_KEEP_RUNS_DAYS'],
   ['a misspelt variable', { SLUICE_TOKEN: 'abcdef' }, 'SLUICE_TOKEN'],
   ['certificate checks switched off', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'NODE_TLS_REJECT_UNAUTHORIZED'],
-] as const)('refuses %s by name', ([, env, path]) => {
+] as const)('rejects %s by name', ([, env, path]) => {
   expect(caught(() => load(env)).problems.map((problem) => problem.path)).toEqual([path])
 })
 
-test('runs are kept for as many days as it says', () => {
+test('runs are kept for the given number of days', () => {
   expect(load({ SLUICE_KEEP_RUNS_DAYS: '60' }).keepRunsDays).toBe(60)
   expect(load({}).keepRunsDays).toBeUndefined()
 })
@@ -90,14 +90,14 @@ test('reports all problems of the environment in one error', () => {
   expect(error.problems.map((problem) => problem.path).toSorted()).toEqual(['DATABASE_URL', 'SLUICE_BASE_URL', 'SLUICE_LOG_FORMAT'])
 })
 
-test('a database address is a secret only where it holds one', () => {
+test('a database address is secret only if it contains a secret', () => {
   const url = (value: string) => load({ DATABASE_URL: value }).secrets.map((secret) => secret.reveal())
   expect(url('postgres://me@127.0.0.1:5432/shop')).toEqual([])
   expect(url('postgres://me:only-a-test@127.0.0.1:5432/shop')).toContain('only-a-test')
   expect(url('postgres://127.0.0.1/shop?password=only-a-test').join()).toContain('only-a-test')
 })
 
-test('a secret prints as [secret] however it is turned into text', () => {
+test('a secret prints as [secret] in every conversion to text', () => {
   const secret = new Secret('canary-9f2')
   expect(
     [
@@ -127,7 +127,7 @@ function caught(work: () => unknown): ConfigError {
   throw new Error('nothing was thrown')
 }
 
-test.for(['prefer', 'require', 'verify-ca'])('sslmode=%s is what the driver makes of it, without a warning of Node', (mode) => {
+test.for(['prefer', 'require', 'verify-ca'])('sslmode=%s has the meaning that the driver gives it, without a warning of Node', (mode) => {
   const url = load({ DATABASE_URL: `postgres://user@db.example/shop?sslmode=${mode}&sslrootcert=/ca.pem` }).databaseUrl?.reveal() ?? ''
   expect(new URL(url).searchParams.get('sslmode')).toBe('verify-full')
   expect(new URL(url).searchParams.get('sslrootcert')).toBe('/ca.pem')
@@ -140,11 +140,11 @@ test('a file of authorities that cannot be read is named', () => {
   expect(error.problems.map(({ path }) => path)).toEqual(['NODE_EXTRA_CA_CERTS'])
 })
 
-test.for(['Tenant', '9lives', 'pg_own', 'public', 'a-b', 'a"b', 'x'.repeat(64)])('SLUICE_SCHEMA=%s is refused by name', (name) => {
+test.for(['Tenant', '9lives', 'pg_own', 'public', 'a-b', 'a"b', 'x'.repeat(64)])('SLUICE_SCHEMA=%s is rejected by name', (name) => {
   expect(caught(() => load({ SLUICE_SCHEMA: name })).problems.map(({ path }) => path)).toEqual(['SLUICE_SCHEMA'])
 })
 
-test('SLUICE_SCHEMA names the schema, sluice without it', () => {
+test('SLUICE_SCHEMA names the schema; the default is sluice', () => {
   expect(load({}).schema).toBe('sluice')
   expect(load({ SLUICE_SCHEMA: 'tenant_b' }).schema).toBe('tenant_b')
 })

@@ -1,4 +1,4 @@
-/** One answer to what this machine is: plain http is taken to it alone, and waits are shorter where no network is between. */
+/** Addresses of this machine: only these may use plain http, and waits for them are shorter. */
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { engineSettings } from '../../../src/sync/engine.ts'
@@ -25,4 +25,4 @@ test.for([
   expect(engineSettings(url).readLagMs === 0).toBe(local)
 })
 
-test('what is no address is not this machine', () => expect(engineSettings('').readLagMs).toBeGreaterThan(0))
+test('a text that is not an address is not this machine', () => expect(engineSettings('').readLagMs).toBeGreaterThan(0))

@@ -37,7 +37,7 @@ test('the template of 2,500 users has no digest and takes a fiftieth of their bo
   expect(template?.length).toBeLessThan(body.length / 50)
 })
 
-test('other bytes than the frozen ones are never sent', () => {
+test('bytes that differ from the frozen ones are never sent', () => {
   const users = [[key(1, 1)], [key(1, 2)]]
   const body = bodyOf(users)
   const template = toTemplate(body, users.flat()) ?? Buffer.alloc(0)

@@ -3,7 +3,7 @@ import { gaveUp } from '../../../src/db/embedded/unavailable.ts'
 
 const what = 'the embedded Postgres did not start'
 
-test('a full disk is called one, wherever Postgres says so', () => {
+test('a full disk is reported as such for every text of Postgres', () => {
   const log = `2026-11-22 01:26:48 UTC [9] FATAL:  could not write to file "pg_wal/xlogtemp.9": No space left on device
 2026-11-22 01:26:48 UTC [7] LOG:  startup process (PID 9) exited with exit code 1
 2026-11-22 01:26:48 UTC [7] LOG:  database system is shut down

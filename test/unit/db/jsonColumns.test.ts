@@ -1,4 +1,4 @@
-/** JSON columns as they are stored, and as this version reads them. */
+/** JSON columns: stored values, and what this version reads. */
 import { expect, test } from 'vitest'
 import { decodeAlertDetail } from '../../../src/alerts/message.ts'
 import { decodeAnswer } from '../../../src/db/attempts.ts'
@@ -22,7 +22,7 @@ import { decodeRowCounts, decodeSources } from '../../../src/db/snapshots.ts'
 import { noCounts } from '../../../src/model/report.ts'
 import { decodeQuality } from '../../../src/sync/read/readRecords.ts'
 
-test('stored options come back as they were given', () => {
+test('stored options are read as they were given', () => {
   const options = {
     full: true,
     approveDeletes: 12,
@@ -68,7 +68,7 @@ const facts = {
   completeness: { complete: true, proof: 'file unchanged while read' },
 }
 
-test('facts of both files of a joined source are read', () => {
+test('reads the facts of both files of a joined source', () => {
   const joined = { ...facts, joined: { main: facts, file: { ...facts, notes: ['a note'], etag: '"1"' } } }
   expect(decodeSources([joined], 1)).toEqual([joined])
 })
@@ -124,7 +124,7 @@ const quality = {
   due: true,
 }
 
-/** Every decoder with a value that has all of its fields, and with values of which one field is wrong. */
+/** Every decoder with a complete value; the test makes each field of it wrong in turn. */
 const decoders = [
   [
     'run.counts',
@@ -209,7 +209,7 @@ const decoders = [
   ],
 ] as const
 
-test.for(decoders)('%s: every stored field is read, and a field of another type is rejected', ([column, decode, whole, wrong]) => {
+test.for(decoders)('%s: reads every stored field, and rejects a field of another type', ([column, decode, whole, wrong]) => {
   const stored: unknown = JSON.parse(JSON.stringify(whole))
   expect(decode(stored, 7)).toEqual(whole)
   for (const value of wrong)

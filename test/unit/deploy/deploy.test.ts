@@ -1,4 +1,4 @@
-/** The deployment files, which no test machine can start: that they parse, name what exists, and keep the rules of docs/operations.md. */
+/** The deployment files, which tests cannot start: they parse, name existing things, and follow docs/operations.md. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ describe('Dockerfile', () => {
     .split('\n')
     .filter((line) => line.trim() !== '')
 
-  test('copies only what the repository has', () => {
+  test('copies only files of the repository', () => {
     const copied = instructions.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(/\s+/).slice(1, -1))
     expect(copied).toContain('src')
     expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([])
@@ -86,12 +86,12 @@ test.for(units)('%s starts a command that exists, as its own user', (unit) => {
 
 test.skipIf(!hasSystemd).for(units)('%s passes systemd-analyze verify (skipped without systemd)', (unit) => {
   const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(root, 'deploy', unit)], { encoding: 'utf8' })
-  // Paths of a real host are not there; everything else must be right.
+  // Paths of a real host are missing here; everything else must be right.
   const faults = stderr.split('\n').filter((line) => line.includes(unit) && !/not executable|No such file/.test(line))
   expect(faults).toEqual([])
 })
 
-test('the runbook has three commands for each alert, and docs/alerts.md leads to each', () => {
+test('the runbook has three commands for each alert, and docs/alerts.md links to each alert', () => {
   const runbook = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## Runbook\n')[1] ?? ''
   const alerts = readFileSync(join(root, 'docs/alerts.md'), 'utf8')
   const sections = new Map(

@@ -30,7 +30,7 @@ const packed: readonly SentEntry[] = [
   { id: null, users: 234 },
 ]
 
-/** The outcome in one line: kind, then what matters of it. */
+/** The outcome in one line: its kind, then the details that the test compares. */
 function brief(outcome: RequestOutcome): string {
   switch (outcome.kind) {
     case 'entries':
@@ -50,7 +50,7 @@ function brief(outcome: RequestOutcome): string {
   }
 }
 
-describe('an exchange without a usable response, for every destination', () => {
+describe('exchanges without a usable response, for every destination', () => {
   const error = new Error('gone')
   const rows: readonly (readonly [string, Exchange, string])[] = [
     ['nothing left this machine', { kind: 'not-sent', error, durationMs: 1 }, 'retry not-sent'],

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { confirmsEveryUser } from '../../../src/destinations/confirmationScan.ts'
 import { isObject, parseAnswer, asCount } from '../../../src/destinations/json.ts'
 
-/** Reads the same proof from the parsed body: the oracle. */
+/** Oracle: reads the same proof from the parsed body. */
 function parserConfirms(body: Buffer, users: number): boolean {
   const parsed = parseAnswer(body)
   if (!isObject(parsed) || parsed['errors'] !== undefined || parsed['operation_errors'] !== undefined) return false
@@ -36,7 +36,7 @@ describe('a response that confirms every user', () => {
   })
 })
 
-describe('a response that only the parser reads', () => {
+describe('a response that only the parser can read', () => {
   test.for([
     ['too few', { data: ones(4) }],
     ['too many', { data: ones(6) }],
@@ -70,7 +70,7 @@ describe('a response that only the parser reads', () => {
 })
 
 describe('the scan compared with the parser', () => {
-  /** Compact answers, and the same with a few bytes changed, doubled or taken out. */
+  /** Compact answers, and the same with a few bytes changed, doubled or removed. */
   const honest = fc.record(
     {
       request: fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constant(echo)),

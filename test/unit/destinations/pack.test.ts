@@ -20,7 +20,7 @@ function packAll(items: readonly Item[], limits: { entries: number; bytes: numbe
   return last === undefined ? batches : [...batches, last]
 }
 
-// Text beyond ASCII, so that a count of characters would not do for bytes.
+// Text beyond ASCII, so that characters and bytes have different counts.
 const itemsArbitrary = fc.array(
   fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => ({ text: JSON.stringify(text) })),
   { maxLength: 120 },
@@ -43,7 +43,7 @@ describe('packing', () => {
     )
   })
 
-  test('a body is one JSON value whose slices are the items, and its digest is its own', () => {
+  test('makes one JSON value whose slices are the items, with the digest of the whole body', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         for (const batch of packAll(items, limits)) {
@@ -60,7 +60,7 @@ describe('packing', () => {
     )
   })
 
-  test('the same items make the same bytes, and packing a whole batch again gives the same batch', () => {
+  test('makes the same bytes of the same items, also if a whole batch is packed again', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         const first = packAll(items, limits)
@@ -77,7 +77,7 @@ describe('packing', () => {
     )
   })
 
-  test('a batch is full: the next item would not fit', () => {
+  test('ends a batch only if the next item does not fit', () => {
     fc.assert(
       fc.property(itemsArbitrary, limitsArbitrary, (items, limits) => {
         const batches = packAll(items, limits)
@@ -90,7 +90,7 @@ describe('packing', () => {
     )
   })
 
-  test('an operation that is too large alone is rejected with its error, and the packer continues', () => {
+  test('rejects an operation that is too large alone, and continues', () => {
     const packer = new Packer<Item>(frame, { entries: 25, bytes: 100 })
     packer.add({ text: '"a"' })
     expect(() => packer.add({ text: ' '.repeat(86) })).toThrow(OversizedOperationError)
@@ -98,7 +98,7 @@ describe('packing', () => {
     expect(packer.flush()?.body.toString()).toBe('{"products":["a","b"]}')
   })
 
-  test('an operation that fills a request to the byte still fits', () => {
+  test('accepts an operation that fills a request to the last byte', () => {
     const packer = new Packer<Item>(frame, { entries: 25, bytes: 100 })
     packer.add({ text: ' '.repeat(100 - frame.open.length - frame.close.length) })
     expect(packer.flush()?.body.length).toBe(100)

@@ -1,4 +1,4 @@
-/** A page of a listing: what is believed of it, and what is asked again. */
+/** Pages of a listing: accepted, repeated or final. */
 import { expect, test } from 'vitest'
 import { productListing } from '../../../src/destinations/productListing.ts'
 import type { Exchange } from '../../../src/service/client/exchange.ts'

@@ -16,6 +16,6 @@ test('no test names a fault that is not in the catalogue', () => {
   expect([...faultTests().keys()].filter((id) => !known.has(id))).toEqual([])
 })
 
-test('docs/faults.md is what catalogue and tests say', () => {
+test('docs/faults.md is up to date with the catalogue and the tests', () => {
   expect(readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8')).toBe(faultsDoc())
 })

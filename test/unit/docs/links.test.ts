@@ -1,4 +1,4 @@
-/** Pages that name each other, and code that names a page: nothing leads nowhere, and every decision is found from their index. */
+/** Links between pages, and from code to pages: every target exists, and the index lists every decision. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesBelow('docs', '.md'), ...filesBelow('pipelines', '.md')]
 
-test('every link from page to page leads to a file', () => {
+test('every link from page to page has a file', () => {
   const links = pages.flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => ({ page, to })),
   )
@@ -21,7 +21,7 @@ test('every link from page to page leads to a file', () => {
   expect(links.filter(({ page, to }) => !existsSync(join(root, dirname(page), to)))).toEqual([])
 })
 
-test('every page that code or a test names is there', () => {
+test('every page that code or a test names exists', () => {
   const named = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts'), ...filesBelow('bench', '.ts')].flatMap((file) =>
     [...read(file).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ file, page })),
   )
@@ -29,7 +29,7 @@ test('every page that code or a test names is there', () => {
   expect(named.filter(({ page }) => !existsSync(join(root, page)))).toEqual([])
 })
 
-test('every decision stands in their index', () => {
+test('the index lists every decision', () => {
   const index = read('docs/decisions/README.md')
   const decisions = filesBelow('docs/decisions', '.md').filter((file) => !file.endsWith('README.md'))
   expect(decisions.length).toBeGreaterThan(8)

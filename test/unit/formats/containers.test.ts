@@ -7,7 +7,7 @@ const csv = 'id,title\n1,a\n2,b\n'
 const gzip = gzipSync(csv)
 
 describe('transport, containers, encodings (bad-inputs section 1)', () => {
-  test('case 1: a file of zero bytes is refused', async () => {
+  test('case 1: a file of zero bytes is rejected', async () => {
     expect(await refusal('')).toBe('FILE_EMPTY')
     expect(await refusal(gzipSync(''))).toBe('FILE_EMPTY')
   })
@@ -21,35 +21,35 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes, { chunkBytes: 1 })).toBe(code)
   })
   test.each([['P'], ['PK'], ['PK\u0003'], ['\u001f']])(
-    'a file that ends inside the mark of a packed one is cut, no tiny table: %j',
+    'a file that ends inside the signature of a compressed file is truncated, and not a small table: %j',
     async (text) => {
       expect(await refusal(text)).toBe('FILE_TRUNCATED')
     },
   )
-  test.each([[Buffer.alloc(9)], [Buffer.from('garbage')], [Buffer.from([0])]])('case 4: bytes behind the gzip stream: %j', async (tail) => {
+  test.each([[Buffer.alloc(9)], [Buffer.from('garbage')], [Buffer.from([0])]])('case 4: bytes after the gzip stream: %j', async (tail) => {
     for (const chunkBytes of [1, 7, 65_536])
       expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([gzip, tail]), { chunkBytes }))
   })
-  test('case 5: one layer is taken off whatever the file is called, a second is refused', async () => {
+  test('case 5: one layer of compression is removed for any file name, and a second layer is rejected', async () => {
     expect((await read(gzip, { name: 'feed.csv', compression: 'none' })).detected.notes).toHaveLength(1)
     expect((await read(csv, { name: 'feed.csv.gz', compression: 'gzip' })).detected.notes).toHaveLength(1)
     expect(await refusal(gzipSync(gzip))).toBe('FILE_DOUBLE_PACKED')
     expect(await refusal(zstdCompressSync(gzip))).toBe('FILE_DOUBLE_PACKED')
   })
-  test.each([[1], [10], [65_536]])('case 6: gzip members one behind the other are one file (chunks of %i)', async (chunkBytes) => {
+  test.each([[1], [10], [65_536]])('case 6: consecutive gzip members are one file (chunks of %i)', async (chunkBytes) => {
     const result = await read(Buffer.concat([gzipSync('id,title\n1,a'), gzipSync('\n2,b\n')]), { chunkBytes })
     expect(result.rows.map((row) => row.cells)).toEqual([
       ['1', 'a'],
       ['2', 'b'],
     ])
   })
-  test('case 7: a bomb is refused by its ratio', async () => {
+  test('case 7: a decompression bomb is rejected by its ratio', async () => {
     const bomb = Buffer.concat([Buffer.from('id,title\n'), Buffer.alloc(20_000_000, '\n')])
     expect(await refusal(gzipSync(bomb))).toBe('FILE_BOMB')
     expect(await refusal(zstdCompressSync(bomb))).toBe('FILE_BOMB')
     expect(await refusal(zipOf([{ name: 'feed.csv', content: bomb }]))).toBe('FILE_BOMB')
   })
-  test('case 7: a zip whose directory points elsewhere than its members is refused', async () => {
+  test('case 7: a zip whose directory does not match its members is rejected', async () => {
     expect(await refusal(zipOf([{ name: 'feed.csv', content: csv }], { directoryOffset: 4 }))).toBe('FILE_CORRUPT')
   })
   test.each([
@@ -65,7 +65,7 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     ['a symbolic link', zipOf([{ name: 'a.csv', content: csv, mode: 0o120777 }])],
     ['an encrypted member', zipOf([{ name: 'a.csv', content: csv, flags: 1 }])],
     ['only a folder', zipOf([{ name: 'a/', content: '' }])],
-  ])('case 8: a zip with %s is refused', async (_, bytes) => {
+  ])('case 8: a zip with %s is rejected', async (_, bytes) => {
     expect(await refusal(bytes)).toBe('FILE_ARCHIVE')
     expect(await refusal(bytes, { chunkBytes: 3 })).toBe('FILE_ARCHIVE')
   })
@@ -86,7 +86,7 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
       expect([result.rows.length, result.containerProof]).toEqual([2, 'zip directory and checksum'])
     }
   })
-  test('the member that is named is read, the others are not', async () => {
+  test('reads only the named member', async () => {
     const bytes = zipOf([
       { name: 'a.csv', content: 'x,y\n' },
       { name: 'b.csv', content: csv },
@@ -94,7 +94,7 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect((await read(bytes, { member: 'b.csv' })).rows).toHaveLength(2)
     expect(await refusal(bytes, { member: 'c.csv' })).toBe('FILE_ARCHIVE')
   })
-  test('a zip with a wrong checksum is refused', async () => {
+  test('a zip with a wrong checksum is rejected', async () => {
     expect(await refusal(zipOf([{ name: 'a.csv', content: csv, crc: 1 }]))).toBe('FILE_CORRUPT')
   })
   test.each([[1], [65_536]])('zstd frames are one file (chunks of %i)', async (chunkBytes) => {
@@ -103,13 +103,13 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes.subarray(0, -3), { chunkBytes })).toBe('FILE_TRUNCATED')
     expect(['FILE_TRAILING_BYTES', 'FILE_CORRUPT']).toContain(await refusal(Buffer.concat([bytes, Buffer.from('more')]), { chunkBytes }))
   })
-  test('case 9: a UTF-8 mark is no part of the first column', async () => {
+  test('case 9: a UTF-8 byte order mark is not part of the first column', async () => {
     expect((await read('\ufeffid,title\n1,a\n')).rows[0]?.columns).toEqual(['id', 'title'])
   })
   test.each([
     ['utf16le', [0xff, 0xfe]],
     ['utf-16be', [0xfe, 0xff]],
-  ] as const)('cases 10 and 203: %s with its mark is read, without it refused', async (encoding, mark) => {
+  ] as const)('cases 10 and 203: %s is read with its byte order mark, and rejected without it', async (encoding, mark) => {
     const little = Buffer.from('id,title\n1,é\n', 'utf16le')
     const bytes = encoding === 'utf16le' ? little : Buffer.from(little).swap16()
     const result = await read(Buffer.concat([Buffer.from(mark), bytes]), { chunkBytes: 3 })
@@ -117,13 +117,13 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     expect(await refusal(bytes)).toBe('FILE_ENCODING')
     expect((await read(bytes, { encoding: encoding === 'utf16le' ? 'utf-16le' : 'utf-16be' })).rows[0]?.cells).toEqual(['1', 'é'])
   })
-  test('case 11: bytes of windows-1252 are refused as UTF-8, with the byte, and read when set', async () => {
+  test('case 11: bytes of windows-1252 are rejected as UTF-8, with the byte, and read if the encoding is set', async () => {
     const bytes = Buffer.from('id,title\n1,caf\xe9 \x80\n', 'latin1')
     await expect(read(bytes)).rejects.toMatchObject({ code: 'FILE_ENCODING', where: 'feed, byte 14' })
     expect((await read(bytes, { encoding: 'windows-1252' })).rows[0]?.cells).toEqual(['1', 'café €'])
   })
   test.each([[[0xc0, 0x80]], [[0xed, 0xa0, 0x80]], [[0xf5, 0x80, 0x80, 0x80]], [[0x80]]])(
-    'case 13: the bytes %j are refused',
+    'case 13: the bytes %j are rejected',
     async (bad) => {
       for (const chunkBytes of [1, 65_536])
         expect(await refusal(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bad), Buffer.from('\n')]), { chunkBytes })).toBe(
@@ -136,7 +136,7 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     ['windows-1251', [0xdf], 'Я'],
     ['shift_jis', [0x83, 0x65], 'テ'],
     ['windows-1254', [0xfe], 'ş'],
-  ] as const)('%s is read by setting', async (encoding, bytes, text) => {
+  ] as const)('%s is read if it is set', async (encoding, bytes, text) => {
     expect(
       (await read(Buffer.concat([Buffer.from('id,title\n1,'), Buffer.from(bytes), Buffer.from('\n')]), { encoding, chunkBytes: 1 })).rows[0]
         ?.cells,
@@ -146,18 +146,18 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     ['shift_jis', [0x81, 0x20]],
     ['utf-16le', [0x00, 0xd8, 0x41, 0x00]],
     ['windows-1253', [0xd2]],
-  ] as const)('bytes that are not %s are refused', async (encoding, bad) => {
+  ] as const)('bytes that are not %s are rejected', async (encoding, bad) => {
     const head = encoding === 'utf-16le' ? Buffer.from('id\n', 'utf16le') : Buffer.from('id\n')
     expect(await refusal(Buffer.concat([head, Buffer.from(bad), head]), { encoding })).toBe('FILE_ENCODING')
   })
-  test('case 177: windows-1251, semicolons and repeated names, each by setting', async () => {
+  test('case 177: windows-1251, semicolons and repeated names are read if each is set', async () => {
     const bytes = Buffer.from('id;\xef;\xef\n1;a;b\n', 'latin1')
     expect(await refusal(bytes)).toBe('FILE_ENCODING')
     expect((await read(bytes, { encoding: 'windows-1251' })).rows[0]?.columns).toEqual(['id', 'п', 'п (column 3)'])
     const result = await read(bytes, { encoding: 'windows-1251', csv: { headerRow: 1, columns: ['id', 'title', 'brand'] } })
     expect(result.rows[0]?.cells).toEqual(['1', 'a', 'b'])
   })
-  test('case 17: mark before HTTP header before declaration', async () => {
+  test('case 17: the byte order mark takes precedence over the HTTP header, and that over the declaration', async () => {
     const xml = (declared: string, text: Buffer) =>
       Buffer.concat([
         Buffer.from(`<?xml version="1.0" encoding="${declared}"?><rss><channel><item><id>`),
@@ -173,11 +173,11 @@ describe('transport, containers, encodings (bad-inputs section 1)', () => {
     ])
     expect(await refusal(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), latin]))).toBe('FILE_ENCODING')
   })
-  test('a mark against the setting is refused', async () => {
+  test('a byte order mark that contradicts the setting is rejected', async () => {
     expect(await refusal('\ufeffid\n1\n', { encoding: 'windows-1252' })).toBe('FILE_ENCODING')
     expect(await refusal('id\n1\n', { encoding: 'klingon' })).toBe('FILE_ENCODING')
   })
-  test('a file that ends inside a character is cut', async () => {
+  test('a file that ends inside a character is truncated', async () => {
     expect(await refusal(Buffer.from('id,title\n1,é\n').subarray(0, -2))).toBe('FILE_TRUNCATED')
   })
 })

@@ -8,22 +8,22 @@ const header = 'id,title,price\n'
 const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => `${at},t${at},1.00 USD\n`).join('')
 
 describe('CSV and TSV (bad-inputs section 2)', () => {
-  test('case 18: an unclosed quote that swallows the rest refuses the file at the record limit', async () => {
+  test('case 18: an unclosed quote that includes the rest of the file rejects it at the record limit', async () => {
     expect(await refusal(`${header}1,"open,2\n${rowsOf(200)}`, { limits: { recordBytes: 1024 }, chunkBytes: 512 })).toBe(
       'FILE_UNCLOSED_QUOTE',
     )
   })
-  test('case 18: an unclosed quote in a small file is a cut file', async () => {
+  test('case 18: a small file with an unclosed quote counts as truncated', async () => {
     expect(await refusal(`${header}1,"open,2\n2,b,3\n`)).toBe('FILE_TRUNCATED')
   })
   test('case 19: a quote inside an unquoted field rejects that row alone', async () => {
     const result = await read(`${header}1,5" nail,2.00 USD\n2,b,3.00 USD\n`)
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })
-  test('case 19: text behind a closing quote rejects that row alone', async () => {
+  test('case 19: text after a closing quote rejects that row alone', async () => {
     expect(faultsOf(await read(`${header}1,"a"b,2.00 USD\n2,b,3.00 USD\n`))).toEqual(['ROW_QUOTE', undefined])
   })
-  test('case 19: where quotes are relaxed, one inside an unquoted field is text and said', async () => {
+  test('case 19: with relaxed quotes, a quote inside an unquoted field is text, with a warning', async () => {
     const file = `${header}1,5" nail,2.00 USD\n2,"a ""b"", c",3"\n3,"4 \n5",\n`
     for (const chunkBytes of [1, 7, 4096]) {
       const { rows } = await read(file, { csv: { relaxedQuotes: true }, chunkBytes })
@@ -36,21 +36,21 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
       ])
     }
   })
-  test('case 19: relaxed or not, text behind a closing quote and a row too long reject their rows', async () => {
+  test('case 19: text after a closing quote and a row that is too long reject their rows, also with relaxed quotes', async () => {
     const result = await read(`${header}1,"a"b,2.00 USD\n2,5" a,5" b,5" c\n3,c,4.00 USD\n`, { csv: { relaxedQuotes: true } })
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', 'ROW_RAGGED', undefined])
   })
-  test('case 19: many such rows refuse the file, and none where quotes are relaxed', async () => {
+  test('case 19: many such rows reject the file, but not with relaxed quotes', async () => {
     const file = `${header}${rowsOf(98)}x,5" a,1\ny,5" b,1\n`
     expect(await refusal(file)).toBe('FILE_FAULTY_ROWS')
     expect(await refusal(file, { csv: { relaxedQuotes: true } })).toBe('none')
   })
-  test('case 19: a line end that only the splitter sees inside an unquoted field rejects the row', async () => {
-    // The cutter knows a delimiter outside ASCII by its last byte, which \u0109 has too: to it, a quote behind that opens a field.
+  test('case 19: a line end inside an unquoted field that only the splitter finds rejects the row', async () => {
+    // The cutter recognizes a delimiter outside ASCII by its last byte, which \u0109 has too. So it takes the quote after it for the start of a field.
     const result = await read('id\u00c9title\n1\u00c95" \u0109"a\nb"\n2\u00c9c\n', { csv: { delimiter: '\u00c9', relaxedQuotes: true } })
     expect(faultsOf(result)).toEqual(['ROW_QUOTE', undefined])
   })
-  test('case 19: a relaxed record without misplaced quotes has the fields that csv-parse sees', () => {
+  test('case 19: with relaxed quotes, a record without misplaced quotes has the same fields as from csv-parse', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', ' '), maxLength: 6 })
     fc.assert(
       fc.property(fc.array(cell, { minLength: 2, maxLength: 6 }), (cells) => {
@@ -67,11 +67,11 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
       [4, undefined],
     ])
   })
-  test('case 20: more than one ragged row in a hundred refuses the file', async () => {
+  test('case 20: more than one ragged row in a hundred rejects the file', async () => {
     expect(await refusal(`${header}${rowsOf(98)}x\ny\n`)).toBe('FILE_FAULTY_ROWS')
     expect(await refusal(`${header}${rowsOf(99)}x\n`)).toBe('none')
   })
-  test.each([[';'], ['\t'], ['|']])('case 21: a file separated by %j against a configured comma is refused', async (delimiter) => {
+  test.each([[';'], ['\t'], ['|']])('case 21: a file separated by %j is rejected if a comma is configured', async (delimiter) => {
     expect(await refusal(`id${delimiter}title\n1${delimiter}a\n`, { csv: { delimiter: ',' } })).toBe('HEADER_MISMATCH')
   })
   test.each([[','], [';'], ['\t'], ['|']])('the delimiter %j is detected', async (delimiter) => {
@@ -79,7 +79,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(result.detected.delimiter).toBe(delimiter)
     expect(result.rows[0]?.cells).toEqual(['1', 'a, b; c'])
   })
-  test('a delimiter outside ASCII separates, a quote outside ASCII is refused', async () => {
+  test('a delimiter outside ASCII is supported, a quote outside ASCII is rejected', async () => {
     const result = await read('id§title\n1§"a\nb"\n2§§\n', { csv: { delimiter: '§' } })
     expect(result.rows.map((row) => [row.line, row.cells.length, row.cells[1]])).toEqual([
       [2, 2, 'a\nb'],
@@ -87,7 +87,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     ])
     expect(await refusal('id,title\n', { csv: { quote: '“' } })).toBe('WRONG_FORMAT')
   })
-  test('case 22: a column whose name stands twice is called by its position too; names by position replace both', async () => {
+  test('case 22: a column with a repeated name gets its position as suffix; names by position replace both', async () => {
     expect(cellsOf((await read('email,email\na,b\n')).rows[0])).toEqual({ email: 'a', 'email (column 2)': 'b' })
     const repaired = await read('email,email\na,b\n', { csv: { headerRow: 1, columns: ['first', 'second'] } })
     expect(cellsOf(repaired.rows[0])).toEqual({ first: 'a', second: 'b' })
@@ -105,19 +105,19 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     ['a digest', `${'a'.repeat(64)}\n${'b'.repeat(64)}\n`],
     ['a web address', '1,https://shop.example.com/1\n2,https://shop.example.com/2\n'],
     ['a price', 'x,12.99 USD\ny,13.99 USD\n'],
-  ])('cases 25 and 206: data in the first row is refused: %s', async (_, text) => {
+  ])('cases 25 and 206: data in the first row is rejected: %s', async (_, text) => {
     expect(await refusal(text)).toBe('FILE_NO_HEADER')
   })
-  test('case 206: a file without a header is read when the columns are named', async () => {
+  test('case 206: a file without a header is read if the columns are named', async () => {
     const result = await read(`${'a'.repeat(64)}\n${'b'.repeat(64)}\n`, { csv: { columns: ['email'] } })
     expect(result.rows.map((row) => row.cells[0])).toEqual(['a'.repeat(64), 'b'.repeat(64)])
   })
-  test('case 26: ten million columns are refused without holding them', async () => {
+  test('case 26: ten million columns are rejected without storing them', async () => {
     expect(await refusal(`${header}${','.repeat(10_000_000)}\n`)).toBe('FILE_RECORD_TOO_LARGE')
     expect(await refusal(`${header}${','.repeat(2_100)}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
     expect(await refusal(`${Array.from({ length: 2_049 }, (_, at) => `c${at}`).join(',')}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
   })
-  test('case 27: a field above 128 KiB refuses the file', async () => {
+  test('case 27: a field above 128 KiB rejects the file', async () => {
     expect(await refusal(`${header}1,${'x'.repeat(131_073)},2\n`)).toBe('FILE_FIELD_TOO_LARGE')
     expect(await refusal(`${header}1,${'x'.repeat(131_072)},2\n`)).toBe('none')
   })
@@ -153,12 +153,12 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   test('case 14: a row with a NUL byte is rejected', async () => {
     expect(faultsOf(await read(`${header}1,a\0b,2\n2,b,3\n`))).toEqual(['TEXT_BROKEN', undefined])
   })
-  test('case 175: a comment row as wide as the header is refused with the line to set', async () => {
+  test('case 175: a comment row as wide as the header is rejected with the setting for the line', async () => {
     const text = '# Required,# Required\nid,title\n1,a\n'
     expect(await refusal(text)).toBe('FILE_COMMENT_HEADER')
     expect((await read(text, { csv: { headerRow: 2 } })).rows[0]?.cells).toEqual(['1', 'a'])
   })
-  test('title and comment rows narrower than the header are passed over', async () => {
+  test('title and comment rows narrower than the header are skipped', async () => {
     const result = await read('Export of my shop\n# made by hand\nid,title\n1,a\n')
     expect(result.detected.headerLine).toBe(3)
     expect(result.rows[0]).toMatchObject({ line: 4, cells: ['1', 'a'] })
@@ -170,23 +170,23 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
   test('case 204: blank lines are skipped and keep their numbers', async () => {
     expect((await read(`${header}\n1,a,2\n\n\n2,b,3\n`)).rows.map((row) => row.line)).toEqual([3, 6])
   })
-  test('case 205: a header named # is no comment', async () => {
+  test('case 205: a header named # is not a comment', async () => {
     expect((await read('#,What is your “name”?\n1,a\n')).rows[0]?.columns).toEqual(['#', 'What is your “name”?'])
   })
   test('cases 2 and 207: a header alone gives no rows', async () => {
     expect((await read(header)).rows).toEqual([])
   })
-  test('a trailer row is no data and carries its count; rows behind it refuse the file', async () => {
+  test('a trailer row is not data and has the count; rows after it reject the file', async () => {
     const complete = { kind: 'trailer', pattern: '#rows={n}' } as const
     const result = await read(`${header}1,a,2\n#rows=1\n`, { complete })
     expect([result.rows.length, result.end.trailerRows]).toEqual([1, 1])
     expect(await refusal(`${header}1,a,2\n#rows=1\n2,b,3\n`, { complete })).toBe('FILE_MALFORMED')
   })
-  test('a short last row without a line end is doubted', async () => {
+  test('a short last row without a line end may be truncated', async () => {
     expect((await read(`${header}1,a,2\n2,b`)).end.doubt).toBeDefined()
     expect((await read(`${header}1,a,2\n2,b\n`)).end.doubt).toBeUndefined()
   })
-  test('any well-formed table reads as csv-parse reads it, in chunks of any size', async () => {
+  test('any well-formed table is read as by csv-parse, in chunks of any size', async () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'é', '𝄞', ',', ';', '"', '\n', '\r', ' ', "'", '#'), maxLength: 6 })
     const quote = (text: string) => (/[",\n\r]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text)
     await fc.assert(
@@ -197,7 +197,7 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
         fc.boolean(),
         async (table, end, chunkBytes, finalEnd) => {
           const text = ['one,two,three', ...table.map((row) => row.map(quote).join(','))].join(end) + (finalEnd ? end : '')
-          // The fixed names keep detection out of this property.
+          // Fixed names, so that no detection is part of this property.
           const result = await read(text, { chunkBytes, csv: { delimiter: ',', headerRow: 1 } })
           const expected = parse(text, { record_delimiter: ['\r\n', '\n', '\r'], from: 2 })
           expect(result.rows.map((row) => row.cells)).toEqual(expected)

@@ -1,4 +1,4 @@
-/** Encodings recognized by statistics: the right one is always among those shown, and a certain one is never wrong. */
+/** Encodings recognized by statistics: the right one is always among the suggestions, and a certain one is never wrong. */
 import { describe, expect, test } from 'vitest'
 import { guessEncodings } from '../../../src/formats/encodingGuess.ts'
 import { encodeAs } from '../../support/encodeAs.ts'
@@ -51,14 +51,14 @@ describe('the encoding of a file', () => {
     for (const sample of right?.samples ?? []) expect(text).toContain(sample.replace(/…$/, ''))
   })
 
-  test('is not certain by one value', async () => {
+  test('is not certain from one value', async () => {
     for (const [language, encoding] of cases) {
       const bytes = encodeAs(`<title>${titles[language]?.[0]}</title>`, encoding)
       expect((await guessEncodings(bytes)).certain).toBe(false)
     }
   })
 
-  test('is shown of a file of people by single letters', async () => {
+  test('is shown for a file of people by single letters', async () => {
     const { guesses } = await guessEncodings(
       encodeAs('key,email,name\n1,a@example.com,Jörg Müller\n2,b@example.com,Zoë Groß\n', 'windows-1252'),
     )

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecordGate } from '../../../src/formats/formatReader.ts'
 import { feed, read, refusal, textOf, type Overrides } from './support.ts'
 
-/** Gate with given known records; keeps its calls. */
+/** Gate with given known records that logs its calls. */
 function gateOf(known: ReadonlySet<string> = new Set()): RecordGate & { readonly asked: string[] } {
   const asked: string[] = []
   let shape = ''
@@ -43,7 +43,7 @@ const named: Readonly<Record<string, Overrides>> = {
 
 describe('the record gate (performance.md, gate 2)', () => {
   for (const [format, write] of Object.entries(writers)) {
-    test(`${format}: known records are not handed over, all others as without a gate`, async () => {
+    test(`${format}: known records are not passed on, and all others are as without a gate`, async () => {
       await fc.assert(
         fc.asyncProperty(table, table, fc.integer({ min: 1, max: 60 }), async (before, after, chunkBytes) => {
           const first = gateOf()
@@ -63,7 +63,7 @@ describe('the record gate (performance.md, gate 2)', () => {
       )
     })
   }
-  test('cases 44 and 146: the gate gets a repaired record as it is in the file, with a shape of its settings', async () => {
+  test('cases 44 and 146: the gate gets a repaired record as it is in the file, with a shape that includes the settings', async () => {
     const raw = '<g:title>a&nbsp;b</g:title><g:link>https://shop.example.com/?a=1&b=2</g:link>'
     const xml = { htmlEntities: true, escapeAmpersands: true }
     const first = gateOf()
@@ -91,7 +91,7 @@ describe('the record gate (performance.md, gate 2)', () => {
     expect(gate.asked.map((record) => record.split('\n')[1])).toEqual(['3,c', '#rows=3'])
     expect([result.rows.length, result.end.trailerRows]).toEqual([3, 3])
   })
-  test('a record behind the trailer refuses the file, known or not', async () => {
+  test('a record after the trailer rejects the file, known or not', async () => {
     const file = 'id,title\n1,a\n#rows=1\n2,b\n'
     const whole = gateOf()
     await read(file.replace('#rows=1\n', ''), { gate: whole })
@@ -99,7 +99,7 @@ describe('the record gate (performance.md, gate 2)', () => {
       for (const gate of [gateOf(), gateOf(new Set(whole.asked))])
         expect(await refusal(file, { gate, chunkBytes, complete: { kind: 'trailer', pattern: '#rows={n}' } })).toBe('FILE_MALFORMED')
   })
-  test('a short last row is doubted only where nothing known stands behind it', async () => {
+  test('a short last row may be truncated only if no known record follows it', async () => {
     const known = gateOf()
     await read('id,title\n2,b\n', { gate: known })
     const gate = () => gateOf(new Set(known.asked))

@@ -5,25 +5,25 @@ import { cellsOf, faultsOf, read, refusal } from './support.ts'
 const good = (count: number) => Array.from({ length: count }, (_, at) => `{"id":"${at}"}\n`).join('')
 
 describe('JSON and JSON lines (bad-inputs section 4)', () => {
-  test('case 45: a cut last line refuses the file', async () => {
+  test('case 45: a truncated last line rejects the file', async () => {
     expect(await refusal('{"id":"1"}\n{"id":"2')).toBe('FILE_TRUNCATED')
     expect(await refusal('{"id":"1"}\n{"id":"2"}')).toBe('none')
   })
-  test('case 46: one bad line is rejected; more than one in a hundred refuse the file', async () => {
+  test('case 46: one bad line is rejected; more than one in a hundred reject the file', async () => {
     expect(faultsOf(await read('{"id":"1"}\n{"id":}\n{"id":"3"}\n'))).toEqual([undefined, 'ROW_JSON', undefined])
     expect(await refusal(`${good(100)}{"id":}\n`)).toBe('none')
     expect(await refusal(`${good(100)}{"id":}\n{"id":}\n`)).toBe('FILE_FAULTY_ROWS')
   })
-  test('case 47: an array where lines are configured is streamed, and the reverse', async () => {
+  test('case 47: an array is streamed if lines are configured, and lines if an array is', async () => {
     const array = await read('[{"id":"1"},{"id":"2"}]', { format: 'jsonl' })
     expect([array.rows.length, array.detected.format]).toEqual([2, 'json'])
     expect((await read('{"id":"1"}\n{"id":"2"}\n', { format: 'json' })).rows).toHaveLength(2)
     expect(await refusal('id,title\n1,a\n', { format: 'json' })).toBe('WRONG_FORMAT')
   })
-  test('case 48: an object spread over lines refuses the file', async () => {
+  test('case 48: an object over several lines rejects the file', async () => {
     expect(await refusal('{\n  "id": "1",\n  "title": "a"\n}\n')).toBe('FILE_NOT_JSON_LINES')
     expect(await refusal('{"id":"1",\n"tags": [\n"a",\n"b"\n]}\n')).toBe('FILE_NOT_JSON_LINES')
-    // But one that is written around records is what it is written around.
+    // But an object around records is read as its records.
     expect((await read('{"items": [\n{"id":"1"},\n{"id":"2"}\n]}\n')).rows.map(cellsOf)).toEqual([{ id: '1' }, { id: '2' }])
   })
   test('case 49: numbers keep their source text', async () => {
@@ -52,11 +52,11 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   ])('case 51: %s is rejected', async (line) => {
     expect(faultsOf(await read(`{"id":"0"}\n${line}\n`))).toEqual([undefined, 'ROW_JSON'])
   })
-  test('case 52: depth above 32 rejects the row, a depth bomb refuses the file by size', async () => {
+  test('case 52: a depth above 32 rejects the row, and a depth bomb rejects the file by its size', async () => {
     expect(faultsOf(await read(`{"id":"0"}\n{"a":${'['.repeat(32)}${']'.repeat(32)}}\n`))).toEqual([undefined, 'ROW_JSON_DEPTH'])
     expect(await refusal(`{"a":${'['.repeat(5_000_000)}`)).toBe('FILE_RECORD_TOO_LARGE')
   })
-  test('case 53: null is absent, an object is no text', async () => {
+  test('case 53: null counts as absent, and an object is not text', async () => {
     expect(cellsOf((await read('{"id":{"a":"1"},"title":null}\n')).rows[0])).toEqual({ 'id.a': '1' })
   })
   test('case 54: a __proto__ key is ignored', async () => {
@@ -95,7 +95,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   ])('the array %s: %s', async (text, code) => {
     expect(await refusal(text)).toBe(code)
   })
-  test('objects of texts and numbers read as JSON.parse reads them', async () => {
+  test('objects of texts and numbers are read as by JSON.parse', async () => {
     const scalar = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -116,7 +116,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
       { numRuns: 300 },
     )
   })
-  test('what JSON.parse refuses is never a row without fault', async () => {
+  test('a text that JSON.parse rejects is never a row without a fault', async () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"a"', '"b"', ':', ',', '1', '-', 'true', 'null', ' ', '\\', '"')
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 10 }), async (pieces) => {

@@ -1,4 +1,4 @@
-/** Records in an array inside an object: answers of shop interfaces as they were saved. */
+/** Records in an array inside an object: saved answers of shop APIs. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalog, goodProduct, through } from '../../support/through.ts'
@@ -12,7 +12,7 @@ const cells = records.map((record) => ({ ...record }))
 const rowsOf = async (text: string, settings = {}) => (await read(text, settings)).rows.map(cellsOf)
 const named = (path: string) => ({ json: { records: path } })
 
-/** As interfaces write it: on one line, over lines, and one record a line. */
+/** Layouts of APIs: one line, several lines, and one record in each line. */
 const layouts: Readonly<Record<string, (value: object) => string>> = {
   'on one line': (value) => JSON.stringify(value),
   'over lines': (value) => `${JSON.stringify(value, null, 2)}\n`,
@@ -37,7 +37,7 @@ describe('an array of records inside an object', () => {
       }
   })
 
-  test('is read where its owner names it, however deep and beside whatever else', async () => {
+  test('is read at the configured path, at any depth and beside anything else', async () => {
     const value = { included: records.slice(1), data: { shop: { products: { list: records } }, more: [{ a: 1 }, { a: 2 }] } }
     for (const layout of Object.values(layouts)) expect(await rowsOf(layout(value), named('data.shop.products.list'))).toEqual(cells)
     expect(await rowsOf(JSON.stringify(value), named('included'))).toEqual(cells.slice(1))
@@ -55,12 +55,12 @@ describe('an array of records inside an object', () => {
     expect([detected.format, detected.notes, rows.length]).toEqual(['jsonl', [], count])
   })
 
-  test('is read as JSON lines where its owner says that these are', async () => {
+  test('is read as JSON lines if these are configured', async () => {
     const { detected, rows } = await read(`${JSON.stringify({ items: records })}\n`, { format: 'jsonl' })
     expect([detected.format, rows.length]).toEqual(['jsonl', 1])
   })
 
-  test('refuses the file when another one comes at its end', async () => {
+  test('rejects the file if another array is at its end', async () => {
     const text = JSON.stringify({ products: Array.from({ length: 3000 }, () => ({ ...records[0], text: 'x'.repeat(30) })), users: records })
     expect(text.length).toBeGreaterThan(65_536 * 2)
     await expect(read(text)).rejects.toMatchObject({
@@ -79,12 +79,12 @@ describe('an array of records inside an object', () => {
     ['a missing comma around it', '{"items":[{"id":"1"}] "x":1}', 'FILE_MALFORMED'],
     ['a missing comma in it', '{"items":[{"id":"1"} {"id":"2"}]}', 'FILE_MALFORMED'],
     ['endless surroundings', `{"x":"${'y'.repeat(20_000)}","items":[]}`, 'FILE_RECORD_TOO_LARGE'],
-  ] as const)('%s refuses the file', async ([, text, code]) => {
+  ] as const)('%s rejects the file', async ([, text, code]) => {
     for (const chunkBytes of [3, 65_536])
       expect(await refusal(text, { ...named('items'), chunkBytes, limits: { recordBytes: 10_000 } })).toBe(code)
   })
 
-  test('T8: cut at any byte it is refused, found or named', async () => {
+  test('T8: truncated at any byte it is rejected, detected or configured', async () => {
     const value = { total: 2, data: { products: records }, page: { next: null, url: 'https://x.example.com' } }
     for (const layout of Object.values(layouts)) {
       const bytes = Buffer.from(layout(value))
@@ -96,7 +96,7 @@ describe('an array of records inside an object', () => {
     }
   })
 
-  test('any object around any records reads as JSON.parse reads it', async () => {
+  test('any object around any records is read as by JSON.parse', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', '\\', '[', ']', '{', '}', ',', ':', '\n', 'é', ' '), maxLength: 6 })
     const around = fc.dictionary(
       text.filter((key) => !['records', '__proto__'].includes(key)),
@@ -120,7 +120,7 @@ describe('an array of records inside an object', () => {
     )
   })
 
-  test('a product feed wrapped in an answer becomes its products', async () => {
+  test('a product feed inside an API answer becomes its products', async () => {
     const products = [1, 2].map((n) => ({ ...goodProduct, id: `P-${n}` }))
     const outcome = await through(JSON.stringify({ status: 'ok', data: { products } }, null, 1), {
       name: 'feed.json',

@@ -1,4 +1,4 @@
-/** A record too large to keep is refused in the same words by every reader, at the line where it begins. */
+/** A record that is too large is rejected with the same text by every reader, with its first line. */
 import { expect, test } from 'vitest'
 import { feed, feedHead, read } from './support.ts'
 import { workbook } from './workbookOf.ts'
@@ -14,7 +14,7 @@ test.each([
   ['feed.xml', feed('<g:id>1</g:id>', `<g:id>${long}</g:id>`), 'an item, comment or tag', ', line 4'],
   ['head.xml', `${feedHead}\n${long}`, 'the text between two elements', ', line 4'],
   ['feed.xlsx', workbook(`<row r="2"><c r="A2" t="inlineStr"><is><t>${long}</t></is></c></row>`), 'a row', ', line 2'],
-])('%s: what is too large, and where it begins', async (name, content, what, at) => {
+])('%s: names the record that is too large, and its first line', async (name, content, what, at) => {
   const json = name === 'around.json' ? { json: { records: 'items' } } : {}
   await expect(read(content, { name, limits, chunkBytes: 64, ...json })).rejects.toMatchObject({
     code: 'FILE_RECORD_TOO_LARGE',

@@ -22,9 +22,9 @@ const files = {
 }
 
 for (const [format, file] of Object.entries(files))
-  test(`${format} holds no chunk while the next is asked for, wherever a character or a record is cut`, async () => {
+  test(`${format} keeps no chunk while the next is requested, wherever a character or a record is split`, async () => {
     const text = Buffer.from(file)
-    // Larger than what is looked at to recognize the file; until then chunks are held.
+    // Larger than the part that is inspected to recognize the file; until then chunks are kept.
     for (const chunkBytes of [70_000, 70_001, 70_002, 70_003]) {
       const input = new ByteQueue(spoiled(text, chunkBytes))
       const opened = await openFormat(input, definitionOf(`feed.${format}`), { name: 'feed', limits: readLimits })

@@ -23,7 +23,7 @@ const foreign = [
   ['a picture', Buffer.from('89504e470d0a1a0a', 'hex')],
 ] as const
 
-test.each(foreign)('what is %s is called so, plain and in gzip', async (what, content) => {
+test.each(foreign)('%s is named as such, plain and in gzip', async (what, content) => {
   await using folder = await temporaryFolder()
   for (const bytes of [content, gzipSync(content)]) {
     const { error, rows } = await readSource(sourceOf(await folder.write('crm.csv', bytes)))

@@ -43,10 +43,10 @@ describe('Excel workbooks', () => {
     ['has a document type', '<!DOCTYPE workbook><workbook><sheets/></workbook>'],
     ['reaches into objects', '<workbook><__proto__ name="x"/></workbook>'],
     ['is empty', ''],
-  ] as const)('a list of sheets that %s refuses the file', async ([, content]) => {
+  ] as const)('a list of sheets that %s rejects the file', async ([, content]) => {
     expect(await refusal(workbook(header, { parts: { 'xl/workbook.xml': content } }))).toBe('FILE_MALFORMED')
   })
-  test('a title row above the table is passed over', async () => {
+  test('a title row above the table is skipped', async () => {
     const rows =
       '<row r="1"><c r="A1" t="str"><v>My shop</v></c></row><row r="3"><c r="A3" t="str"><v>id</v></c><c r="B3" t="str"><v>title</v></c></row><row r="4"><c r="A4"><v>1</v></c></row>'
     expect((await read(workbook(rows))).rows.map((row) => [row.line, cellsOf(row)])).toEqual([[4, { id: '1', title: '' }]])
@@ -55,28 +55,28 @@ describe('Excel workbooks', () => {
     const rows = `${header}<row r="2"><c r="A2"><v>1</v></c><c r="E2"><v>2</v></c></row>`
     expect((await read(workbook(rows))).rows[0]?.fault?.code).toBe('ROW_RAGGED')
   })
-  test('a workbook cut at any byte is refused', async () => {
+  test('a workbook truncated at any byte is rejected', async () => {
     const bytes = workbook(`${header}<row r="2"><c r="A2"><v>1</v></c></row>`)
     for (let length = 1; length < bytes.length; length += 7) expect(await refusal(bytes.subarray(0, length))).not.toBe('none')
   })
-  test('damage, an empty sheet, other archives and old formats are refused', async () => {
+  test('damage, an empty sheet, other archives and old formats are rejected', async () => {
     expect(await refusal(workbook(header, { crc: 7 }))).toBe('FILE_CORRUPT')
     expect(await refusal(workbook(''))).toBe('FILE_EMPTY')
     expect(await refusal(zipOf([{ name: 'a.csv', content: 'id\n1\n' }]), { format: 'xlsx' })).toBe('WRONG_FORMAT')
     expect(await refusal(Buffer.from('d0cf11e0a1b11ae1', 'hex'))).toBe('WRONG_FORMAT')
     expect(await refusal('id\n1\n', { format: 'xlsx' })).toBe('WRONG_FORMAT')
   })
-  test('document types, bombs and far columns are refused', async () => {
+  test('document types, bombs and far columns are rejected', async () => {
     expect(await refusal(workbook(header, { strings: '<!DOCTYPE x [<!ENTITY a "b">]><sst><si><t>&a;</t></si></sst>' }))).toBe(
       'FILE_MALFORMED',
     )
     expect(await refusal(workbook(`${header}<!--${' '.repeat(30_000_000)}-->`))).toBe('FILE_BOMB')
     expect(await refusal(workbook('<row r="1"><c r="ZZZ1"><v>1</v></c></row>'))).toBe('FILE_TOO_MANY_COLUMNS')
   })
-  test('a cell whose shared text is not there refuses the file', async () => {
+  test('a cell whose shared text is missing rejects the file', async () => {
     expect(await refusal(workbook(`${header}<row r="2"><c r="A2" t="s"><v>99</v></c></row>`))).toBe('FILE_MALFORMED')
   })
-  test('a part that the directory names otherwise than it names itself refuses the file', async () => {
+  test('a part with another name in the directory than in its own header rejects the file', async () => {
     const bytes = workbook(`${header}<row r="2"><c r="A2"><v>1</v></c></row>`)
     bytes[bytes.lastIndexOf('xl/styles.xml')] = 0x79
     expect(await refusal(bytes)).toBe('FILE_CORRUPT')

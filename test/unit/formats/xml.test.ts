@@ -22,7 +22,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     ['case 36: an external entity', '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]>'],
     ['case 36: a style sheet instruction', '<?xml-stylesheet href="http://evil.example.com/s.xsl"?>'],
     ['a document type after the fact', '<!-- x --><!doctype rss>'],
-  ])('%s refuses the file', async (_, prolog) => {
+  ])('%s rejects the file', async (_, prolog) => {
     expect(await refusal(`<?xml version="1.0"?>${prolog}<rss><channel><item><id>&x;</id></item></channel></rss>`)).toBe('FILE_DOCTYPE')
   })
   test('cases 142 and 144: an undeclared g and a plain element that differs are noted, a declared g is not', async () => {
@@ -41,13 +41,13 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     ])
       expect((await read(text)).end.notes).toEqual([])
   })
-  test('case 36: XInclude refuses the file', async () => {
+  test('case 36: XInclude rejects the file', async () => {
     expect(await refusal(feed('<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd"/>'))).toBe('FILE_MALFORMED')
   })
   test('case 37: numeric character references are read', async () => {
     expect(await one(`<g:title>${'&#65;'.repeat(10_000)}</g:title>`)).toEqual({ title: 'A'.repeat(10_000) })
   })
-  test('case 38: depth, attributes and tags above the limits refuse the file', async () => {
+  test('case 38: depth, attributes and tags above the limits reject the file', async () => {
     expect(await refusal(feed('<a>'.repeat(100_000)))).toBe('FILE_TOO_DEEP')
     expect(await refusal(feed(`<g:id ${Array.from({ length: 20_000 }, (_, at) => `a${at}="1"`).join(' ')}>1</g:id>`))).toBe(
       'FILE_FIELD_TOO_LARGE',
@@ -62,14 +62,14 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     ['two roots', '<rss><channel></channel></rss><rss></rss>', 'FILE_MALFORMED'],
     ['junk behind the root', '<rss><channel></channel></rss>junk', 'FILE_MALFORMED'],
     ['an end without a start', '<rss><channel></channel></rss></rss>', 'FILE_MALFORMED'],
-  ])('case 39: %s refuses the file', async (_, text, code) => {
+  ])('case 39: %s rejects the file', async (_, text, code) => {
     expect(await refusal(text)).toBe(code)
     expect(await refusal(text, { chunkBytes: 3 })).toBe(code)
   })
-  test.each([['&#0;'], ['&#xFFFE;'], ['\u0001'], ['&#xD800;']])('case 40: the character %j refuses the file', async (text) => {
+  test.each([['&#0;'], ['&#xFFFE;'], ['\u0001'], ['&#xD800;']])('case 40: the character %j rejects the file', async (text) => {
     expect(await refusal(feed(`<g:id>${text}</g:id>`))).toBe('FILE_MALFORMED')
   })
-  test('case 41: the namespace counts, not its prefix', async () => {
+  test('case 41: elements are recognized by namespace, not by prefix', async () => {
     const rss = (attribute: string, name: string) =>
       `<rss ${attribute}="http://base.google.com/ns/1.0"><channel><item><${name}>1</${name}></item></channel></rss>`
     for (const text of [rss('xmlns:ns0', 'ns0:id'), rss('xmlns:g', 'g:id')])
@@ -77,12 +77,12 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const inner = '<rss><channel><item><id xmlns="http://base.google.com/ns/1.0">1</id></item></channel></rss>'
     expect(cellsOf((await read(inner)).rows[0])).toEqual({ id: '1' })
   })
-  test('case 42: CDATA split at its own end, HTML inside, and an item end inside', async () => {
+  test('case 42: CDATA that is split at its own end, that contains HTML, or an end of an item', async () => {
     expect(await one('<g:description><![CDATA[a ]]]]><![CDATA[> <b>b</b> </item>]]></g:description>')).toEqual({
       description: 'a ]]> <b>b</b> </item>',
     })
   })
-  test('an item end in a comment and a > in an attribute end nothing', async () => {
+  test('an end of an item in a comment and a > in an attribute are ignored', async () => {
     expect(await one('<!-- </item> --><g:id note="/item>">1</g:id>')).toEqual({ id: '1' })
   })
   test('case 43: Atom', async () => {
@@ -97,16 +97,16 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       additional_image_link: ['a', 'b'],
     })
   })
-  test('case 44: an undefined entity refuses the file', async () => {
+  test('case 44: an undefined entity rejects the file', async () => {
     expect(await refusal(feed('<g:title>a&nbsp;b</g:title>'))).toBe('FILE_MALFORMED')
   })
-  test('case 44: the names of properties of objects are no entities', async () => {
+  test('case 44: names of object properties are not entities', async () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
       expect(await refusal(feed(`<g:title>a&${name};b</g:title>`))).toBe('FILE_MALFORMED')
       expect(await refusal(feed(`<g:title>a&${name};b</g:title>`), htmlAllowed)).toBe('FILE_MALFORMED')
     }
   })
-  test('case 44: where entities of HTML are allowed they are characters, said once a row and column', async () => {
+  test('case 44: with entities of HTML allowed, each is a character, with one warning for a row and column', async () => {
     const item = '<g:title>a&nbsp;b &eacute;&amp;&euro;&gbreve;</g:title><g:brand>B&sup2;</g:brand><g:id note="&copy;">1</g:id>'
     const { rows } = await read(feed(item, '<g:id>2</g:id>').replace('<channel>', '<channel><title>Shop&nbsp;A</title>'), htmlAllowed)
     expect(cellsOf(rows[0])).toEqual({ title: 'a\u00a0b \u00e9&\u20ac\u011f', brand: 'B\u00b2', id: '1' })
@@ -115,13 +115,13 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       undefined,
     ])
   })
-  test('case 44: entities of HTML in CDATA and in a document type stay what they are', async () => {
+  test('case 44: entities of HTML in CDATA and in a document type stay unchanged', async () => {
     expect(cellsOf((await read(feed('<g:title><![CDATA[a&nbsp;b]]></g:title>'), htmlAllowed)).rows[0])).toEqual({ title: 'a&nbsp;b' })
     expect(await refusal(feed('<g:title>a&nosuch;b</g:title>'), htmlAllowed)).toBe('FILE_MALFORMED')
     const external = '<!DOCTYPE rss [<!ENTITY nbsp SYSTEM "file:///etc/passwd">]>'
     expect(await refusal(`${external}${feed('<g:title>&nbsp;</g:title>')}`, htmlAllowed)).toBe('FILE_DOCTYPE')
   })
-  test('cases 44 and 146: the refusal names the setting that would read the item', async () => {
+  test('cases 44 and 146: the error names the setting that would read the item', async () => {
     const hintOf = (text: string, settings = {}) => read(text, settings).then(String, (error: RunError) => error.hint)
     expect(await hintOf(feed('<g:title>a&nbsp;b</g:title>'))).toContain('xml.html_entities')
     expect(await hintOf(feed('<g:id>1</g:id>').replace('<channel>', '<channel><title>A&nbsp;B</title>'))).toContain('xml.html_entities')
@@ -133,32 +133,32 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const shipping = '<g:shipping><g:country>US</g:country><g:price>9.99 USD</g:price></g:shipping>'.repeat(10)
     expect(await one(`<g:id>1</g:id>${shipping}<g:price>5.00 USD</g:price>`)).toEqual({ id: '1', price: '5.00 USD' })
   })
-  test('case 141: text around nested elements is no field either', async () => {
+  test('case 141: text around nested elements is not a field either', async () => {
     expect(await one('<g:id>1</g:id><g:price>5.00 USD<g:unit>kg</g:unit></g:price>')).toEqual({ id: '1' })
   })
   test.each([
     ['<title>plain</title><g:title>product</g:title>', 1],
     ['<g:title>product</g:title><title>plain</title>', 1],
     ['<title>product</title><g:title>product</g:title>', 0],
-  ])('case 142: the product element wins over the plain one: %s', async (item, notes) => {
+  ])('case 142: the product element takes precedence over the plain one: %s', async (item, notes) => {
     const result = await read(feed(item))
     expect(cellsOf(result.rows[0])).toEqual({ title: 'product' })
     expect(result.end.notes).toHaveLength(notes)
   })
-  test('case 143: no declaration, blanks before the root, blanks before a declaration', async () => {
+  test('case 143: no declaration, spaces before the root, spaces before a declaration', async () => {
     const body = '<rss><channel><item><id>1</id></item></channel></rss>'
     expect(await refusal(body)).toBe('none')
     expect(await refusal(`\n  ${body}`)).toBe('none')
     expect(await refusal(`\n<?xml version="1.0"?>${body}`)).toBe('FILE_MALFORMED')
   })
-  test('case 144: g unbound, misdeclared or declared again; other unbound prefixes refuse', async () => {
+  test('case 144: g may be unbound, misdeclared or declared again; other unbound prefixes reject the file', async () => {
     const item = '<item><g:id>1</g:id></item>'
     expect(cellsOf((await read(`<rss><channel>${item}</channel></rss>`)).rows[0])).toEqual({ id: '1' })
     expect(cellsOf((await read(`<rss g="http://base.google.com/ns/1.0"><channel>${item}</channel></rss>`)).rows[0])).toEqual({ id: '1' })
     expect(await one('<g:id xmlns:g="http://base.google.com/ns/1.0">1</g:id>')).toEqual({ id: '1' })
     expect(await refusal(feed('<z:id>1</z:id>'))).toBe('FILE_MALFORMED')
   })
-  test('case 145: a bare channel refuses the file, and is read by its own names in a pipeline with a map', async () => {
+  test('case 145: a bare channel rejects the file, and is read by its own names in a pipeline with a map', async () => {
     const bare = '<channel><item><id>1</id></item></channel>'
     for (const text of [
       bare,
@@ -175,7 +175,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(cellsOf((await read(text)).rows[0])).toEqual({ id: '1' })
     expect(cellsOf((await read(`<rss>${text}</rss>`)).rows[0])).toEqual({ id: '1' })
   })
-  test('case 146: a raw & refuses the file', async () => {
+  test('case 146: a raw & rejects the file', async () => {
     expect(await refusal(feed('<g:link>https://shop.example.com/?a=1&b=2</g:link>'))).toBe('FILE_MALFORMED')
   })
   test('case 146: repairs raw & in addresses and warns about the row', async () => {
@@ -211,7 +211,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     expect(cellsOf(rows[0])).toEqual({ description: `<a href="${rawLink}">${rawLink}</a>`, id: '1' })
     expect(rows[0]?.warnings).toBeUndefined()
   })
-  test('case 146: well-formed items are the same text with the setting and without', () => {
+  test('case 146: well-formed items are read alike with and without the setting', () => {
     const value = fc.string({ unit: fc.constantFrom('a', 'https://', '?', '&', '<', '>', '"', "'", ' ', ';', ']]'), maxLength: 8 })
     fc.assert(
       fc.property(fc.array(value, { maxLength: 5 }), (values) => {
@@ -222,7 +222,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       }),
     )
   })
-  test('cases 44 and 146: what is read without the settings is read alike with them, and said of no row', async () => {
+  test('cases 44 and 146: an item that is readable without the settings is read alike with them, without a warning', async () => {
     const parts = ['<g:link>', '</g:link>', '<a href="', '"/>', "<a href='", "'/>", '<![CDATA[', ']]>', '<!--', '-->', '<?xml ?>']
     const texts = ['https://', '&', '&amp;', '&nbsp;', '&#38;', ';', '"', "'", '>', ' ', '-', ']', 'a']
     let accepted = 0
@@ -264,7 +264,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       expect((await read(whole, { ...repairedAmpersands, chunkBytes })).end.notes).toEqual([])
     }
   })
-  test('case 41: two channels, or elements around the items, bind one prefix to two namespaces: each is read by its own', async () => {
+  test('case 41: if two channels, or elements around the items, bind one prefix to two namespaces, each is read by its own', async () => {
     const other = 'http://www.example.com/other'
     const [products, others] = [`xmlns:g="http://base.google.com/ns/1.0"`, `xmlns:g="${other}"`]
     const item = (id: number) => `<item><g:id>${id}</g:id><id>plain ${id}</id></item>`
@@ -274,7 +274,7 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       expect(await read1(channels, chunkBytes)).toEqual([{ id: '1' }, { id: '2' }, { 'g:id': '3', id: 'plain 3' }, { id: '4' }])
     }
   })
-  test('case 41: the gate is asked about each item under the bindings around it', async () => {
+  test('case 41: the gate gets each item with the bindings around it', async () => {
     const shapes: string[] = []
     const asked: string[] = []
     const gate = {
@@ -293,18 +293,18 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       limits: readLimits,
       gate,
     })
-    // Rows are handed over before another shape begins: the gate keeps their digests until then.
+    // Rows are passed on before another shape begins, because the gate keeps their digests until then.
     for await (const rows of reader.rows) handed.push(shapes.length, ...rows.map(({ line }) => line))
     expect(asked).toEqual([`1 ${item}`, `2 ${item}`, `2 ${item}`])
     expect(handed).toEqual([1, 1, 2, 1, 2, 1])
   })
-  test('case 147: CDATA opened more often than closed refuses the file', async () => {
+  test('case 147: CDATA opened more often than closed rejects the file', async () => {
     expect(await refusal(feed('<g:title><![CDATA[a</g:title>'))).toBe('FILE_TRUNCATED')
   })
   test('case 149: empty elements are absent, values are trimmed', async () => {
     expect(await one('<g:id>\n 1 \n</g:id><g:brand/><g:mpn></g:mpn><g:gtin> </g:gtin>')).toEqual({ id: '1' })
   })
-  test('case 151: one layer of escaping is taken off', async () => {
+  test('case 151: one layer of escaping is removed', async () => {
     expect(await one('<g:title>a &amp;gt; b&#13;</g:title>')).toEqual({ title: 'a &gt; b' })
   })
   test('case 153: a feed on one line, with byte order mark', async () => {
@@ -319,10 +319,10 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
     const result = await read(feed())
     expect([result.rows.length, result.end.proof]).toEqual([0, 'root element closed'])
   })
-  test('case 174: another dialect is refused', async () => {
+  test('case 174: another dialect is rejected', async () => {
     expect(await refusal('<?xml version="1.0"?><yml_catalog><shop/></yml_catalog>')).toBe('WRONG_FORMAT')
   })
-  test('a web page is no feed', async () => {
+  test('a web page is not a feed', async () => {
     expect(await refusal('<!DOCTYPE html><html><body>Sign in</body></html>')).toBe('UNEXPECTED_CONTENT')
     expect(await refusal('<?xml version="1.0"?><html><body>Sign in</body></html>')).toBe('UNEXPECTED_CONTENT')
   })
@@ -337,10 +337,10 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       where: 'feed, line 5',
     })
   })
-  test('an item above 1 MiB refuses the file', async () => {
+  test('an item above 1 MiB rejects the file', async () => {
     expect(await refusal(feed(`<g:title>${'x'.repeat(1_400_000)}</g:title>`))).toBe('FILE_RECORD_TOO_LARGE')
   })
-  test('any items read as fast-xml-parser reads them, in chunks of any size', async () => {
+  test('any items are read as by fast-xml-parser, in chunks of any size', async () => {
     const parser = new XMLParser({
       ignoreAttributes: true,
       parseTagValue: false,

@@ -1,4 +1,4 @@
-/** XML of any kind whose owner names the element that is a record (`xml: { item: … }`). */
+/** XML of any dialect with a configured element for each record (`xml: { item: … }`). */
 import { XMLParser } from 'fast-xml-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ const shop = `<?xml version="1.0" encoding="UTF-8"?>
 `
 
 describe('XML whose records have another name', () => {
-  test('what stands in a record is a column by its way, attributes with @', async () => {
+  test('the content of a record becomes columns by path, with @ for attributes', async () => {
     const { rows, detected, end } = await read(shop, named('product'))
     expect(rows.map(cellsOf)).toEqual([
       {
@@ -47,7 +47,7 @@ describe('XML whose records have another name', () => {
     expect([detected.format, end.proof, end.notes]).toEqual(['xml', 'root element closed', []])
   })
 
-  test('cut at any byte it is refused, in chunks of any size', async () => {
+  test('truncated at any byte it is rejected, in chunks of any size', async () => {
     const bytes = Buffer.from(shop.trimEnd())
     for (let at = 1; at < bytes.length; at++)
       expect([at, await refusal(bytes.subarray(0, at), named('product'))]).toEqual([
@@ -71,11 +71,11 @@ describe('XML whose records have another name', () => {
     ['two roots', '<x><product/></x><x/>', 'FILE_MALFORMED'],
     ['a depth bomb', `<x><product>${'<a>'.repeat(100_000)}`, 'FILE_TOO_DEEP'],
     ['a web page', '<html><product/></html>', 'UNEXPECTED_CONTENT'],
-  ] as const)('%s refuses the file as in every feed', async ([, text, code]) => {
+  ] as const)('%s rejects the file as in every feed', async ([, text, code]) => {
     expect(await refusal(text, named('product'))).toBe(code)
   })
 
-  test('a name that stands nowhere is said, and a feed of another dialect says what to set', async () => {
+  test('a name that does not occur is reported, and a feed of another dialect gets a hint with the setting', async () => {
     const { rows, end } = await read(shop, named('offer'))
     expect([rows, end.notes]).toEqual([[], ['the file has no element <offer>']])
     await expect(read(shop)).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('XML whose records have another name', () => {
     })
   })
 
-  test('entities of HTML and raw ampersands are repaired here too', async () => {
+  test('entities of HTML and raw ampersands are repaired too', async () => {
     const text = '<x><product><name>a&nbsp;b</name><url>https://shop.example.com/?a=1&b=2</url></product></x>'
     const { rows } = await read(text, { xml: { item: 'product', htmlEntities: true, escapeAmpersands: true } })
     expect(cellsOf(rows[0])).toEqual({ name: 'a\u00a0b', url: 'https://shop.example.com/?a=1&b=2' })
@@ -121,7 +121,7 @@ describe('XML whose records have another name', () => {
     ])
   })
 
-  test('any records read as fast-xml-parser reads them', async () => {
+  test('any records are read as by fast-xml-parser', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'é', ' ', '<', '&', '>', '"', ']'), maxLength: 6 })
     const escape = (value: string) =>
       value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

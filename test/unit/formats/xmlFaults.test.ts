@@ -1,4 +1,4 @@
-/** Errors of XML are reported where the fault is, not where the parser gave up. */
+/** Errors of XML are reported at the line of the fault, not at the line where the parser failed. */
 import { describe, expect, test } from 'vitest'
 import { feed, feedHead, feedTail, read } from './support.ts'
 
@@ -20,7 +20,7 @@ async function failure(
   throw new Error('not reached')
 }
 
-describe('what swallows the next item is an error', () => {
+describe('a construct that includes the next item is an error', () => {
   test('case 147: an unclosed CDATA section that ends in a later item', async () => {
     const text = feedOf(item(1, 'a'), item(2, '<![CDATA[A blue cup'), item(3, '<![CDATA[A red cup]]>'), item(4, 'd'))
     const { code, where, message } = await failure(text)
@@ -35,7 +35,7 @@ describe('what swallows the next item is an error', () => {
     expect(where).toBe('feed, line 8')
     expect(message).toContain('for tea]] ></g:description>')
   })
-  test('an unclosed CDATA section in the last item that swallows the end of the channel', async () => {
+  test('an unclosed CDATA section in the last item that includes the end of the channel', async () => {
     const { where } = await failure(`${feedHead}${item(1, 'a')}${item(2, '<![CDATA[b')}</channel><!-- ]]> --></rss>`)
     expect(where).toBe('feed, line 11')
   })
@@ -51,7 +51,7 @@ describe('what swallows the next item is an error', () => {
       'the item that starts on line 8 contains the start of another one',
     ])
   })
-  test('the element that the pipeline file names may stand in a text, but not end there and start again', async () => {
+  test('the configured element may occur in a text, but not end there and start again', async () => {
     const named = { ...quoting, xml: { item: 'product' } }
     const of = (text: string) => `<shop>\n<product><name>${text}</name></product>\n<product><name><![CDATA[b]]></name></product></shop>`
     expect((await read(of('<![CDATA[see <product > here]]>'), named)).rows.length).toBe(2)
@@ -62,7 +62,7 @@ describe('what swallows the next item is an error', () => {
   })
 })
 
-describe('the line of the fault is reported, with what stands there', () => {
+describe('the line of the fault is reported with its text', () => {
   test.each([
     ['case 146: a raw & in a text', 'Salt & pepper', 'line 6', 'a raw & instead of &amp;: <g:description>Salt & pepper</g:description>'],
     ['a raw & at the end of a text', 'Salt &', 'line 6', 'a raw &'],
@@ -78,7 +78,7 @@ describe('the line of the fault is reported, with what stands there', () => {
     const failed = await failure(`${feedHead}${item(1, 'a')}<copyright>Salt &\nSons</copyright>\n${item(2, 'b')}${feedTail}`)
     expect([failed.where, failed.message]).toEqual(['feed, line 8', 'not well-formed XML: a raw & instead of &amp;: <copyright>Salt &'])
   })
-  test('an email beside a fault is masked, and of a file of people nothing is quoted', async () => {
+  test('an email beside a fault is masked, and nothing of a file of people is quoted', async () => {
     const text = feedOf(item(1, 'jane.doe@example.com & co'))
     expect((await failure(text)).message).toContain('j***@e***.com & co')
     expect((await failure(text, {})).message).toBe('not well-formed XML: a raw & instead of &amp;')

@@ -27,18 +27,18 @@ test.for([
   ['no answer at all', '', 'nonsense'],
   ['a status that is none', '', 'HTTP/1.1 1000 Continue\r\n\r\n'],
   ['a body that looks like one', '', `HTTP/1.1 200 OK\r\ncontent-length: 25\r\n\r\n${goOn}`],
-] as const)('%s is read over, wherever it is cut', ([, before, rest]) => {
+] as const)('%s is skipped, wherever it is split', ([, before, rest]) => {
   const whole = Buffer.from(before + rest)
   for (let length = 0; length <= whole.length; length++) {
     const found = afterInterim(whole.subarray(0, length))?.toString()
-    // Until something of the answer is there, nothing is handed on; from then on all that is there of it, and nothing else.
+    // Nothing is passed on before the answer begins, and then only bytes of the answer.
     if (found === undefined) expect(length, 'found as soon as 13 bytes of it are there').toBeLessThan(before.length + 13)
     else expect(found).toBe(whole.subarray(before.length, length).toString())
   }
   expect(afterInterim(whole)?.toString()).toBe(rest)
 })
 
-test('a head that never ends is handed on, for the reader to refuse', () => {
+test('a head that never ends is passed on, so that the reader rejects it', () => {
   expect(afterInterim(Buffer.alloc(70_000, 'HTTP/1.1 100 x'))).toHaveLength(70_000)
 })
 
@@ -62,7 +62,7 @@ async function serve(respond: (socket: Socket, nth: number) => void, onConnect?:
 }
 
 describe('a write', () => {
-  test('is answered by what comes behind 100, 102 and 103, is sent once, and its connection is used again', async () => {
+  test('gets the answer after 100, 102 and 103, is sent once, and its connection is used again', async () => {
     const { server, wire, request, bodies } = await serve((socket, nth): void => {
       if (nth < 2) socket.write(`${goOn}HTTP/1.1 102 Processing\r\n\r\n${hints}${answer}`)
       else socket.write(answer)
@@ -74,7 +74,7 @@ describe('a write', () => {
     expect([bodies.length, server.connections()]).toEqual([3, 1])
   })
 
-  test('is answered though the answer arrives byte by byte', async () => {
+  test('gets its answer even if it arrives byte by byte', async () => {
     const { wire, request } = await serve((socket): void => {
       const bytes = Buffer.from(goOn + hints + answer)
       const next = (at: number): void => {
@@ -85,7 +85,7 @@ describe('a write', () => {
     expect(await wire.send(request)).toMatchObject({ kind: 'answer', status: 200, body: Buffer.from('{"data":[]}') })
   })
 
-  test('is answered though 100 comes while its body is still on the way', async () => {
+  test('gets its answer even if 100 comes while its body is being sent', async () => {
     const { wire, request, bodies } = await serve(
       (socket) => socket.write(answer),
       (socket) => socket.once('data', () => socket.write(goOn)),
@@ -107,7 +107,7 @@ describe('a write', () => {
     ['interim answers never end', (socket: Socket) => flood(socket)],
   ] as const)('is ambiguous, never refused or confirmed, when %s', async ([, respond]) => {
     const { wire, request, bodies } = await serve(respond)
-    // No status: whether the service decided is not known.
+    // No status, because it is unknown whether the service applied the request.
     expect(await wire.send({ ...request, timeoutMs: 300 })).toEqual({
       kind: 'lost',
       error: expect.any(Error),
@@ -122,7 +122,7 @@ function flood(socket: Socket): void {
   socket.once('drain', () => flood(socket))
 }
 
-test('an answer that is read while it arrives begins behind interim ones', async () => {
+test('an answer that is read while it arrives begins after interim ones', async () => {
   const { request } = await serve((socket) => socket.write(`${goOn}HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc`))
   const opened = await openWire(request)
   if (opened.kind !== 'open') throw new Error('not open')

@@ -13,7 +13,7 @@ const quota = {
 } as const
 
 const none = undefined
-/** Seconds to wait: for each status and quota, with Retry-After in seconds, as a date, unreadable, absent. */
+/** Seconds to wait by status and quota: with Retry-After in seconds, as a date, unreadable, absent. */
 const table: Record<number, Record<keyof typeof quota, readonly (number | undefined)[]>> = {
   429: { absent: [30, 45, none, none], 'with requests left': [600, 600, 600, 600], spent: [600, 600, 600, 600] },
   503: { absent: [30, 45, none, none], 'with requests left': [30, 45, none, none], spent: [600, 600, 600, 600] },
@@ -21,7 +21,7 @@ const table: Record<number, Record<keyof typeof quota, readonly (number | undefi
   200: { absent: [none, none, none, none], 'with requests left': [none, none, none, none], spent: [600, 600, 600, 600] },
 }
 
-describe('the wait that an answer asks for', () => {
+describe('the wait that an answer requests', () => {
   const cases = Object.entries(table).flatMap(([status, byQuota]) =>
     Object.entries(byQuota).flatMap(([state, waits]) =>
       (Object.keys(retryAfter) as (keyof typeof retryAfter)[]).map(
@@ -48,7 +48,7 @@ describe('the wait that an answer asks for', () => {
     expect(requestedWaitMs({ status: 429, headers: { date, ...headers } }, now)).toBe(expected)
   })
 
-  test("counts from the service's clock where the answer names it, else from ours", () => {
+  test("counts from the service's clock if the answer has its time, else from the clock of this machine", () => {
     const reset = { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': String(now / 1000 - 3_600 + 30) }
     expect(requestedWaitMs({ status: 429, headers: { date: new Date(now - 3_600_000).toUTCString(), ...reset } }, now)).toBe(30_000)
     expect(requestedWaitMs({ status: 429, headers: { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': in10Minutes } }, now)).toBe(
@@ -75,11 +75,11 @@ test.for([
   ['1.5', undefined, 'a fraction'],
   ['', undefined, 'nothing'],
   ['99999999999999999999', 1e23, 'a number beyond all times, which the caller caps'],
-] as const)('Retry-After "%s" asks for %s ms: %s', ([header, expected]) => {
+] as const)('Retry-After "%s" requests %s ms: %s', ([header, expected]) => {
   expect(retryAfterMs(header, now)).toBe(expected)
 })
 
-test("the limit that governs is the account's where it is stated", () => {
+test('the limit of the account applies if the answer has one', () => {
   expect(readLimit({ 'x-rate-limit-limit': '100' })).toBe(100)
   expect(readLimit({ 'x-rate-limit-limit': '100', 'x-account-rate-limit-limit': '7' })).toBe(7)
   expect(readLimit({ 'x-rate-limit-limit': 'many' })).toBeUndefined()

@@ -7,25 +7,25 @@ import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { audience, csvOf, goodProduct, through } from '../../support/through.ts'
 
-test('case 136: a column named like SQL is a column', async () => {
+test('case 136: a column with a name like SQL is an ordinary column', async () => {
   const name = 'id"; DROP TABLE x; --'
   const { id, ...others } = goodProduct
   expect((await through(csvOf([{ [name]: id, ...others }]), { map: { id: name } })).products[0]?.['id']).toBe('SKU-1')
 })
 
-test('case 136: a text that looks like a pattern is replaced as plain text', async () => {
+test('case 136: a text with characters of a pattern is replaced as plain text', async () => {
   const map = { title: { column: 'title', transform: { replace: { from: '(a+)+$', to: '$&' } } } }
   const { products } = await through(csvOf([{ ...goodProduct, title: `${'a'.repeat(60)}! (a+)+$` }]), { map })
   expect(products[0]?.['title']).toBe(`${'a'.repeat(60)}! $&`)
 })
 
-test('case 139: a schedule of every second that was down for a day is due a bounded number of times', () => {
+test('case 139: a schedule of every second has a bounded number of due ticks after a day of downtime', () => {
   expect(
     dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')),
   ).toHaveLength(1_000)
 })
 
-test('case 140: names of prototypes in a mapping are unknown fields, and nothing is inherited', () => {
+test('case 140: names of prototypes in a mapping are unknown fields, and no property is inherited', () => {
   const input = JSON.parse(
     '{"source":"a.csv","map":{"key":"id","email":"email","__proto__":{"polluted":"yes"},"constructor":"x"},"destination":{}}',
   ) as Record<string, unknown>

@@ -387,7 +387,7 @@ describe('whole exports', () => {
     ])
     expect(JSON.stringify(notes)).not.toContain(value)
   })
-  test("case 190: a colleague's address beside the contact's is not read", async () => {
+  test('case 190: an address of a colleague beside that of the contact is not read', async () => {
     const { members } = await crm(people(1, () => ({ 'Contact owner email': 'rep@example.com' })))
     expect(members[0]?.identifiers).toEqual([mail('p0@example.com')])
   })
@@ -405,7 +405,7 @@ describe('whole exports', () => {
     })
     expect(members[0]?.identifiers).toEqual([mail('a@example.com'), mail('b@example.com')].toSorted())
   })
-  test('case 200: a user name is never a handle, and alone rejects the file', async () => {
+  test('case 200: a user name is never a handle, and a file without other identifiers is rejected', async () => {
     expect((await through('id,username\nC-1,jack\n', { name: 'crm.csv', destination: audience })).refused).toBe('FILE_COLUMN_MISSING')
   })
   test('case 201: unsubscribed people are opted out if the column is mapped', async () => {

@@ -156,7 +156,7 @@ test('case 201: every preset reads the states of its own sample', () => {
     }
 })
 
-test('the template of a customer list maps by position', async () => {
+test('the template of a customer list is mapped by position', async () => {
   const header = 'email,email,email,phone,phone,phone,madid,fn,ln,zip,ct,st,country,dob,doby,gen,age,uid,value'
   const row =
     'p1@example.com,p2@example.com,,1-(202)-555-0143,,,aece52e7-03ee-455a-b3c4-e57283966239,J,D,10001,NYC,NY,US,10/21/68,1968,F,48,1234567890,20.1'
@@ -224,7 +224,7 @@ test.for([
     'https://shop.example.com/?p=0',
   ],
 ] as const)(
-  'products of %s: the one column they lack is asked for, stock and publication are obeyed',
+  'products of %s: the missing column is a required answer, and stock and publication are applied',
   async ([, header, line, rows, link]) => {
     const text = `${header}\n${rows.map(([[a, b, c, d, e]], i) => line(a, b, c, d, e, i)).join('\n')}\n`
     const options = { default_currency: 'EUR' }

@@ -462,7 +462,7 @@ const cases: readonly Case[] = [
   ],
   ...(
     [
-      // Winter and summer time of one zone; the hour that autumn repeats is its second one, the hour that spring skips is winter's.
+      // Winter and summer time of one zone. The repeated hour in autumn is the second one, and the skipped hour in spring is winter time.
       ['2026-03-01T00:00/2026-04-01T00:00', '2026-03-01T00:00:00+01:00/2026-04-01T00:00:00+02:00'],
       ['2026-10-25T02:30/2026-10-25T03:30', '2026-10-25T02:30:00+01:00/2026-10-25T03:30:00+01:00'],
       ['2026-03-29T02:30/2026-03-29T03:30', '2026-03-29T02:30:00+01:00/2026-03-29T03:30:00+02:00'],
@@ -518,7 +518,7 @@ describe('whole product files', () => {
     const six = await through(csvOf(manyProducts(100, (i) => (i < 6 ? { title: 'CafÃ© table' } : {}))))
     expect(guardNotes({ name: 'shop', guards: defaultGuards }, six.notes).map(({ code }) => code)).toEqual(['GUARD_ENCODING_DOUBTFUL'])
   })
-  test('a rejected row names every fault, one a field', async () => {
+  test('a rejected row names every fault, one for each field', async () => {
     const { rejects } = await through(
       csvOf([{ ...goodProduct, title: '', price: '12', link: 'http://a.example.com/p', image_link: 'x', brand: '' }]),
     )
@@ -548,11 +548,11 @@ describe('whole product files', () => {
     expect(refused).toBe('FILE_COLUMN_MISSING')
     if (name === 'descripton') expect(hint).toContain('"descripton"')
   })
-  test('case 32: fifty thousand rows are read as they come', async () => {
+  test('case 32: fifty thousand rows are read as a stream', async () => {
     const { read, products } = await through(csvOf(manyProducts(50_000)))
     expect([read, products.length]).toEqual([50_000, 50_000])
   })
-  test('case 94: groups of their own id are kept with a note, a group of one gives none', async () => {
+  test('case 94: groups that equal the id are kept with a note, and a group of one product gives none', async () => {
     const { notes, products } = await through(
       csvOf([
         { ...goodProduct, item_group_id: 'SKU-1' },
@@ -561,7 +561,7 @@ describe('whole product files', () => {
     )
     expect([products.length, notes.map(({ code, count }) => [code, count])]).toEqual([2, [['GROUP_OF_ITSELF', 1]]])
   })
-  test('case 22: names in other case and spelling map, and are listed once', async () => {
+  test('case 22: names in other case and spelling are mapped, and listed once', async () => {
     const { image_link, title, ...row } = goodProduct
     const { products, codes } = await through(
       csvOf([
@@ -572,7 +572,7 @@ describe('whole product files', () => {
     expect(products).toHaveLength(2)
     expect(codes).toEqual(['COLUMN_SPELLED', 'COLUMN_SPELLED'])
   })
-  test('case 99: an unknown column is listed once, whatever the rows', async () => {
+  test('case 99: an unknown column is listed once, for any number of rows', async () => {
     const { codes } = await through(csvOf(manyProducts(50, () => ({ warehouse: 'B' }))))
     expect(codes.filter((code) => code === 'COLUMN_UNKNOWN')).toHaveLength(1)
   })
@@ -587,7 +587,7 @@ describe('whole product files', () => {
     const dozen = await through(csvOf(manyProducts(12, () => ({ item_group_id: 'g1' }))))
     expect(dozen.notes).toEqual([])
   })
-  test('case 150: a placeholder as group of every row is left out', async () => {
+  test('case 150: a placeholder as group of every row is dropped', async () => {
     const { products, notes } = await through(csvOf(manyProducts(150, () => ({ item_group_id: 'xx' }))))
     expect([products.filter(({ item_group_id: group }) => group !== undefined), notes]).toEqual([[], []])
   })

@@ -17,7 +17,7 @@ describe('an hour that does not exist', () => {
     expect(ran.length).toBe(1)
   })
 
-  test('K2: hourly schedules go on without a hole and without a repeat', () => {
+  test('K2: hourly schedules continue without a gap and without a repeat', () => {
     expect(due('0 * * * *', berlin, '2026-03-28T23:30:00Z', '2026-03-29T04:30:00Z')).toEqual(
       [0, 1, 2, 3, 4].map((hour) => `2026-03-29T0${hour}:00`),
     )
@@ -39,13 +39,13 @@ describe('an hour that exists twice', () => {
     expect(due('*/30 * * * *', newYork, '2026-11-01T04:45:00Z', '2026-11-01T07:45:00Z').length).toBe(6)
   })
 
-  test('a change by half an hour is one too', () => {
+  test('a change by half an hour is handled too', () => {
     expect(due('*/30 * * * *', 'Australia/Lord_Howe', '2026-04-04T14:00:00Z', '2026-04-04T17:00:00Z').length).toBeGreaterThanOrEqual(6)
   })
 })
 
-describe('what is due', () => {
-  test('is everything after the last decided tick, up to now and with it', () => {
+describe('due occurrences', () => {
+  test('are those after the last decided tick, up to and including now', () => {
     expect(due('*/15 * * * *', 'UTC', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z')).toEqual([
       '2026-01-01T00:15',
       '2026-01-01T00:30',
@@ -55,20 +55,20 @@ describe('what is due', () => {
     expect(due('*/15 * * * *', 'UTC', '2026-01-01T01:00:00Z', '2026-01-01T01:14:59Z')).toEqual([])
   })
 
-  test('six fields count seconds', () => {
+  test('of six fields include seconds', () => {
     expect(
       dueOccurrences({ cron: '*/5 * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:20Z')).length,
     ).toBe(4)
   })
 
-  test('after months of seconds only the newest are listed, and quickly', () => {
+  test('after months of one per second are only the newest, found quickly', () => {
     const now = new Date('2026-06-01T00:00:00Z')
     const listed = dueOccurrences({ cron: '* * * * * *', timezone: 'UTC' }, new Date('2026-01-01T00:00:00Z'), now)
     expect(listed.length).toBe(1_000)
     expect(listed.at(-1)).toEqual(now)
   })
 
-  test('a clock that jumped back makes nothing due twice', () => {
+  test('a clock that jumps back makes no tick due twice', () => {
     expect(due('* * * * *', 'UTC', '2026-01-01T12:00:00Z', '2026-01-01T10:00:00Z')).toEqual([])
   })
 
@@ -88,7 +88,7 @@ test.for([
   ['*/15 * * * *', berlin, false],
   ['30 2 * * *', 'Asia/Tokyo', false],
   ['0 30 2 * * *', berlin, true],
-] as const)('%s in %s is touched by clock changes: %s', ([cron, timezone, expected]) => {
+] as const)('%s in %s is affected by clock changes: %s', ([cron, timezone, expected]) => {
   expect(isTouchedByClockChange({ cron, timezone })).toBe(expected)
 })
 
@@ -96,7 +96,7 @@ describe('previous occurrences', () => {
   const times = { cron: '*/15 * * * *', timezone: 'UTC' }
   const previous = (now: string) => iso(previousOccurrences(times, new Date(now), 2))
 
-  test('change with the next occurrence, whether time moves forward or back', () => {
+  test('change with the next occurrence, forward and back in time', () => {
     expect(previous('2026-01-01T00:31:00Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
     expect(previous('2026-01-01T00:44:59Z')).toEqual(['2026-01-01T00:15', '2026-01-01T00:30'])
     expect(previous('2026-01-01T00:45:00Z')).toEqual(['2026-01-01T00:30', '2026-01-01T00:45'])

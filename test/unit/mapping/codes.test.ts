@@ -12,7 +12,7 @@ const sources = ['src/mapping', 'src/formats', 'src/sources', 'src/sync'].flatMa
     .map((file) => readFileSync(path.join(root, folder, file), 'utf8')),
 )
 
-test('docs/rejects.md is what the code says', () => {
+test('docs/rejects.md is up to date with the code', () => {
   expect(readFileSync(path.join(root, 'docs/rejects.md'), 'utf8')).toBe(rejectsDoc())
 })
 
@@ -22,7 +22,7 @@ test('every code of the table is used somewhere', () => {
   expect(unused).toEqual([])
 })
 
-test('faults that readers find in a row are listed, with the same hint', () => {
+test('faults that readers find in a row are in the table, with the same hint', () => {
   expect(Object.keys(rowFaultHints).length).toBeGreaterThan(5)
   for (const [code, hint] of Object.entries(rowFaultHints))
     expect(recordCodes[code as keyof typeof recordCodes]).toMatchObject({ outcome: 'reject', hint })

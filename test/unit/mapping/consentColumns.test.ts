@@ -148,13 +148,13 @@ describe('the name of a column', () => {
     'status',
     'utm_campaign',
     'id',
-  ])('%s is not certain to be about consent', (column) => {
+  ])('%s is not certain to be a consent column', (column) => {
     expect(consentName(column)?.certain ?? false).toBe(false)
   })
 })
 
 test.for(['Unsubscribed', ' hard_bounce ', 'CLEANED', 'opted-out', 'Subscribed', 'abgemeldet', 'Désabonné', 'отписан', 'NEVER_SUBSCRIBED'])(
-  'the cell %s is a state wherever it stands',
+  'the cell %s is a consent state in any column',
   (cell) => expect(isStateWord(cell)).toBe(true),
 )
 test.for(['active', 'yes', 'NY', 'customer', 'pending', '', 'subscription', 'Baja'])('the cell %s is not', (cell) =>

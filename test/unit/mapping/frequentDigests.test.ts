@@ -4,14 +4,14 @@ import { FrequentDigests } from '../../../src/mapping/frequentDigests.ts'
 import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/digest.ts'
 
 describe('the most frequent identifiers', () => {
-  test('are counted exactly while all of them fit', () => {
+  test('are counted exactly as long as all of them fit', () => {
     const frequent = new FrequentDigests(64)
     for (let n = 0; n < 60; n++) for (let i = 0; i <= n; i++) frequent.add(hashIdentifier('email', `person${n}@example.com`))
     expect(frequent.above(0)).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n))
     expect(frequent.above(50)).toHaveLength(10)
   })
 
-  test('are kept among many others, and never counted too high', () => {
+  test('are kept among many others, and never counted too often', () => {
     const frequent = new FrequentDigests(64)
     for (let n = 0; n < 20_000; n++) {
       frequent.add(hashIdentifier('email', `person${n}@example.com`))
@@ -19,11 +19,11 @@ describe('the most frequent identifiers', () => {
     }
     const [most = 0] = frequent.above(1)
     expect(most).toBeLessThanOrEqual(5_000)
-    // Misra and Gries: short by at most one for every 65 that were seen.
+    // Misra and Gries: a count is too low by at most one for every 65 identifiers.
     expect(most).toBeGreaterThanOrEqual(5_000 - Math.ceil(25_000 / 65))
   })
 
-  test('differ by kind, and plain ones by their last character', () => {
+  test('differ by type, and plain ones by their last character', () => {
     const frequent = new FrequentDigests(64)
     frequent.add(hashIdentifier('email', 'a'))
     frequent.add(hashIdentifier('phone_number', 'a'))

@@ -15,7 +15,7 @@ const vectors = readFileSync(new URL('../../fixtures/identifier-vectors.tsv', im
   .map((line) => line.split('\t') as [IdentifierType, string, string, string, string])
 
 describe('published vectors', () => {
-  test('there are enough of them', () => expect(vectors.length).toBeGreaterThan(260))
+  test('has enough vectors', () => expect(vectors.length).toBeGreaterThan(260))
 
   test.for(vectors)('%s %s (%s) becomes %s', ([kind, input, country, normalized, sha256]) => {
     const result = normalizeIdentifier(kind, input, country === '' ? undefined : country)
@@ -94,7 +94,7 @@ describe('phones', () => {
     return parsed?.isValid() === true ? parsed.number : undefined
   }
 
-  test('the fast path never differs from the library, in any country', () => {
+  test('the fast path never differs from the library in any country', () => {
     let answered = 0
     let asked = 0
     const wrong: unknown[] = []

@@ -60,7 +60,7 @@ test('a row becomes its packed identifiers, sorted and without duplicates, under
   expect(codes).toEqual([])
 })
 
-test('spellings of one email are one key where the email is the key', () => {
+test('spellings of one email are one key if the email is the key', () => {
   const keyed = { map: { key: 'email', email: 'email' } }
   const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
   expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
@@ -71,7 +71,7 @@ test.for([
   ['an address of two forms', { email: 'Jane@BÜCHER.example' }, 'jane@xn--bcher-kva.example', []],
   ['a number of two forms', { phone: '+1 (202) 555-0143' }, '+12025550143', ['both_phone_forms']],
   ['a number of one form', { phone: '+12025550143' }, '+1 202 555 0143', []],
-] as const)('a row of a list without keys is found by %s, and by what it sends', ([, fields, asked, allow]) => {
+] as const)('a row of a list without keys is found by %s, and by its sent identifiers', ([, fields, asked, allow]) => {
   const list = {
     destination: { kind: 'do-not-reach', account_id: '18ce54d4x5t', list_id: '2dnr' },
     map: { email: 'email', phone_number: 'phone' },
@@ -111,7 +111,7 @@ describe('rejected rows', () => {
   })
 })
 
-test('a row without a key whose identifiers lack consent is rejected for its key only, because they are filled', () => {
+test('a row without a key whose identifiers lack consent is rejected for its key only, because its identifiers are not empty', () => {
   const definition = { map, consent: { column: 'consent', values: ['yes'], for: 'phone_number' } }
   const row = { phone: '(202) 555-0143', country: 'us', consent: 'no' }
   expect(mapped(row, definition).reject).toMatchObject({ code: 'KEY_MISSING', message: 'key is missing' })
@@ -132,19 +132,19 @@ describe('hashed input', () => {
   const hashed = { map: { key: 'id', email: { column: 'email', hashed: true } } }
   const hex = digest('foo@example.com')
 
-  test('a digest is never hashed again, declared or not', () => {
+  test('a digest is never hashed again, with or without a declaration', () => {
     expect(held(mapped({ id: '1', email: hex }, hashed).record)).toEqual([`1 ${hex}`])
     const raw = mapped({ id: '1', email: hex.toUpperCase() })
     expect(held(raw.record)).toEqual([`1 ${hex}`])
     expect(raw.codes).toEqual(['ALREADY_HASHED'])
   })
   test.for([hex.toUpperCase(), `0x${hex}`, ` ${hex} `, `"${hex}"`, `${hex.slice(0, 32)} ${hex.slice(32)}`])(
-    'the spelling %s is taken',
+    'the spelling %s is accepted',
     (email) => {
       expect(held(mapped({ id: '1', email }, hashed).record)).toEqual([`1 ${hex}`])
     },
   )
-  test('base64 only where allowed', () => {
+  test('base64 is accepted only if allowed', () => {
     const email = Buffer.from(hex, 'hex').toString('base64')
     expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID')
     expect(held(mapped({ id: '1', email }, { ...hashed, options: { allow: ['base64_hash'] } }).record)).toEqual([`1 ${hex}`])
@@ -154,7 +154,7 @@ describe('hashed input', () => {
     expect(reject).toMatchObject({ code: 'HASH_EXPECTED', message: expect.stringContaining('c***@e***.com') })
     expect(JSON.stringify(reject)).not.toContain('canary')
   })
-  test.for([hex.slice(1), `${hex}0`, 'z'.repeat(64), digest('x').slice(0, 40)])('%s is no digest', (email) =>
+  test.for([hex.slice(1), `${hex}0`, 'z'.repeat(64), digest('x').slice(0, 40)])('%s is not a digest', (email) =>
     expect(mapped({ id: '1', email }, hashed).code).toBe('HASH_INVALID'),
   )
 })
@@ -174,7 +174,7 @@ describe('consent', () => {
   ] as const)('%s means %s', ([value, desired]) => {
     expect(mapped({ id: '1', email: 'a@b.example', consent: value }, consent).record?.desired).toBe(desired)
   })
-  test('an opted-out row is removed even if the export has blanked its identifiers', () => {
+  test('an opted-out row is removed even if the export emptied its identifiers', () => {
     expect(mapped({ id: '1', consent: 'no' }, consent).record).toMatchObject({ desired: false, identifiers: [] })
   })
   test('a source without the column is rejected', () => {
@@ -202,7 +202,7 @@ test('times are read as instants, a bare date as the start of its day in UTC', (
   expect(record).toMatchObject({ effectiveAtMs: Date.UTC(2026, 0, 1), expiresAtMs: Date.UTC(2026, 11, 31, 22, 59, 59) })
 })
 
-test('the given day decides who is a child and when a membership without an end date ends', () => {
+test('the given day determines the age of a person and the default end of a membership', () => {
   const wantedOn = (day: string) => {
     const mapper = mapperOf({ map: { key: 'id', email: 'email' } }, new Date(day))
     const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'birthday'], cells: ['1', 'a@b.example', '2013-06-16'] })

@@ -33,7 +33,7 @@ function mapped(fields: Fields, options: object = {}) {
   return { product, record, reject, codes: warnings.map(({ code }) => code), code: reject?.code }
 }
 
-test('a valid product is written with its fields in byte order, and nothing else', () => {
+test('a valid product is written with only its fields, in byte order', () => {
   const { record, codes } = mapped({ inventory: '3', item_group_id: 'G', product_key: '99', 'g:brand': 'Acme' })
   expect(record).toMatchObject({
     kind: 'product',
@@ -112,7 +112,7 @@ describe('rejects', () => {
   ])('row %i: %j is %s', ([, fields, code]) => expect(mapped(fields).code).toBe(code))
 })
 
-describe('repaired or dropped, with a warning', () => {
+describe('values that are repaired or dropped with a warning', () => {
   test.for<[row: number, fields: Fields, field: string, value: unknown, code: string | undefined]>([
     [59, { id: ' SKU-1 ' }, 'id', 'SKU-1', undefined],
     [59, { id: 'e\u0301' }, 'id', 'é', 'ID_NORMALIZED'],
@@ -236,7 +236,7 @@ test('optional settings', () => {
   ).toBe('in stock')
 })
 
-test('one price has one form, whatever it is written as', () => {
+test('a price has one form for all its spellings', () => {
   expect(new Set(['12.9 EUR', '12.90EUR', '012.900 eur', '12.90\u00a0EUR'].map((price) => mapped({ price }).product['price']))).toEqual(
     new Set(['12.90 EUR']),
   )
@@ -248,7 +248,7 @@ test('a reject repeats neither credentials nor emails of its row', () => {
   expect(JSON.stringify([link.reject, word.reject])).not.toMatch(/secret|canary@/)
 })
 
-test('headers in other spellings map automatically, and the prefixed one wins', () => {
+test('headers in other spellings are mapped automatically, and the prefixed one takes precedence', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   const mapper = createMapper(pipeline, today)
@@ -298,7 +298,7 @@ test('headers in other spellings map automatically, and the prefixed one wins', 
   ])
 })
 
-test('no column is suggested for a mapped field, nor called unused if a function may read it', () => {
+test('no column is suggested for a mapped field, or reported as unused if a function may read it', () => {
   const columns = [...Object.keys(good), 'titel', 'brand name', 'constructor']
   const notes = (map: Record<string, unknown>) => {
     const { pipeline } = resolvePipeline({ source: 'feed.csv', map, destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.ts')
@@ -313,7 +313,7 @@ test('no column is suggested for a mapped field, nor called unused if a function
   expect(notes({ title: 'titel' })).toEqual(['the column "title" is not used', ...other])
 })
 
-test('a table without a required column is rejected as a whole, with the nearest column', () => {
+test('a table without a required column is rejected as a whole, with the most similar column', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   expect(() =>
@@ -321,7 +321,7 @@ test('a table without a required column is rejected as a whole, with the nearest
   ).toThrow(expect.objectContaining({ code: 'FILE_COLUMN_MISSING', hint: 'map: { description: "descripton" }' }))
 })
 
-test('a row with a reader fault is a reject that keeps its key', () => {
+test('a row with a fault of the reader is rejected and keeps its key', () => {
   const { pipeline } = resolvePipeline({ source: 'feed.csv', destination: { kind: 'catalog', catalog_id: '1' } }, 'shop', 'shop.yaml')
   if (pipeline === undefined) throw new Error('no pipeline')
   const columns = Object.keys(good)

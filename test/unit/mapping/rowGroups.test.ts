@@ -1,4 +1,4 @@
-/** Row groups as shops export them: one product over several rows. */
+/** Row groups of shop exports: one product over several rows. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rowJoiner } from '../../../src/mapping/rowGroups/joinRows.ts'
@@ -132,7 +132,7 @@ describe('a Shopify export', () => {
     expect(saved.products).toEqual(plain.products)
   })
 
-  test("a variant's own values are never used for its neighbour", async () => {
+  test('values of a variant are never used for its neighbour', async () => {
     const own = { 'Variant Barcode': '4006381333931', 'Google Shopping / MPN': 'M-1' }
     const { products } = await through(csvOf([first('cup', own), variant('cup', 'M')]), shopify)
     expect(products.map(({ gtin, mpn }) => [gtin, mpn])).toEqual([
@@ -141,7 +141,7 @@ describe('a Shopify export', () => {
     ])
   })
 
-  test('the apostrophes that the export puts before digits are not part of them', async () => {
+  test('apostrophes that the export adds before digits are removed', async () => {
     const { products } = await through(csvOf([first('cup', { 'Variant SKU': "'00123", 'Variant Barcode': "'4006381333931" })]), shopify)
     expect(products).toMatchObject([{ id: '00123', gtin: '4006381333931' }])
   })
@@ -176,7 +176,7 @@ describe('a Shopify export', () => {
     expect([products.map(({ id }) => id), rejects]).toEqual([['cup-S', 'cup-M'], []])
   })
 
-  test('columns that the shop added to its products apply to the variants too', async () => {
+  test('columns that the shop adds to its products apply to the variants too', async () => {
     const rows = [first('cup', { 'Colour (product.metafields.custom.colour)': 'teal' }), variant('cup', 'M')]
     const map = { ...shopify.map, custom_label_0: 'Colour (product.metafields.custom.colour)' }
     const { products } = await through(csvOf(rows), { ...shopify, map })
@@ -192,7 +192,7 @@ describe('a Shopify export', () => {
     expect(products.map(({ availability }) => availability)).toEqual(['discontinued', 'discontinued'])
   })
 
-  test('a handle that comes again elsewhere has no first row there, and takes nothing from its neighbours', async () => {
+  test('a handle that is repeated elsewhere has no first row there, and gets no values of its neighbours', async () => {
     const rows = [first('cup'), first('mug'), variant('cup', 'M'), further('cup', 2), variant('mug', 'M')]
     const { products, rejects, read } = await through(csvOf(rows), shopify)
     expect(products.map(({ id, image_link }) => [id, image_link])).toEqual([
@@ -219,7 +219,7 @@ describe('a Shopify export', () => {
     ])
   })
 
-  test('a corrected copy of the rejects is read as the export would have been', async () => {
+  test('a corrected copy of the rejects is read like a correct export', async () => {
     const rows = [first('cup', { 'Variant Price': 'dear' }), variant('cup', 'M', { 'Variant Price': 'dear' }), further('cup', 2)]
     const copy = [1, 2].map((n) => ({
       ...first('cup'),
@@ -238,7 +238,7 @@ describe('a Shopify export', () => {
     )
   })
 
-  test('any export reads as the same products written out, one row each', async () => {
+  test('any export is read like the same products with one full row each', async () => {
     const variants = fc.array(fc.record({ own: fc.boolean(), image: fc.boolean() }), { maxLength: 4 })
     const product = fc.record({ variants, images: fc.nat(3), draft: fc.boolean() })
     await fc.assert(
@@ -286,7 +286,7 @@ describe('a Shopify export', () => {
     )
   })
 
-  test('a product of endless rows is passed on in parts: memory is bounded, and lost images are reported', () => {
+  test('a product with very many rows is passed on in parts: memory is bounded, and lost images are reported', () => {
     const columns = Object.keys(empty)
     const row = (fields: Fields, line: number): Row => ({ line, columns, cells: columns.map((column) => fields[column]) })
     const joiner = rowJoiner(columns, undefined)!
@@ -305,7 +305,7 @@ describe('a Shopify export', () => {
     expect(joiner.notes()).toEqual(['rows of further images left out, because their products have more than 4096 rows: 1'])
   })
 
-  test('a product of very long rows does not wait for its end', () => {
+  test('a product with very long rows is passed on before its end', () => {
     const columns = Object.keys(empty)
     const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
     const joiner = rowJoiner(columns, undefined)!
@@ -400,7 +400,7 @@ describe('a WooCommerce export', () => {
     expect(sourceNotes).toContain('variations read as they are, because their product is not before them: 1')
   })
 
-  test('products read long ago are dropped from memory', () => {
+  test('products that were read long ago are removed from memory', () => {
     const columns = Object.keys(none)
     const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
     const joiner = rowJoiner(columns, undefined)!

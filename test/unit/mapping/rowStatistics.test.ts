@@ -6,7 +6,7 @@ import { FrequentValues } from '../../../src/mapping/frequentValues.ts'
 import type { Mapped } from '../../../src/model/record.ts'
 import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../src/mapping/rowStatistics.ts'
 
-/** Row with the warnings whose bits are set in `which`. */
+/** Row with the warnings of the bits in `which`. */
 const warned = (line: number, which: number): Mapped => ({
   reject: { line, code: 'ROW', field: '', message: '', hint: '' },
   warnings: Array.from({ length: 16 }, (_, i) => i).flatMap((i) =>
@@ -14,7 +14,7 @@ const warned = (line: number, which: number): Mapped => ({
   ),
 })
 
-test('stored feature sets give every row the number it had', () => {
+test('stored feature sets give every row its earlier number', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(65_535), { maxLength: 60 }), fc.array(fc.nat(65_535), { maxLength: 20 }), (first, second) => {
       const statistics = openStatistics()
@@ -27,7 +27,7 @@ test('stored feature sets give every row the number it had', () => {
   )
 })
 
-test('above the limit of feature sets every row is counted, and known rows without a number require a full read', () => {
+test('above the limit of feature sets, every row is still counted, and known rows without a number require a full read', () => {
   const statistics = openStatistics()
   const quality = createQuality(statistics)
   const known = new FeatureSetCounts()
@@ -47,7 +47,7 @@ test('above the limit of feature sets every row is counted, and known rows witho
 })
 
 /** Rows of a source by value, over days on which rows come and go. */
-test('a value on more rows than the limit is reported or doubted', () => {
+test('a value on more rows than the limit is reported, or requires a full read', () => {
   const day = fc.record({ come: fc.array(fc.tuple(fc.nat(6), fc.integer({ min: 1, max: 9 })), { maxLength: 5 }), leave: fc.nat(6) })
   let reported = 0
   let doubted = 0
@@ -89,7 +89,7 @@ test('a value on more rows than the limit is reported or doubted', () => {
   expect(doubted).toBeGreaterThan(100)
 })
 
-test('a value that comes once a day is doubted before it is on more rows than the limit', () => {
+test('a value that is added once a day requires a full read before it is on more rows than the limit', () => {
   const options = { code: tracked.identifier, limit: 20 } as const
   const whole = new FrequentValues(new FeatureSets(), { ...options, before: undefined, gated: false })
   whole.classify(new Map(), [['a', 1]])

@@ -39,7 +39,7 @@ const cases: [name: string, args: Record<string, unknown>, texts: string[], expe
   ['digits', {}, ['40-06 3'], ['40063']],
 ]
 
-test('every transform has an example here', () => {
+test('every transform has an example in this file', () => {
   expect(new Set(cases.map(([name]) => name))).toEqual(new Set(Object.keys(transforms)))
 })
 
@@ -54,7 +54,7 @@ test.for([
   ['price', { decimal: ',' }, 'free'],
   ['price', { decimal: ',', currency: 'EUR' }, '-5,00 EUR'],
   ['price', { decimal: ',', currency: 'EUR' }, '\u22125,00'],
-  // Read with the group sign of the other locale, the price would be a hundred times too high.
+  // With the group separator of the other locale, the price would be a hundred times too high.
   ['price', { decimal: ',', group: '.', currency: 'EUR' }, '9.99'],
   ['price', { group: ',', currency: 'USD' }, '12,99'],
   ['price', { currency: 'EUR' }, '$12.99'],
@@ -67,7 +67,7 @@ test.for([
   expect(() => applyTransforms([text], [{ name, args }])).not.toThrow(text)
 })
 
-test('a prefix is not put before an absolute address', () => {
+test('a prefix is not added to an absolute address', () => {
   const args = { with: 'https://shop.example.com' }
   expect(applyTransforms(['/p/1', 'https://cdn.example.com/x'], [{ name: 'prefix', args }])).toEqual([
     'https://shop.example.com/p/1',
@@ -136,7 +136,7 @@ test('a function of a TypeScript pipeline that fails or does not return text rej
   }
 })
 
-test('of several identifiers the one with a failed transform is dropped, and a person without another is kept as synced', () => {
+test('an identifier with a failed transform is dropped, and a person without another one stays as synced', () => {
   const { pipeline } = resolvePipeline(
     {
       source: 'crm.csv',

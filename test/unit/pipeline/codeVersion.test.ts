@@ -1,4 +1,4 @@
-/** A function is more than its text: what it calls and names stands around it, and in the modules it imports. */
+/** The version of a function covers its text, the names around it that it uses, and the modules that it imports. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const modules = {
   'other.ts': 'export const other = 1\n',
 }
 
-test('the version changes with every module that is imported, however far, and with no other', async () => {
+test('the version changes with every directly or indirectly imported module, and with no other', async () => {
   await write(modules)
   const first = await version()
   expect(first.decides).toBe(true)
@@ -57,7 +57,7 @@ test.for([
   [`const rates = require('./rates.cjs')`, 'another way to load'],
   [`import { rate } from 'nowhere-installed'`, 'a package that is not there'],
   [`import { rate } from '#rates'`, 'a name of the package around it'],
-] as const)('%s leaves open what its functions answer: %s', async ([text]) => {
+] as const)('%s makes the results of its functions uncertain: %s', async ([text]) => {
   await write({ 'shop.ts': `import './helper.ts'\n`, 'helper.ts': `${text}\n` })
   expect((await version()).decides).toBe(false)
 })
@@ -66,12 +66,12 @@ test.for([
   [`const when = new Date(row['sold'])`],
   [`import { createHash } from 'node:crypto'`],
   [`import { definePipeline } from 'sluice'`],
-])('%s answers from what it is given', async ([text = '']) => {
+])('%s depends on its arguments only', async ([text = '']) => {
   await write({ 'shop.ts': `${text}\n` })
   expect((await version()).decides).toBe(true)
 })
 
-test('a package counts by its version, a linked one has no known version', async () => {
+test('a package counts by its version, and a linked package has no known version', async () => {
   const manifest = (version: string) => JSON.stringify({ name: 'rates', version, main: 'index.js' })
   await write({ 'shop.ts': `import 'rates'\n`, 'node_modules/rates/package.json': manifest('1.0.0'), 'node_modules/rates/index.js': '' })
   const first = await version()
@@ -84,7 +84,7 @@ test('a package counts by its version, a linked one has no known version', async
   expect((await version()).decides).toBe(false)
 })
 
-test('a long process reads a helper that changed, and its pipeline is another one then', async () => {
+test('a long process reads a changed helper, and then the pipeline has another version', async () => {
   const pipeline = (more = '') => `import { definePipeline } from 'sluice'
 import { clean } from './helper.ts'
 ${more}

@@ -22,7 +22,7 @@ async function problemsOf(name: string, text: string): Promise<string[]> {
   return errors.flatMap((error) => error.problems.map(({ path: at, message, where }) => `${path.basename(where ?? '')} ${at}: ${message}`))
 }
 
-test('the example of the catalog fills in every default', async () => {
+test('the example of a catalog gets every default', async () => {
   await write(
     'shop.yaml',
     `
@@ -65,7 +65,7 @@ guards:
   })
 })
 
-test('the examples of audience and do-not-reach list are read as they stand', async () => {
+test('the examples of an audience and a do-not-reach list are valid', async () => {
   await write(
     'crm.yaml',
     `
@@ -189,7 +189,7 @@ guards: { min_rows: -1 }
       expect.stringMatching(/^b.yaml .*a.yaml writes to the same/),
     ]
     expect(await problemsOf('b.yaml', catalog('7'))).toEqual(expected)
-    // Neither runs: no order of names says which of them is meant. To be looked at, both are there.
+    // Neither runs, because either may be the intended one. Both can still be shown.
     await write('other.yaml', catalog('8'))
     expect((await loadPipelines(directory)).pipelines.map(({ name }) => name)).toEqual(['other'])
     for (const name of ['a', 'b', '*']) await expect(selectPipelines(directory, [name])).rejects.toMatchObject({ code: 'PIPELINE_INVALID' })
@@ -203,7 +203,7 @@ guards: { min_rows: -1 }
     expect(await problemsOf('big.json', `"${'x'.repeat(10 * 1024 * 1024)}"`)).toEqual([expect.stringContaining('larger than 10 MB')])
   })
 
-  test('one wrong file leaves the others usable', async () => {
+  test('the other files stay usable beside an invalid one', async () => {
     await write('bad.yaml', 'source: 1\n')
     await write('good.yaml', catalog('1'))
     const { pipelines, errors } = await loadPipelines(directory)
@@ -215,7 +215,7 @@ guards: { min_rows: -1 }
   })
 })
 
-test('names and globs pick pipelines, an unknown one is answered with the nearest', async () => {
+test('names and globs select pipelines, and an unknown name gets the most similar one as suggestion', async () => {
   await write('shop-de.yaml', catalog('1'))
   await write('shop-fr.yml', catalog('2'))
   await write('crm.json', JSON.stringify({ source: 'x', destination: { kind: 'catalog', catalog_id: 3 } }))
@@ -257,7 +257,7 @@ export default definePipeline({
   expect(JSON.parse(stdout)).toEqual({ name: 'typed', identifiers: 2 })
 })
 
-test('the definition hash changes with what a row becomes, and only with that', async () => {
+test('the definition hash changes only with settings that affect the mapped records', async () => {
   const base = 'source: feed.csv\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: a, audience_id: b }\n'
   const hashOf = async (text: string) => {
     await write('one.yaml', text)
@@ -278,7 +278,7 @@ test('the definition hash changes with what a row becomes, and only with that', 
     expect(await hashOf(source(setting))).not.toBe(first)
 })
 
-test('product sets become filters of the service; what it cannot filter by is said with its path', async () => {
+test('product sets become filters of the service; an unsupported filter is reported with its path', async () => {
   const shop = (sets: string) => `source: feed.xml\ndestination: { kind: catalog, catalog_id: "1", product_sets: ${sets} }\n`
   await write(
     'shop.yaml',
@@ -311,7 +311,7 @@ test('product sets become filters of the service; what it cannot filter by is sa
   expect(await problems('[{ name: A, where: { price: 1 } }, { name: "a ", where: { price: 2 } }]')).toContain('a name of its own')
 })
 
-test('a file with markets is a pipeline for each of them, and its name stands for all', async () => {
+test('a file with markets is one pipeline for each market, and its name selects all of them', async () => {
   const shop = (markets: string, more = '') => `source: feed.xml\n${more}markets: { ${markets} }\n`
   await write(
     'shop.yaml',

@@ -44,7 +44,7 @@ describe('variables', () => {
     expect(problems).toMatchObject([{ parts: ['source', 0, 'url'], message: 'the variable MISSING is not set' }])
   })
 
-  test('leaves every value without a reference as it is', () => {
+  test('leaves every value without a reference unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         fc.pre(!JSON.stringify(value).includes('$') && !JSON.stringify(value).includes('__proto__'))
@@ -53,7 +53,7 @@ describe('variables', () => {
     )
   })
 
-  test('a pipeline file takes its values from the environment, and names the line of one that is not set', async () => {
+  test('a pipeline file gets values from the environment, and an unset variable is reported with its line', async () => {
     write('pipelines/shop.yaml', 'source: "${FEED_DIR:-exports}/feed.csv"\ndestination:\n  kind: catalog\n  catalog_id: "${CATALOG}"\n')
     expect(await loadPipeline(pipelines(), 'shop', { CATALOG: '77' })).toMatchObject({
       sources: [{ uri: 'exports/feed.csv' }],
@@ -66,7 +66,7 @@ describe('variables', () => {
 })
 
 describe('sluice.yaml', () => {
-  test('its defaults stand under each pipeline, whose own settings win', async () => {
+  test('its defaults apply to each pipeline, whose own settings take precedence', async () => {
     write('sluice.yaml', 'defaults:\n  guards: { max_delete_percent: 5, min_rows: 3 }\n  options: { default_currency: EUR }\n')
     write('pipelines/shop.yaml', `${shop}guards: { min_rows: 7 }\n`)
     expect(await loadPipeline(pipelines(), 'shop')).toMatchObject({
@@ -116,7 +116,7 @@ describe('sluice.yaml', () => {
     })
   })
 
-  test('a pipeline that names credentials or a receiver that are not there is wrong', async () => {
+  test('a pipeline with unknown credentials or an unknown receiver is invalid', async () => {
     write('sluice.yaml', 'alerts:\n  ops-slack: { type: slack, url: "http://127.0.0.1:2" }\n')
     write('pipelines/shop.yaml', `${shop}credentials: staging\nalerts: [ops-slak]\n`)
     const { errors } = await loadPipelines(pipelines())
@@ -155,7 +155,7 @@ describe('JSON Schema', () => {
     })
   })
 
-  test('takes a sluice.yaml with defaults and rejects an unknown setting in them', () => {
+  test('accepts a sluice.yaml with defaults and rejects an unknown setting in them', () => {
     expect(project(parse('defaults: { guards: { max_delete_percent: 5 } }\nalerts: { default: [] }\n'))).toBe(true)
     expect(project(parse('defaults: { guards: { max_delete_percnt: 5 } }\n'))).toBe(false)
   })

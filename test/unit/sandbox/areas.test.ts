@@ -1,4 +1,4 @@
-/** The sandbox is whole: a handler for each endpoint, a folder for each area. */
+/** The sandbox is complete: a handler for each endpoint, a folder for each area. */
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { areaRefs } from '../../../src/sandbox/areaRefs.ts'
@@ -14,8 +14,8 @@ test('every endpoint of the contract has a handler, and every handler an endpoin
   expect(new Set(handled).size).toBe(handled.length)
 })
 
-test('every folder is an area, or one of the layers that a request passes', () => {
-  // By its files: git leaves empty folders behind.
+test('every folder is an area or a layer of request handling', () => {
+  // Found by files, because git leaves empty folders.
   const files = readdirSync(new URL('../../../src/sandbox/', import.meta.url), { recursive: true, encoding: 'utf8' })
   const folders = [...new Set(files.filter((file) => file.endsWith('.ts') && file.includes('/')).map((file) => file.split('/')[0]))]
   expect(folders.toSorted()).toEqual([...areas.map(({ ref }) => ref.name), 'faults', 'http', 'ledger', 'state', 'verify'].toSorted())

@@ -8,7 +8,7 @@ import { SWITCHES } from '../../../src/sandbox/state/switches.ts'
 const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8')
 const source = (path: string): string => readFileSync(new URL(`../../../src/sandbox/${path}`, import.meta.url), 'utf8')
 
-test('every switch, its values and every fault kind stand in docs/sandbox.md', () => {
+test('docs/sandbox.md lists every switch with its values, and every kind of fault', () => {
   expect(SWITCHES.length + FAULT_KINDS.length).toBeGreaterThan(70)
   const rowOf = (name: string): string => page.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\` |`)) ?? ''
   const missing = SWITCHES.flatMap(({ name, values }) =>
@@ -18,7 +18,7 @@ test('every switch, its values and every fault kind stand in docs/sandbox.md', (
   expect(FAULT_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
 })
 
-test('every call of the control API stands in docs/sandbox.md', () => {
+test('docs/sandbox.md lists every call of the control API', () => {
   const calls = [
     'control.ts',
     'audiences/area.ts',
@@ -42,7 +42,7 @@ test('every call of the control API stands in docs/sandbox.md', () => {
   expect(missing).toEqual([])
 })
 
-test('every kind of bad TLS and every field of a match stands in docs/sandbox.md', () => {
+test('docs/sandbox.md lists every kind of bad TLS and every field of a match', () => {
   expect(TLS_KINDS.length).toBeGreaterThan(5)
   expect(TLS_KINDS.filter((kind) => !page.includes(`\`${kind}\``))).toEqual([])
   const fields = [
@@ -52,7 +52,7 @@ test('every kind of bad TLS and every field of a match stands in docs/sandbox.md
   expect(fields.map(([, name = '']) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
-test('every rule that a caller can break stands in docs/sandbox.md', () => {
+test('docs/sandbox.md lists every rule that a caller can break', () => {
   const folder = new URL('../../../src/sandbox/', import.meta.url)
   const text = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -65,7 +65,7 @@ test('every rule that a caller can break stands in docs/sandbox.md', () => {
   expect([...rules].filter((rule) => !page.includes(`\`${rule}\``))).toEqual([])
 })
 
-test('every field of a fault and of an event stands in docs/sandbox.md', () => {
+test('docs/sandbox.md lists every field of a fault and of an event', () => {
   const fields = (text: string, type: string): string[] =>
     [...(text.split(`interface ${type} {`)[1]?.split('\n}')[0] ?? '').matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name)
   const events = fields(source('webhooks/control.ts'), 'EventInput').filter((name) => name !== 'data')

@@ -1,4 +1,4 @@
-/** The compact table of members against a plain model: identifiers, the users that they belong to, growth. */
+/** The compact table of members compared with a plain model: identifiers, their users, growth. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const lines = (members: Memberships, now: number): string => {
   return text
 }
 
-/** The slow way to say the same: a map of users, each a map of identifiers. */
+/** Plain model: a map of users, each a map of identifiers. */
 class Model {
   users: Map<string, number>[] = []
   update(names: readonly string[], expiresAt: number): void {

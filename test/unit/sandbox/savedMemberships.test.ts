@@ -1,4 +1,4 @@
-/** Members written to the state file and read again are the same, and go on the same. */
+/** Members that are saved to the state file and loaded again behave as before. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ const all = (memberships: Memberships): string => {
   return text
 }
 
-test('saved members are restored, and continue the same', () => {
+test('saved members are restored, and later changes have the same effect', () => {
   const step = fc.record({
     type: fc.nat(IDENTIFIER_TYPES.length - 1),
     value: fc.nat(60),
@@ -59,7 +59,7 @@ test('saved members are restored, and continue the same', () => {
   expect(seen).toBeGreaterThan(1_000)
 })
 
-test('more than a chunk and than the first index', () => {
+test('restores more members than fit into a chunk and into the first index', () => {
   const made = new Memberships()
   for (let n = 0; n < 70_000; n++)
     made.put(0, keyOf(0, createHash('sha256').update(String(n)).digest('hex')), { effectiveAt: 1, expiresAt: 200 })

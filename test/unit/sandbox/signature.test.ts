@@ -1,4 +1,4 @@
-/** The sandbox's own reading of RFC 5849: its vectors, those of the wire, headers (docs/spec-notes.md#signing). */
+/** The sandbox's own implementation of RFC 5849: vectors of the RFC and of requests, headers (docs/spec-notes.md#signing). */
 import { describe, expect, test } from 'vitest'
 import { parseAuthorization, parseForm, percentEncode, verifySignature, type Pair } from '../../../src/sandbox/verify/signature.ts'
 
@@ -93,7 +93,7 @@ describe('wire vectors', () => {
     form: [],
     oauth: wire(signature, [userToken]),
   })
-  test.for(['q=a+b', 'q=a%20b'])('S1 takes %s as the same space', (query) => {
+  test.for(['q=a+b', 'q=a%20b'])('S1 accepts %s as the same space', (query) => {
     expect(verifySignature(s1(query, '7/l2xvSXEK/sC8Zg5oJLoJ3BGOE='), userSecrets)).toBe(true)
   })
   test('S1 signed without the port is refused', () => {
@@ -112,7 +112,7 @@ describe('wire vectors', () => {
     }
     expect(verifySignature(request, userSecrets)).toBe(true)
   })
-  test('S3 a duplicated oauth_token is accepted as RFC counts it and collapsed, the latter only by choice', () => {
+  test('S3 a duplicated oauth_token is accepted as the RFC counts it, and collapsed only with the switch', () => {
     const request = (signature: string) => ({
       method: 'POST',
       scheme: 'http',

@@ -1,4 +1,4 @@
-/** Dates as the service takes and prints them (docs/spec-notes.md#echoes-and-cursors 'Dates'). */
+/** Dates that the service accepts and prints (docs/spec-notes.md#echoes-and-cursors 'Dates'). */
 import { expect, test } from 'vitest'
 import { addMonths, isoSeconds, parseTimestamp } from '../../../src/sandbox/timestamps.ts'
 

@@ -1,4 +1,4 @@
-/** The rules of webhooks alone: which URLs are taken, what a check means and when it is due, names and dates (spec 3.1, 6.1; docs/spec-notes.md#webhooks). */
+/** Rules of webhooks: accepted URLs, results and due times of checks, names and dates (spec 3.1, 6.1; docs/spec-notes.md#webhooks). */
 import { expect, test } from 'vitest'
 import { isCheckDue, recordCheck } from '../../../src/sandbox/webhooks/checks.ts'
 import { canonicalType } from '../../../src/sandbox/webhooks/events.ts'
@@ -48,7 +48,7 @@ test.for([
   expect(parseMinute(text)).toBe(expected)
 })
 
-test('deprecated event names stand for the new ones', () => {
+test('deprecated event names are replaced by the new ones', () => {
   expect(canonicalType('ProfileBioUpdate')).toBe('profile.update.bio')
   expect(canonicalType('post.create')).toBe('post.create')
 })

@@ -33,7 +33,7 @@ describe('lists', () => {
     ])
   })
 
-  test('ask for the total with the first page only, because a cursor excludes it', async () => {
+  test('request the total with the first page only, because a cursor excludes it', async () => {
     const service = await serve([{ body: { data: [], next_cursor: 'c', total_count: 12 } }, page([], null)])
     const totals = []
     for await (const { totalCount } of service.client().accounts.list({ with_total_count: true }).pages()) totals.push(totalCount)
@@ -41,7 +41,7 @@ describe('lists', () => {
     expect(service.asked[1]?.url).not.toContain('with_total_count')
   })
 
-  test('send nothing before they are iterated, and stop when the iteration is left', async () => {
+  test('send nothing before they are iterated, and stop when the iteration ends', async () => {
     const service = await serve([page([{ id: 'a' }, { id: 'b' }], 'c')])
     const list = service.client().accounts.list()
     expect(service.asked).toHaveLength(0)
@@ -49,13 +49,13 @@ describe('lists', () => {
     expect(service.asked).toHaveLength(1)
   })
 
-  test('end with an error where a cursor comes twice', async () => {
+  test('end with an error if a cursor is repeated', async () => {
     const service = await serve([page([{ id: 'a' }], 'c1'), page([{ id: 'b' }], 'c2'), page([{ id: 'c' }], 'c1')])
     await expect(service.client().accounts.list().toArray()).rejects.toThrow(RepeatingCursorError)
     expect(service.asked).toHaveLength(3)
   })
 
-  test('begin again once where a cursor has expired, and give nothing twice', async () => {
+  test('begin again once if a cursor has expired, and yield nothing twice', async () => {
     const expired: Script = { status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', parameter: 'cursor', message: 'x' }] } }
     const service = await serve([
       page([{ id: 'a' }, { id: 'b' }], 'c1'),
@@ -107,7 +107,7 @@ describe('answers in every tolerated form', () => {
     ])
   })
 
-  test('form-encoded answers of the sign-in, whatever type they claim', async () => {
+  test('form-encoded answers of the sign-in, with any content type', async () => {
     const service = await serve([
       {
         body: 'oauth_token=t%2B&oauth_token_secret=s&oauth_callback_confirmed=true',
@@ -142,8 +142,8 @@ describe('answers in every tolerated form', () => {
   })
 })
 
-describe('waiting and sending again', () => {
-  test('a 429 is waited out to the later of reset and Retry-After, as often as it comes', async () => {
+describe('waits and retries', () => {
+  test('each 429 is waited for until the later of reset and Retry-After', async () => {
     const reset = String(Date.UTC(2026, 2, 1, 12) / 1000 + 100)
     const limited: Script = { status: 429, headers: { 'retry-after': '30', 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' } }
     const service = await serve([limited, limited, { body: { data: { id: 'a', name: 'n' } } }])
@@ -151,7 +151,7 @@ describe('waiting and sending again', () => {
     expect(service.waits).toEqual([100_000, 30_000])
   })
 
-  test('a 503 with Retry-After holds every later call of the same family, and no other', async () => {
+  test('a 503 with Retry-After delays every later call of the same family, and no other', async () => {
     const service = await serve([
       { status: 503, headers: { 'retry-after': '30' } },
       { body: { data: [], total_count: 0 } },
@@ -166,7 +166,7 @@ describe('waiting and sending again', () => {
     expect(service.asked).toHaveLength(3)
   })
 
-  test('a call that may not wait is not sent while the service asks to wait', async () => {
+  test('a call that may not wait is not sent while the service requests a wait', async () => {
     const service = await serve([{ status: 503, headers: { 'retry-after': '30' } }])
     const client = service.client()
     await expect(client.catalogs.create({ name: 'n' })).rejects.toThrow(UnavailableError)
@@ -174,7 +174,7 @@ describe('waiting and sending again', () => {
     expect(service.asked).toHaveLength(1)
   })
 
-  test('a 503 with routine quota headers and requests left asks for no wait', async () => {
+  test('a 503 with routine quota headers and requests left requests no wait', async () => {
     const reset = String(Date.UTC(2026, 2, 1, 12) / 1000 + 840)
     const routine = { 'x-rate-limit-limit': '1500', 'x-rate-limit-remaining': '1499', 'x-rate-limit-reset': reset }
     const service = await serve([{ status: 503, headers: { ...routine, 'retry-after': 'soon' } }, page([], null)])
@@ -182,13 +182,13 @@ describe('waiting and sending again', () => {
     expect(service.waits).toEqual([500])
   })
 
-  test('a 429 that asks for more than a window is given back', async () => {
+  test('a 429 that requests more than a window is returned', async () => {
     const service = await serve([{ status: 429, headers: { 'retry-after': '7200' } }])
     await expect(service.client().accounts.list().toArray()).rejects.toThrow(RateLimitedError)
     expect(service.waits).toEqual([])
   })
 
-  test('a 503 of a read is tried again with growing waits, each signed again, eight times at most', async () => {
+  test('a 503 of a read is retried with growing waits, at most eight times, each time with a new signature', async () => {
     const service = await serve([{ status: 503 }])
     await expect(service.client().accounts.list().toArray()).rejects.toThrow(UnavailableError)
     expect(service.waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000])
@@ -202,13 +202,13 @@ describe('waiting and sending again', () => {
     expect(service.asked).toHaveLength(1)
   })
 
-  test('`retry: false` is one sending', async () => {
+  test('`retry: false` sends once', async () => {
     const service = await serve([{ status: 503 }])
     await expect(service.client().call('accounts.list', {}, { retry: false })).rejects.toThrow(UnavailableError)
     expect(service.asked).toHaveLength(1)
   })
 
-  test('a refused signature is sent once more after the clock was corrected, and not without reason', async () => {
+  test('a request with a refused signature is sent once more, but only after a correction of the clock', async () => {
     const refused = { status: 401, body: { errors: [{ code: 'UNAUTHORIZED_ACCESS', message: 'x' }] } }
     const service = await serve([{ ...refused, headers: { date: 'Sun, 01 Mar 2026 13:00:00 GMT' } }, page([{ id: 'a' }], null)])
     expect(await service.client().accounts.list().toArray()).toHaveLength(1)
@@ -222,7 +222,7 @@ describe('the app-only token', () => {
   const token = (name: string): Script => ({ body: { token_type: 'bearer', access_token: name } })
   const isToken = (url: string) => url === '/oauth2/token'
 
-  test('is fetched once for all who wait for it, with key and secret encoded, and sent as it came', async () => {
+  test('is fetched once for all waiting calls, with encoded key and secret, and sent unchanged', async () => {
     const service = await serve(({ url }) => (isToken(url) ? token('AAAA%2FAAA%3D') : { body: { data: [] } }))
     const client = service.client({ config: { consumerKey: 'k:1', consumerSecret: 's/2' } })
     await Promise.all([client.webhooks.list(), client.webhooks.list(), client.posts.lookup({ ids: ['1'] })])
@@ -235,7 +235,7 @@ describe('the app-only token', () => {
     )
   })
 
-  test('is renewed once when it was invalidated, and the call sent again', async () => {
+  test('is renewed once after it was invalidated, and the call is sent again', async () => {
     let made = 0
     const service = await serve(({ url, headers }) =>
       isToken(url)
@@ -248,7 +248,7 @@ describe('the app-only token', () => {
     expect(made).toBe(2)
   })
 
-  test('is asked for twice at most when each new one is refused as well', async () => {
+  test('is requested at most twice if each new one is refused too', async () => {
     const service = await serve(({ url }) => (isToken(url) ? token('t') : { status: 401, body: { errors: [{ code: 89, message: 'x' }] } }))
     await expect(service.client().webhooks.list()).rejects.toMatchObject({ code: 'SERVICE_TOKEN_INVALID' })
     expect(service.asked.filter(({ url }) => isToken(url))).toHaveLength(2)
@@ -260,7 +260,7 @@ describe('the app-only token', () => {
     expect(service.asked.map(({ url }) => url)).toEqual(['/oauth2/token'])
   })
 
-  test('is not asked for again for a minute after code 99', async () => {
+  test('is not requested again for a minute after code 99', async () => {
     const service = await serve([{ status: 403, body: { errors: [{ code: 99, label: 'authenticity_token_error', message: 'x' }] } }])
     const client = service.client()
     for (let i = 0; i < 3; i += 1) await expect(client.webhooks.list()).rejects.toMatchObject({ code: 'SERVICE_BEARER_REFUSED' })
@@ -268,8 +268,8 @@ describe('the app-only token', () => {
   })
 })
 
-describe('what is sent', () => {
-  test('the version of the settings in advertising paths, and only theirs', async () => {
+describe('sends', () => {
+  test('the configured version in advertising paths, and in no others', async () => {
     const service = await serve([page([], null)])
     const client = service.client({ config: { adsVersion: '13' } })
     await client.accounts.list().toArray()
@@ -320,7 +320,7 @@ describe('what is sent', () => {
     expect(service.asked).toHaveLength(0)
   })
 
-  test('the address of the page where a person allows the application', async () => {
+  test('makes the address of the page where a user allows the application', async () => {
     const service = await serve([{}])
     expect(service.client().authorizeUrl({ oauth_token: 't/1', force_login: true })).toBe(
       `${service.url}/oauth/authorize?oauth_token=t%2F1&force_login=true`,

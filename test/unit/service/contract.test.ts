@@ -1,4 +1,4 @@
-/** The contract holds together: names, paths, parameters, rules, limits, codes. */
+/** The contract is consistent: names, paths, parameters, rules, limits, codes. */
 import { describe, expect, test } from 'vitest'
 import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
@@ -10,17 +10,17 @@ const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
 
 const OUTSIDE = /^outside the specification/
 
-test('the contract is there to be checked', () => {
+test('the contract is not empty', () => {
   expect(endpoints.length).toBeGreaterThan(100)
 })
 
-test('names are unique, area and verb', () => {
+test('names are unique and consist of area and verb', () => {
   const names = endpoints.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   expect(names.filter((name) => !/^[a-z][A-Za-z0-9]*\.[a-z][A-Za-z]*$/.test(name))).toEqual([])
 })
 
-test('no two endpoints answer the same method and path, aliases included', () => {
+test('no two endpoints have the same method and path, aliases included', () => {
   // Names of path parameters do not distinguish two paths.
   const routes = endpoints.flatMap(({ method, path, aliases = [] }) =>
     [path, ...aliases].map((one) => `${method} ${one.replace(/:[a-z_]+/g, ':')}`),
@@ -41,7 +41,7 @@ describe.each(named)('%s', (_name, endpoint) => {
     expect(endpoint.parameters.filter((one) => one.in === 'path' && one.required !== true)).toEqual([])
   })
 
-  test('has parameters of one name once, each with its values where its type asks for them, and a source', () => {
+  test('has each parameter once, with its values if the type needs them, and with a source', () => {
     const names = endpoint.parameters.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     for (const parameter of endpoint.parameters) {
@@ -52,7 +52,7 @@ describe.each(named)('%s', (_name, endpoint) => {
     }
   })
 
-  test('has rules about parameters that it has', () => {
+  test('has only rules about its own parameters', () => {
     const names = new Set(endpoint.parameters.map(({ name }) => name))
     for (const rule of endpoint.rules ?? []) {
       if (rule.kind === 'other') expect(rule.text).not.toBe('')
@@ -61,7 +61,7 @@ describe.each(named)('%s', (_name, endpoint) => {
     }
   })
 
-  test('takes body fields only where it takes a JSON body, and is a list where it takes a cursor', () => {
+  test('has body fields only with a JSON body, and is a list if it has a cursor', () => {
     if (endpoint.body !== 'json') expect(endpoint.parameters.filter((one) => one.in === 'body')).toEqual([])
     expect(endpoint.parameters.some((one) => one.name === 'cursor')).toBe(endpoint.list !== undefined)
   })
@@ -86,7 +86,7 @@ test('every limit class has a positive limit, a window and a source', () => {
   expect(() => limitOf('nothing')).toThrow(RangeError)
 })
 
-test('the catalogue of codes is whole: as many as published, each with one status', () => {
+test('the catalogue of codes is complete: as many as published, each with one status', () => {
   const all = [...adsCodesByStatus.values()].flat()
   expect(all).toHaveLength(77)
   expect(adsErrorStatus.size).toBe(all.length)
@@ -94,7 +94,7 @@ test('the catalogue of codes is whole: as many as published, each with one statu
   expect(adsErrorStatus.get('LINE_ITEM_NOT_FOUND')).toBe(404)
 })
 
-test('members are mapped to the identifiers that the service takes', () => {
+test('members are mapped to the identifiers that the service accepts', () => {
   expect(identifierTypes).toEqual(userIdentifiers)
 })
 

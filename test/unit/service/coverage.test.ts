@@ -1,4 +1,4 @@
-/** docs/coverage.md is true: every row of the specification has an endpoint, and a test that proves it. */
+/** docs/coverage.md is up to date: every row of the specification has an endpoint, and a test that proves it. */
 import { expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { coverageDoc, missingRows, readTests, testsOf, unprovenRows } from '../../../scripts/coverageDoc.ts'
@@ -8,7 +8,7 @@ import { ruleRows, specRows } from '../../support/specRows.ts'
 
 const tests = readTests(fileURLToPath(new URL('../..', import.meta.url)))
 
-test('the checker sees rows and tests', () => {
+test('the checker finds rows and tests', () => {
   expect(specRows.length).toBeGreaterThan(60)
   expect(ruleRows.length).toBeGreaterThan(40)
   expect(tests.length).toBeGreaterThan(200)
@@ -19,7 +19,7 @@ test('every row of the specification has its entry in the contract', () => {
   expect(missingRows(endpoints)).toEqual([])
 })
 
-test('a row without an entry is found, and so is a parameter of the line item update', () => {
+test('finds a row without an entry, and a missing parameter of the line item update', () => {
   expect(missingRows(endpoints.filter(({ name }) => name !== 'products.put'))).toEqual([
     '4.2 PUT /12/product_catalogs/:product_catalog_id/products',
   ])

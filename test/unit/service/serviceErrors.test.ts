@@ -27,7 +27,7 @@ function errorOf(
 
 const ads = (code: string | number, more: object = {}) => ({ errors: [{ code, message: 'said so', ...more }], request: { params: {} } })
 
-describe('what the service said becomes one class', () => {
+describe('the answer of the service becomes one class', () => {
   test.for([
     [401, ads('UNAUTHORIZED_ACCESS'), 'SERVICE_BAD_SIGNATURE'],
     [401, { errors: [{ code: 32, message: 'Could not authenticate you.' }] }, 'SERVICE_BAD_SIGNATURE'],
@@ -99,7 +99,7 @@ describe('what the service said becomes one class', () => {
     expect(adsErrorStatus.size).toBeGreaterThan(70)
   })
 
-  test('so is every code of the core host, and every type of a v2 problem', () => {
+  test('every code of the core host and every type of a v2 problem is some error, with a hint', () => {
     const core = Object.entries(coreErrors).map(([code, { status }]) => errorOf(status, { errors: [{ code: Number(code), message: 'x' }] }))
     const problems = problemTypes.map((type) =>
       errorOf(403, { title: 'T', detail: 'd', type: `https://api.example.com/2/problems/${type}`, status: 403 }),
@@ -111,7 +111,7 @@ describe('what the service said becomes one class', () => {
     }
   })
 
-  test('after every status that may pass a repeatable call goes again, after no other of the catalogue', () => {
+  test('a repeatable call is retried after every temporary status, and after no other of the catalogue', () => {
     const statuses = new Set([...adsErrorStatus.values(), ...retryableStatuses])
     const again = [...statuses].filter((status) => {
       const error = errorOf(status, '')
@@ -131,22 +131,22 @@ describe('what the service said becomes one class', () => {
   })
 })
 
-describe('what an error says', () => {
-  test('a refused parameter is named with its rule and the hint of the contract', () => {
+describe('text of an error', () => {
+  test('names a refused parameter with its rule and the hint of the contract', () => {
     const error = errorOf(400, ads('INVALID_PARAMETER', { parameter: 'count', details: 'out of range' }))
     expect(error?.issues[0]).toEqual({ code: 'INVALID_PARAMETER', message: 'said so', parameter: 'count', details: 'out of range' })
     expect(error?.hint).toBe('count: a whole number, 1 to 1000, default 200 (spec 8)')
   })
 
-  test('code 93 of a direct message says which permission is missing', () => {
+  test('names the missing permission for code 93 of a direct message', () => {
     expect(errorOf(403, { errors: [{ code: 93, message: 'x' }] })?.hint).toContain('permission level')
   })
 
-  test('the older `attribute` is read as `parameter`', () => {
+  test('reads the older `attribute` as `parameter`', () => {
     expect(errorOf(400, ads('INVALID_PARAMETER', { attribute: 'count' }))?.issues[0]?.parameter).toBe('count')
   })
 
-  test('several errors of one answer are all kept, in their order', () => {
+  test('keeps all errors of one answer, in order', () => {
     const error = errorOf(400, {
       errors: [{ code: 'A', message: 'a', parameter: 'count' }, 'plain words', { code: 'B', message: 'b', parameter: 'cursor' }],
     })
@@ -159,18 +159,18 @@ describe('what an error says', () => {
     expect(error?.hint).toContain('cursor:')
   })
 
-  test('three refusals of access say three different things, naming the variable at fault', () => {
+  test('has three different texts for three refusals of access, each with the variable at fault', () => {
     expect(errorOf(401, ads('UNAUTHORIZED_ACCESS'))?.hint).toContain('SLUICE_CONSUMER_SECRET')
     expect(errorOf(403, ads('UNAUTHORIZED_CLIENT_APPLICATION'))?.hint).toContain('SLUICE_CONSUMER_KEY')
     expect(errorOf(403, ads('ACCOUNT_NOT_FOUND'))?.hint).toContain('SLUICE_ACCESS_TOKEN')
   })
 
-  test('the index of a refused batch entry is kept in both forms', () => {
+  test('keeps the index of a refused batch entry in both forms', () => {
     expect(errorOf(400, { operation_errors: [[], [{ code: 'X', message: 'x' }]] })?.issues[0]?.index).toBe(1)
     expect(errorOf(400, { operation_errors: [null, null, { code: 'X', message: 'x' }] })?.issues[0]?.index).toBe(2)
   })
 
-  test('no address, number or digest that the service repeats gets into it', () => {
+  test('contains no address, number or digest that the service repeats', () => {
     const digest = 'a'.repeat(64)
     const error = errorOf(
       400,
@@ -184,12 +184,12 @@ describe('what an error says', () => {
     expect(printed).not.toMatch(/canary|555-0143|aaaaaaaaaa/)
   })
 
-  test('the advice of a 429 is kept as a time', () => {
+  test('keeps the wait of a 429 as a time', () => {
     expect(errorOf(429, '', { headers: { 'retry-after': '7' } })?.waitUntilMs).toBe(nowMs + 7_000)
   })
 })
 
-describe('what may be sent again', () => {
+describe('repeatable calls', () => {
   const exchange = (kind: 'not-sent' | 'lost') =>
     toServiceError({ kind, error: new Error('x'), durationMs: 1 }, { endpoint: endpoint('catalogs.create'), where: '', nowMs })
   test.for([
@@ -214,7 +214,7 @@ describe('what may be sent again', () => {
   })
 })
 
-describe('a success of another shape than promised is none', () => {
+describe('a success with an unexpected shape is an error', () => {
   const record = { id: '1', name: 'a' }
   test.for([
     ['accounts.list', []],

@@ -70,7 +70,7 @@ describe('the wire vectors (docs/spec-notes.md#signing)', () => {
   })
 })
 
-test('a resend has a nonce of its own and the time it was given', () => {
+test('a resend has a new nonce and the given time', () => {
   const request = { method: 'GET', url: 'http://127.0.0.1:4010/12/accounts' }
   const [first, second] = [sign(request, sandbox, 1_700_000_000_999), sign(request, sandbox, 1_700_000_000_999)]
   expect(first).toContain('oauth_timestamp="1700000000"')
@@ -78,7 +78,7 @@ test('a resend has a nonce of its own and the time it was given', () => {
   expect(/oauth_nonce="([0-9a-f]+)"/.exec(first)?.[1]).not.toBe(/oauth_nonce="([0-9a-f]+)"/.exec(second)?.[1])
 })
 
-test('the header encodes what it holds', () => {
+test('the header encodes its values', () => {
   expect(authorizationHeader({ oauth_signature: 'a/b=', oauth_callback: "x'y" })).toBe(
     'OAuth oauth_callback="x%27y", oauth_signature="a%2Fb%3D"',
   )

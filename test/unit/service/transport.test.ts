@@ -1,4 +1,4 @@
-/** One request on the wire: what left, what came back, what is known of the rest (docs/guarantees.md). */
+/** One request: sent bytes, received bytes, and the outcome if the answer is incomplete (docs/guarantees.md). */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Exchange, ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { createTransport, type TransportOptions } from '../../../src/service/client/transport.ts'
@@ -49,7 +49,7 @@ const shape = (exchange: Exchange) =>
       ? [exchange.kind, exchange.status]
       : [exchange.kind]
 
-describe('what is known of a request', () => {
+describe('outcome of a request', () => {
   test('a refused connection sent nothing', async () => {
     const server = await startRawServer(() => {})
     await server.close()
@@ -105,14 +105,14 @@ describe('what is known of a request', () => {
     expect(exchange.kind === 'answer' && exchange.body.toString()).toBe('{"data":[]}')
   })
 
-  test('without length and chunks only a closed JSON value is believed', async () => {
+  test('without length and chunks only a complete JSON value is accepted', async () => {
     const whole = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"data":[]}'))
     expect(shape(await transportFor(whole.url).exchange(request))).toEqual(['answer', 200])
     const cut = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"data":['))
     expect(shape(await transportFor(cut.url).exchange(request))).toEqual(['lost', 200])
   })
 
-  test('an answer that drips past the deadline is lost', async () => {
+  test('an answer that is slower than the deadline is lost', async () => {
     const server = await serve((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
       const drip = setInterval(() => socket.write('x'), 5)
@@ -123,7 +123,7 @@ describe('what is known of a request', () => {
     expect(exchange.kind === 'lost' && exchange.error).toMatchObject({ code: 'DEADLINE' })
   })
 
-  test('a server that never answers is lost at the deadline, one that is never reached was not sent to', async () => {
+  test('a request without an answer is lost at the deadline, and one without a connection counts as not sent', async () => {
     const server = await serve(() => {})
     const transport = transportFor(server.url, { connections: 1 })
     const [first, second] = await Promise.all([
@@ -134,7 +134,7 @@ describe('what is known of a request', () => {
     expect(shape(second)).toEqual(['not-sent'])
   })
 
-  test('a request given up while it waited for a connection is not sent later', async () => {
+  test('a request that was aborted while it waited for a connection is not sent later', async () => {
     const seen: string[] = []
     const server = await serve((socket, head) => {
       seen.push(head.split(' ')[1] ?? '')
@@ -149,7 +149,7 @@ describe('what is known of a request', () => {
     expect(seen).toEqual(['/first', '/last'])
   })
 
-  test('an answer that announces more than the cap is given up at its head', async () => {
+  test('an answer that announces more than the cap is aborted at its head', async () => {
     const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3000\r\n\r\n'))
     const exchange = await transportFor(server.url, { maxAnswerBytes: 2_000 }).exchange(request)
     expect(exchange).toMatchObject({ kind: 'lost', status: 200, error: { code: 'TOO_LARGE' } })
@@ -163,7 +163,7 @@ describe('what is known of a request', () => {
     expect(shape(await transportFor(chunked.url, { maxAnswerBytes: 2_000 }).exchange(request))).toEqual(['lost', 200])
   })
 
-  test('an HTML page is an answer like any other, for the caller to classify', async () => {
+  test('an HTML page is returned like any other answer, for the caller to classify', async () => {
     const server = await serve((socket) => socket.write(answerText(502, '<html>', { 'content-type': 'text/html' })))
     expect(shape(await transportFor(server.url).exchange(request))).toEqual(['answer', 502])
   })
@@ -216,7 +216,7 @@ describe('nothing is sent twice', () => {
 })
 
 describe('the sent request', () => {
-  test('query and path as given, JSON bytes untouched, one Authorization header', async () => {
+  test('has query and path as given, unchanged JSON bytes, and one Authorization header', async () => {
     const heads: string[] = []
     const bodies: string[] = []
     const server = await serve((socket, head, body) => {
@@ -238,7 +238,7 @@ describe('the sent request', () => {
     expect(bodies[0]).toBe(body.toString())
   })
 
-  test('neutral words become the real spelling in parameters and JSON keys, and nowhere else', async () => {
+  test('has the real spelling of neutral words in parameters and JSON keys only', async () => {
     const seen: string[] = []
     const server = await serve((socket, head, body) => {
       seen.push(head.split(' ')[1] ?? '', body.toString())
@@ -254,7 +254,7 @@ describe('the sent request', () => {
     expect(seen[1]).toBe(String.raw`[{"real_id":["service_id"],"note":"\"service_id\": x","x\"service_id":1}]`)
   })
 
-  test('a body of 5 MB arrives whole', async () => {
+  test('may have a body of 5 MB', async () => {
     let size = 0
     const server = await serve((socket, _head, body) => {
       size = body.length
@@ -264,7 +264,7 @@ describe('the sent request', () => {
     expect(size).toBe(5_000_000)
   })
 
-  test('after a refusal the clock follows the Date header once, and only once until a request is accepted', async () => {
+  test('after a refusal the clock is set by the Date header, once until a request is accepted', async () => {
     const stamps: number[] = []
     let status = 401
     const server = await serve((socket, head) => {

@@ -34,7 +34,7 @@ test.for([
   ['description', 'a\nb', 'a\r\nb ', 'line ends and a blank at the end'],
   ['color', undefined, '', 'unset and empty'],
   ['color', undefined, null, 'unset and null'],
-] as const)('%s: %s is as %s (%s)', ([field, mine, listed]) => {
+] as const)('%s: %s equals %s (%s)', ([field, mine, listed]) => {
   expect(fieldsOf({ [field]: mine }, { [field]: listed })).toEqual([])
 })
 
@@ -59,7 +59,7 @@ test.for([
   expect(fieldsOf({ [field]: mine }, { [field]: listed })).toEqual([field])
 })
 
-test('a field that the service does not return is not compared, one that it returns empty is', () => {
+test('a field that the service does not return is not compared, and an empty returned field is', () => {
   const { title: _, ...without } = ours
   expect(compareProducts(ours, without)).toEqual([])
   expect(compareProducts(ours, { ...ours, title: null })).toEqual([{ field: 'title', ours: 'A mug', theirs: null }])
@@ -69,7 +69,7 @@ test('fields that the service computes, and unknown fields, are not compared', (
   expect(compareProducts(ours, { ...ours, product_key: '17', item_group_key: '18', color_family: 'blue' })).toEqual([])
 })
 
-test('differences stand in the order of the specification, as sent and as listed', () => {
+test('differences are in the order of the specification, as sent and as listed', () => {
   expect(compareProducts(ours, { ...ours, price: '1 EUR', title: 'B', inventory: 4n })).toEqual([
     { field: 'title', ours: 'A mug', theirs: 'B' },
     { field: 'price', ours: '12.90 EUR', theirs: '1 EUR' },
@@ -77,7 +77,7 @@ test('differences stand in the order of the specification, as sent and as listed
   ])
 })
 
-test('the canonical form is the one that our records are hashed in', () => {
+test('the canonical form equals the form of the hashed records', () => {
   const { id, ...rest } = ours
   expect(canonicalProduct({ product_key: '17', color: null, gtin: '', ...rest, id })).toBe(
     '{"availability":"in stock","brand":"Acme","condition":"new","description":"Stoneware","id":"SKU-1","image_link":"https://shop.example/SKU-1.jpg",' +

@@ -12,6 +12,6 @@ test.for([
   expect(new Date(addDuration(Date.parse(from), { months })).toISOString()).toBe(to)
 })
 
-test('everything but months is time by the clock', () => {
+test('all units except months are fixed lengths of time', () => {
   expect(addDuration(1_000, { ms: 86_400_000 })).toBe(86_401_000)
 })

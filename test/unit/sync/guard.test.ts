@@ -28,13 +28,13 @@ const codes = (facts: Partial<GuardFacts>) =>
     .map(({ code }) => code)
     .join(' ')
 
-test('the guard counts confirmed records only as far as it needs', () => {
+test('counts confirmed records only as far as necessary', () => {
   let held = 0
   const percent = fc.oneof(
     fc.nat(100),
     fc.double({ min: 0, max: 100, noNaN: true }).map((value) => Math.round(value * 10) / 10),
   )
-  // Near the percentage, where one more or less matters.
+  // Near the percentage, where one record makes a difference.
   const near = fc.tuple(fc.integer({ min: 11, max: 3_000 }), percent, fc.integer({ min: -2, max: 2 }))
   fc.assert(
     fc.property(near, ([deletes, maxDeletePercent, off]) => {
@@ -98,7 +98,7 @@ describe('deletes', () => {
     expect(codes(facts)).toBe(expected)
   })
 
-  test('a guard result names the withheld keys and the command that approves them', () => {
+  test('has the number of withheld deletes and the command that approves them', () => {
     expect(guardDeletes({ ...calm, deletes: 101 })).toEqual([
       {
         code: 'GUARD_DELETES',
@@ -110,14 +110,14 @@ describe('deletes', () => {
     ])
   })
 
-  test('an end that is not proven says what would prove it: of a pipe, a trailer row', () => {
+  test('names a proof for an unproven end: a trailer row for a pipe', () => {
     const hints = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
     expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
     expect(hints[0]).not.toContain('sluice run')
     expect(hints[1]).toMatch(/^sluice run shop {3}\(/)
   })
 
-  test('no figure that a person gives lets through what min_rows holds', () => {
+  test('no approved number overrides min_rows', () => {
     for (let approveDeletes = 0; approveDeletes < 50; approveDeletes++)
       expect(codes({ valid: 0, deletes: 20, approveDeletes })).toBe('GUARD_MIN_ROWS')
   })

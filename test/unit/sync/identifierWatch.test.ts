@@ -5,7 +5,7 @@ import { IdentifierWatch, sharedBytes } from '../../../src/sync/read/identifierW
 const identifier = (n: number, type = 1) => Buffer.concat([Buffer.from([type]), hash('sha256', `p${n}@example.com`, 'buffer')])
 const first = (n: number) => identifier(n).subarray(0, sharedBytes)
 
-test('identifiers on several rows are named, however many there are', () => {
+test('identifiers on several rows are reported, for any number of them', () => {
   const watch = new IdentifierWatch()
   for (let n = 0; n < 100_000; n++) watch.add([identifier(n), identifier(n + 100_000)], false)
   for (const n of [7, 40_000, 149_999]) watch.add([identifier(n)], false)
@@ -29,7 +29,7 @@ test('no repeat is missed', () => {
   for (let n = 0; n < 3_000; n += 3) expect(found.has(first(n).toString('hex'))).toBe(true)
 })
 
-test('times and identifiers that are no digests are noticed', () => {
+test('detects times, and identifiers that are not digests', () => {
   const timed = new IdentifierWatch()
   timed.add([identifier(1)], false)
   timed.add([identifier(2)], true)
@@ -39,7 +39,7 @@ test('times and identifiers that are no digests are noticed', () => {
   expect(partner.finish()).toMatchObject({ mayShare: undefined, areDigests: false })
 })
 
-test('beyond its log no repeat is missed, and few others are named', () => {
+test('beyond its log no repeat is missed, and few others are reported', () => {
   const watch = new IdentifierWatch(1_000)
   for (let n = 0; n < 200_000; n++) watch.add([identifier(n)], false)
   const repeated = [1, 999, 1_000, 1_001, 150_000, 199_999]

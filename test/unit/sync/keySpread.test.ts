@@ -1,4 +1,4 @@
-/** The cut of a first load into parts by record key. */
+/** Division of a first load into parts by record key. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ function partsOf(keys: readonly Buffer[], ends: readonly Buffer[]): number[] {
   return [...ends.keys(), ends.length].map((i) => keys.filter((one) => isIn(one, i)).length)
 }
 
-test('each key is in one part, no part but a last one is empty, and none has more keys than asked for', () => {
+test('each key is in one part, only a last part may be empty, and no part has more keys than requested', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 300 }),
@@ -28,7 +28,7 @@ test('each key is in one part, no part but a last one is empty, and none has mor
         const parts = partsOf(keys, ends)
         expect(parts.reduce((sum, n) => sum + n, 0)).toBe(keys.length)
         expect(parts.slice(0, -1).every((n) => n > 0)).toBe(true)
-        // A person may be on several rows, which one part must take.
+        // A person may be on several rows, which must be in one part.
         const mostOfOne = Math.max(0, ...keys.map((one) => keys.filter((other) => other.equals(one)).length))
         const largest = Math.max(...sizes, 0)
         expect(parts.slice(0, -1).every((n) => n <= Math.max(largest, mostOfOne))).toBe(true)
@@ -37,7 +37,7 @@ test('each key is in one part, no part but a last one is empty, and none has mor
   )
 })
 
-test('parts of many people are full but for the people of one prefix', () => {
+test('parts of many people are full, except for the people of one prefix', () => {
   const keys = Array.from({ length: 100_000 }, (_, n) => key(`person ${n}`))
   const spread = new KeySpread()
   for (const one of keys) spread.add(one)

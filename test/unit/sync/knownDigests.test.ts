@@ -28,7 +28,7 @@ function load({ numbers, gone }: Stored, chunk: number, everywhere: boolean): Kn
   return known
 }
 
-test('known digests, in any order and repeated, against a map', () => {
+test('finds the same digests as a map, in any order and repeated', () => {
   fc.assert(
     fc.property(stored, fc.array(fc.nat({ max: 70 })), fc.integer({ min: 1, max: 20 }), (given, asked, chunk) => {
       const known = load(given, chunk, true)
@@ -48,16 +48,16 @@ test('known digests, in any order and repeated, against a map', () => {
   )
 })
 
-/** As many as are needed for one in 32 of them to be a few. */
+/** Large enough that one in 32 of them is a few. */
 const many = { numbers: Array.from({ length: 3_200 }, (_, i) => i), gone: [] }
 
-test('a few new records among known ones cost no table, and one that moved may be taken for new', () => {
+test('a few new records among known ones need no table, and a moved record may count as new', () => {
   const known = load(many, 500, false)
-  // 5 and 7 have changed places, 10,000 is new.
+  // 5 and 7 are swapped, 10,000 is new.
   expect([0, 1, 10_000, 2, 3, 4, 7, 6, 5, 8].map((n) => known.find(digestOf(n)))).toEqual([0, 1, -1, 2, 3, 4, 7, -1, -1, 8])
 })
 
-test('a file in another order is found everywhere, past its first records', () => {
+test('finds all records of a file in another order, after its first records', () => {
   const known = load(many, 500, false)
   const found = many.numbers.toReversed().map((n) => known.find(digestOf(n)))
   const taken = found.filter((i) => i === -1).length
@@ -65,14 +65,14 @@ test('a file in another order is found everywhere, past its first records', () =
   expect(found.slice(200)).toEqual(many.numbers.toReversed().slice(200))
 })
 
-test('a part that left is passed over', () => {
+test('skips a removed part of the file', () => {
   const known = load(many, 500, false)
   const rest = many.numbers.slice(1_000)
   expect(rest.map((n) => known.find(digestOf(n))).filter((i) => i === -1).length).toBeLessThanOrEqual(64)
   expect(known.find(digestOf(10_000))).toBe(-1)
 })
 
-test('whatever it is not sure of it takes for new, never for another', () => {
+test('counts a doubtful record as new, never as another record', () => {
   fc.assert(
     fc.property(stored, fc.array(fc.nat({ max: 70 })), (given, asked) => {
       const known = load(given, 7, false)

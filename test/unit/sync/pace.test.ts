@@ -11,9 +11,9 @@ function paced() {
 }
 
 interface Service {
-  /** Milliseconds from the request to the answer of a service with nothing else to do. */
+  /** Milliseconds from the request to the answer of an idle service. */
   readonly latencyMs: (request: number) => number
-  /** Requests that it answers in a second at most. */
+  /** Maximum number of requests that it answers in a second. */
   readonly perSecond?: number
 }
 
@@ -28,7 +28,7 @@ function push(requests: number, { latencyMs, perSecond = Number.POSITIVE_INFINIT
   let freeAt = 0
   while (latencies.length < requests) {
     while (sent < requests && inFlight.length < pace.slots) {
-      // The service works on one request after the other, and answers after its latency.
+      // The service processes one request after the other, and answers after its latency.
       freeAt = Math.max(freeAt, now) + 1_000 / perSecond
       inFlight.push({ begun: now, answered: freeAt + latencyMs(sent++) })
       slots.push(pace.slots)
@@ -55,7 +55,7 @@ describe('concurrency', () => {
     expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
   })
 
-  test('batches that come slowly do not look like a service that answers no more of them', () => {
+  test('batches that arrive slowly do not count as a limit of the service', () => {
     const { pace, pass } = paced()
     const answer = (count: number, everyMs: number) => {
       for (let i = 0; i < count; i++) {
@@ -65,7 +65,7 @@ describe('concurrency', () => {
     }
     answer(8, 300 / 8)
     expect(pace.slots).toBe(15)
-    // While the next part of the plan is being made, 3 batches a second are there to be sent.
+    // While the next part of the plan is made, 3 batches a second are ready.
     for (let i = 0; i < 60; i++) {
       answer(1, 333)
       pace.starved()
@@ -74,12 +74,12 @@ describe('concurrency', () => {
     expect(pace.slots).toBe(15)
   })
 
-  test('a short push to a slow service finds its number soon', () => {
+  test('a short push to a slow service soon has enough requests in flight', () => {
     expect(400 / push(400, { latencyMs: () => 2_000 }).seconds).toBeGreaterThan(25 * 0.82)
     expect(400 / push(400, { latencyMs: () => 1_000 }).seconds).toBeGreaterThan(25 * 0.95)
   })
 
-  test('a latency that varies by ten times does not slow it down', () => {
+  test('a latency that varies by a factor of ten does not slow it down', () => {
     let seed = 7
     const random = () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647
     const { seconds } = push(4_500, { latencyMs: () => 200 + random() * 1_800 })
@@ -91,10 +91,10 @@ describe('concurrency', () => {
     [2, 8],
     [10, 8],
     [20, 16],
-  ])('a service that answers at most %d a second soon has no more than %i requests', (perSecond, enough) => {
+  ])('a service that answers at most %d a second soon gets no more than %i requests at a time', (perSecond, enough) => {
     const { latencies, seconds } = push(1_000, { latencyMs: () => 300, perSecond })
     const sorted = latencies.toSorted((a, b) => a - b)
-    // Behind one another; once four times as many, and later twice as many, while a larger number is tried.
+    // One after the other; four times as many at one point, and later twice as many, while a larger number is tried.
     expect(sorted[600]).toBeLessThanOrEqual((enough / perSecond) * 1_000 + 300)
     expect(sorted.at(-1)).toBeLessThan(((4 * enough + 1) / perSecond) * 1_000 + 300)
     expect(sorted[900]).toBeLessThan(((2 * enough + 1) / perSecond) * 1_000 + 300)
@@ -102,7 +102,7 @@ describe('concurrency', () => {
     expect(1_000 / seconds).toBeGreaterThan(perSecond * 0.95)
   })
 
-  test('a service that becomes slower gets more requests, and fewer when it is fast again', () => {
+  test('a service that becomes slower gets more requests at a time, and fewer when it is fast again', () => {
     const { slots, seconds } = push(3_000, { latencyMs: (request) => (request < 500 ? 50 : request < 2_500 ? 1_500 : 50) })
     expect(slots[400]).toBe(8)
     expect(Math.max(...slots.slice(1_000, 2_400))).toBeGreaterThanOrEqual(40)
@@ -110,18 +110,18 @@ describe('concurrency', () => {
     expect(seconds).toBeLessThan((2_000 / 25) * 1.1 + 10)
   })
 
-  test('a service that needs half of the deadline is at its own limit', () => {
+  test('a service that needs half of the deadline has reached its limit', () => {
     const { slots } = push(400, { latencyMs: () => 15_000 })
     expect(slots.at(-1)).toBeLessThan(25)
     expect(slots.at(-1)).toBeGreaterThan(15)
   })
 
-  test('while requests fail, one probe after growing pauses; an answer ends it', () => {
+  test('while requests fail, sends single probes after growing pauses, until an answer arrives', () => {
     const { pace, pass } = paced()
     pace.failed()
     const first = pace.stillMs
     expect(pace.slots).toBe(0)
-    // Those under way together say the same thing.
+    // Requests in flight together fail for the same reason.
     pace.failed()
     expect(pace.failuresInRow).toBe(1)
     pass(first)

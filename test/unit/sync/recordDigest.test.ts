@@ -4,7 +4,7 @@ import { RecordDigester } from '../../../src/sync/read/recordDigest.ts'
 
 const rotate = (x: number, by: number) => ((x << by) | (x >>> (32 - by))) >>> 0
 
-/** HalfSipHash as its authors write it down: word for word, with the rounds as parameters, 64 bits. */
+/** HalfSipHash as its authors publish it, with the rounds as parameters, 64 bits. */
 function halfSipHash(key: Buffer, bytes: Buffer, rounds: { readonly word: number; readonly final: number }): string {
   const v = [key.readUInt32LE(0), key.readUInt32LE(4) ^ 0xee, key.readUInt32LE(0) ^ 0x6c796765, key.readUInt32LE(4) ^ 0x74656462]
   const round = () => {
@@ -49,7 +49,7 @@ function digest(key: Buffer, bytes: Buffer, start = 0, end = bytes.length): stri
 }
 
 describe('the digest of a raw record', () => {
-  test('the written-down hash gives the published values of HalfSipHash-2-4', () => {
+  test('the oracle gives the published values of HalfSipHash-2-4', () => {
     const key = Buffer.from('0001020304050607', 'hex')
     const values = ['218d1f59b9b83cc8', 'be552412f8387315']
     expect(halfSipHash(key, Buffer.alloc(0), { word: 2, final: 4 })).toBe(values[0])

@@ -1,4 +1,4 @@
-/** Known records of the gate: equal bytes with an equal shape, and nothing similar. */
+/** Known records of the gate: only equal bytes with an equal shape. */
 import { expect, test } from 'vitest'
 import { readCsv } from '../../../src/formats/csv/readCsv.ts'
 import { readLimits } from '../../../src/formats/limits.ts'
@@ -7,7 +7,7 @@ import { DigestGate } from '../../../src/sync/read/recordGate.ts'
 
 const key = Buffer.alloc(16, 7)
 
-test('a record that reads like the shape of its file is not known, although a gone one has a digest of zeros', () => {
+test('a record with the bytes of the shape of its file is not known, even if an outdated digest is zeros', () => {
   const known = new KnownDigests(1)
   known.add(0, Buffer.alloc(16, 1), Buffer.alloc(2), [0])
   const gate = new DigestGate(key, known)
@@ -29,7 +29,7 @@ async function digestsOf(text: string, gate: DigestGate, trailer?: string): Prom
   return Buffer.concat(digests)
 }
 
-test('what is data in one source is still the trailer of another', async () => {
+test('a record that is data in one source may be the trailer of another', async () => {
   const text = 'id\nA\n#rows=1\n'
   const digests = await digestsOf(text, new DigestGate(key, undefined))
   const known = new KnownDigests(2)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RepeatWatch } from '../../../src/sync/read/repeatWatch.ts'
 
-test('reports a key that comes twice, at any place', () => {
+test('reports a repeated key at any place', () => {
   const keys = fc.uniqueArray(
     fc.string({ maxLength: 12 }).map((text) => Buffer.from(text)),
     { selector: String, maxLength: 200 },
@@ -22,7 +22,7 @@ test('reports a key that comes twice, at any place', () => {
   )
 })
 
-test('100,000 keys of both kinds pass, and each repeat is reported', { timeout: 60_000 }, () => {
+test('accepts 100,000 keys of both types, and reports each repeat', { timeout: 60_000 }, () => {
   for (const keyOf of [
     (i: number) => Buffer.from(`SKU-${i}`),
     (i: number) => Buffer.from(hash('sha256', `customer ${i}`, 'buffer').subarray(0, 16)),

@@ -21,6 +21,6 @@ test.for([
   expect(parse(text)).toEqual({ id: hash(text), type, json: text })
 })
 
-test.for(['', 'null', '[]', '"text"', '{"a":', '1'] as const)('%j is no event', (text) => {
+test.for(['', 'null', '[]', '"text"', '{"a":', '1'] as const)('%j is not an event', (text) => {
   expect(parse(text)).toBeUndefined()
 })

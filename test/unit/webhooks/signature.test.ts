@@ -5,7 +5,7 @@ const key = 'sandbox-consumer-secret'
 /** Computed vector (docs/spec-notes.md#webhooks). */
 const vector = 'sha256=Rt3p/i0/zefbGZLDa8XWjDeR7VmxC6nVfUN2GnfVvIM='
 
-test('the published vector holds', () => {
+test('the published vector verifies', () => {
   expect(sign('challenge_string', key)).toBe(vector)
   expect(isSigned(Buffer.from('challenge_string'), vector, [key])).toBe(true)
 })
@@ -22,7 +22,7 @@ test.for([
   [`sha256=${Buffer.from(vector.slice(7), 'base64').toString('hex')}`, 'hex'],
   [` ${vector}`, 'with a blank'],
   ['sha256=é3p/i0/zefbGZLDa8XWjDeR7VmxC6nVfUN2GnfVvIM=', 'with a character of two bytes'],
-] as const)('signature %s is refused: %s', ([signature]) => {
+] as const)('signature %s is rejected: %s', ([signature]) => {
   expect(isSigned(Buffer.from('challenge_string'), signature, [key])).toBe(false)
 })
 
