@@ -11,24 +11,24 @@ describe.skipIf(chromiumPath === undefined)(`pages (need Chromium: apt-get insta
   async function check(url: string, paths: readonly string[]): Promise<readonly string[]> {
     const found: string[] = []
     for (const colorScheme of ['light', 'dark'] as const) {
-      // The script of axe is put into the page, which the policy of the page forbids.
+      // The test adds the script of axe to the page, which the policy of the page forbids.
       await using tab = await browser.open({ colorScheme, bypassCSP: true })
       for (const path of paths) {
         if (colorScheme === 'light') await tab.page.setViewportSize({ width: 1180, height: 800 })
         await tab.page.goto(url + path)
-        // The document is the same in both schemes: the second time only its colours are new.
+        // The document is the same in both schemes, so the second check covers only the colours.
         found.push(
           ...(await axeFindings(tab.page, colorScheme === 'light' ? 'all' : 'colours')).map(
             (finding) => `${path} ${colorScheme} ${finding}`,
           ),
         )
-        // Colours take no room: once is enough.
+        // Colours do not change the layout, so one width is enough.
         if (colorScheme === 'dark') continue
         await tab.page.setViewportSize({ width: 320, height: 640 })
         const width = await tab.page.evaluate(() => document.scrollingElement?.scrollWidth ?? 0)
         if (width > 320) found.push(`${path} ${colorScheme} is ${width} px wide at 320 px`)
       }
-      // Not found is an answer of 404, which the console reports.
+      // A missing page answers 404, which the console reports.
       found.push(...tab.problems.filter((problem) => !problem.includes('404')).map((problem) => `${colorScheme} ${problem}`))
     }
     return found

@@ -48,7 +48,7 @@ export interface OpenPage extends AsyncDisposable {
   readonly problems: string[]
 }
 
-/** Findings of axe on the page: rule, and where. `rules`: all, or those that look at colours. */
+/** Findings of axe on the page: rule and element. `rules`: all, or those about colours. */
 export async function axeFindings(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   await page.evaluate(axe.source)
   return page.evaluate(
@@ -66,7 +66,7 @@ export async function axeFindings(page: Page, rules: 'all' | 'colours' = 'all'):
   )
 }
 
-/** Presses Tab until the element has the focus, as a person without a mouse does. */
+/** Presses Tab until the element has the focus, as users without a mouse do. */
 export async function tabTo(page: Page, selector: string): Promise<void> {
   for (let i = 0; i < 80; i++) {
     await page.keyboard.press('Tab')

@@ -61,7 +61,7 @@ test('batches are all or nothing', async () => {
 test('webhooks are registered, checked and removed with the app-only token', async () => {
   await using endpoint = await webhookEndpoint()
   await sandbox.control.switches({ webhook_dev_urls: 'on' })
-  // Reset gave the sandbox new tokens, so this client must fetch its own.
+  // The reset gave the sandbox new tokens, so this client must fetch one.
   const own = createClient({ baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsVersion: '12', ...sandbox.credentials })
   const webhook = await own.webhooks.create({ url: endpoint.url })
   expect(webhook).toMatchObject({ data: { url: endpoint.url, valid: true } })

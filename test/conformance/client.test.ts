@@ -229,7 +229,7 @@ describe('activity (spec 6.2)', () => {
     const events = client.activity.stream()[Symbol.asyncIterator]()
     let arrived = false
     const first = events.next().finally(() => (arrived = true))
-    // The stream takes a moment to stand; what happens before it is not brought by it.
+    // The stream takes a moment to open, and does not deliver earlier events.
     while (!arrived) await sandbox.control.request('POST', 'events', { event_type: 'follow.follow' })
     expect((await first).value).toMatchObject({ data: { event_type: 'follow.follow' } })
     await events.return?.()
@@ -244,7 +244,7 @@ describe('every entry of the contract is served by client and sandbox', () => {
     async ([name, endpoint]) => {
       const outcome = await client.callByName(name, sampleOf(endpoint), { retry: false }).catch((error: unknown) => error)
       if (!(outcome instanceof Error)) return
-      // Ids that exist nowhere are refused; what matters is that it is the endpoint itself that refuses.
+      // Unknown ids are refused. The test only checks that the endpoint itself refuses them.
       expect(outcome).toBeInstanceOf(ServiceError)
       const { status, issues } = outcome as ServiceError
       expect([status, issues.map(({ code }) => code)]).not.toEqual([expect.anything(), expect.arrayContaining(['ROUTE_NOT_FOUND'])])
@@ -254,7 +254,7 @@ describe('every entry of the contract is served by client and sandbox', () => {
   )
 })
 
-/** Fills in what is required, by type alone. */
+/** Fills in the required parameters by their types. */
 function sampleOf(endpoint: Endpoint): Record<string, unknown> {
   const params: Record<string, unknown> = {}
   for (const one of endpoint.parameters) {
@@ -293,7 +293,7 @@ function sampleValue({ type, values, min, name }: Parameter): unknown {
   }
 }
 
-/** Sends the page's own form with its permitting button, as a person would. */
+/** Sends the form of the page with its button that allows, as a user would. */
 async function allow(url: string, page: string): Promise<string> {
   const fields = new URLSearchParams()
   for (const [tag] of page.matchAll(/<input[^>]*>/g)) {

@@ -27,7 +27,7 @@ function printed(program: string): readonly string[] {
 async function run(command: string, file: string, program: string): Promise<readonly string[]> {
   const path = join(folder, file)
   writeFileSync(path, program.replaceAll('http://127.0.0.1:4010', sandbox.url).replaceAll("from 'sluice'", `from '${library}'`))
-  // A process of its own, and not waited for in this one: the sandbox answers from here.
+  // Runs in a process of its own, without blocking this one, which serves the sandbox.
   const child = spawn(command, [path], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'] ?? '', PYTHONWARNINGS: 'ignore' },

@@ -1,4 +1,7 @@
-/** Clients that others wrote, unmodified, against the sandbox: requests-oauthlib, oauthlib as a second classify, and oauth from npm (issue 3, line 2). */
+/**
+ * Clients that others wrote, unmodified, against the sandbox: requests-oauthlib, oauthlib as a second classify, and oauth from npm (issue
+ * 3, line 2).
+ */
 import fc from 'fast-check'
 import { OAuth } from 'oauth'
 import { describe, expect, test } from 'vitest'
@@ -88,7 +91,7 @@ describe.skipIf(python === undefined)(`python clients (${PYTHON_CLIENTS})`, () =
 
   test('python3-oauthlib and the sandbox agree about 200 signed requests, good and bad', async () => {
     const requests = fc.sample(signedRequests(sandbox.url), { numRuns: 200, seed: 5849 })
-    // A replay is a request sent twice: both classifies see the first one too.
+    // A replay is a request sent twice, so both verifications also see the first one.
     const asked = requests.flatMap((request) => (request.fault === 'replayed nonce' ? [request, request] : [request]))
     const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = sandbox.credentials
     const lines = asked.map(({ method, url, body, headers }) => JSON.stringify({ method, uri: url, body, headers })).join('\n')

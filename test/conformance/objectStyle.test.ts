@@ -16,7 +16,7 @@ const catalog = '/12/product_catalogs/4001'
 /** Every update whose record can be read at the same path. */
 const updates = endpoints.filter((one) => one.method === 'PUT' && one.host !== 'core' && readerOf(one) !== undefined)
 
-/** The property that the test changes, where it is not the name. */
+/** The property that the test changes, if it is not the name. */
 const CHANGE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'lineItemCuratedCategories.update': { curated_category_id: 'b0xu' },
   'scheduledPosts.update': { text: 'Later and better' },
@@ -27,7 +27,7 @@ const CHANGE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'trackingTags.update': { tracking_tag_url: 'https://tags.example.com/2' },
 }
 
-/** Ids of what a sandbox does not have from the start. */
+/** Ids of records that a sandbox lacks at first. */
 async function makeRecords(): Promise<Record<string, string>> {
   const put = await sandbox.call('PUT', `${catalog}/products`, { json: { products: [product('SKU-1')] } })
   const set = await sandbox.call('POST', `${catalog}/product_sets`, {
@@ -130,7 +130,7 @@ describe('what comes back but may not change', () => {
 })
 
 describe('a copy', () => {
-  /** Creations whose record can be read, with a path to copy from and what the copy changes. */
+  /** Creates whose record can be read, with the path of a record to copy and the changes to the copy. */
   const copies: readonly [path: string, change: Readonly<Record<string, string>>][] = [
     ['campaigns/8wku2', {}],
     ['line_items/9cqi0', {}],

@@ -9,7 +9,7 @@ import { product } from '../support/product.ts'
 import { withSandbox, type SandboxUnderTest } from '../support/sandbox.ts'
 
 let sandbox: SandboxUnderTest
-/** Ids of what is not there from the start. */
+/** Ids of records that a sandbox lacks at first. */
 const made: Record<string, string> = {}
 beforeAll(async () => {
   sandbox = await withSandbox()

@@ -1,4 +1,7 @@
-/** Callers that do not keep the order of a key's values are caught; those that do are not (guarantees docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). */
+/**
+ * Callers that do not keep the order of a key's values are caught; those that do are not (guarantees docs/guarantees.md#key-order,
+ * docs/guarantees.md#idempotent-resend).
+ */
 import { Agent, get } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
@@ -45,10 +48,10 @@ const remove = (...keys: string[]): Promise<CallResult | undefined> =>
   sandbox
     .call('DELETE', '/12/product_catalogs/4001/products', { timestamp: timestamp(), json: { product_keys: keys } })
     .catch(() => undefined)
-/** Without the rule on the same bytes within 5 ms, which tests this quick break by the way. */
+/** Without the rule on the same bytes within 5 ms, which these fast tests break too. */
 const rules = async (): Promise<string[]> =>
   (await sandbox.control.violations()).map(({ rule }) => String(rule)).filter((rule) => rule !== 'same_body_at_once')
-/** The next write ends so that its caller cannot know whether it was applied. */
+/** The next write ends without a clear answer. */
 const breakNext = (fault: Record<string, unknown> = { kind: 'commit_then_reset' }): Promise<string> =>
   sandbox.control.fault({ path: '/12/' }, fault)
 

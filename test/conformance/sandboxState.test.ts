@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 const children: ChildProcess[] = []
 afterEach(() => {
-  // A failed test leaves no process behind.
+  // Ends the process if the test fails.
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -73,7 +73,7 @@ test.skipIf(target !== undefined)(
     }
     await kill(first.child)
 
-    // A line that the kill cut short: dropped, not fatal.
+    // A line that the kill truncated is dropped, without an error.
     appendFileSync(file, '{"kind":"call","now":17')
     const second = await startProcess(file)
     const after = controlOf(second.url)
@@ -119,7 +119,7 @@ test.skipIf(target !== undefined)(
     let next = 0
     let compacted = 0
     for (let round = 0; round < 8; round++) {
-      // So small that nearly every request makes the file begin again.
+      // So small that nearly every request rewrites the file.
       const { url, child } = await startProcess(file, 1_000)
       const control = controlOf(url)
       expect(new Set((await control.products()).map(({ id }) => String(id))).isSupersetOf(answered)).toBe(true)
@@ -150,7 +150,7 @@ test.skipIf(target !== undefined)(
     }
     expect(compacted).toBe(8)
     expect(answered.size).toBeGreaterThan(10)
-    // What a kill left half-written beside the file is not looked at.
+    // A partly written file of a killed process is ignored.
     writeFileSync(`${file}.new`, '{"kind":"state","version":2,"parts":[{"name":"core","bytes":9')
     const last = await startProcess(file, 1_000)
     expect((await controlOf(last.url).products()).map(({ id }) => String(id))).toEqual(expect.arrayContaining([...answered]))
@@ -176,7 +176,7 @@ test.skipIf(target !== undefined)(
     const before = [await control.catalog(), await control.identifiers()]
     const { id } = (await control.request('POST', 'snapshot')).body
     await signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: [product('c')] } })
-    // Going back is no call that could be replayed.
+    // Moving the clock back is not a call that can be replayed.
     await control.request('POST', `restore/${id}`)
     await kill(child)
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('{"kind":"state"')
@@ -222,7 +222,7 @@ test.skipIf(target !== undefined)(
     await kill(other.child)
     await (await startSandbox({ stateFile: file })).close()
     expect(existsSync(`${file}.lock`)).toBe(false)
-    // The number of a process that ended may be another's by now.
+    // The number of an ended process may belong to another one now.
     writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.ppid, host: hostname(), startedAt: 'another start' }))
     await (await startSandbox({ stateFile: file })).close()
   },

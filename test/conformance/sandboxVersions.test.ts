@@ -77,7 +77,7 @@ test('a user looks up posts on a budget of 5,000, an app on one of 3,500 (docs/s
 test('the page takes an address that a client signed in its query', async () => {
   const signed = 'oauth_consumer_key=k&oauth_nonce=n&oauth_signature=s&oauth_signature_method=HMAC-SHA1&oauth_timestamp=1&oauth_version=1.0'
   for (const path of ['/oauth/authorize', '/oauth/authenticate']) {
-    // The page for an unknown token, not a refusal of parameters.
+    // Answers with the page for an unknown token, not with an error of parameters.
     const answer = await fetch(`${sandbox.url}${path}?oauth_token=x&${signed}`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html;charset=utf-8'])
   }

@@ -43,7 +43,9 @@ interface Seen {
   readonly headers: IncomingMessage['headers']
 }
 
-/** A signed call over a connection of that agent, with all that fetch hides. The code of the error when there was no answer. */
+/**
+ * A signed call over a connection of that agent, with the details that fetch hides. Returns the code of the error if there is no answer.
+ */
 function send(agent: Agent, method: string, at: string, body?: unknown, timeoutMs = 2_000): Promise<Seen | string> {
   const url = sandbox.url + at
   const text = body === undefined ? undefined : JSON.stringify(body)
@@ -133,7 +135,7 @@ describe('connections', () => {
         setTimeout(() => (socket.destroyed ? undefined : resolve('open')), 100)
       })
     await own.control.switches({ max_connections: 4 })
-    // One of them is the control API's.
+    // One of them is of the control API.
     expect((await Promise.all([open(), open(), open(), open(), open()])).filter((one) => one === 'closed').length).toBeGreaterThan(0)
   })
   test('a refusal for the first request of each connection only', async () => {

@@ -1,4 +1,6 @@
-/** Sentences of the specification, one test each: access levels, targeting, sign-in, cursors, annotations, codes, media, people and time. */
+/**
+ * Sentences of the specification, one test each: access levels, targeting, sign-in, cursors, annotations, codes, media, people and time.
+ */
 import { describe, expect, test } from 'vitest'
 import { pinOf } from '../support/authorizationPage.ts'
 import { product } from '../support/product.ts'
@@ -24,7 +26,7 @@ async function pinFor(token: URLSearchParams, handle = 'sandbox'): Promise<strin
   return pinOf(await (await fetch(address)).text())
 }
 
-/** Signs in and hands back the credentials of the user who allowed it. */
+/** Signs in and returns the credentials of the user who allowed it. */
 async function signIn(handle: string, form: Record<string, string> = {}): Promise<SignerCredentials & { readonly userId: string }> {
   const token = await requestToken(form)
   const answer = await sandbox.call('POST', '/oauth/access_token', {
@@ -100,7 +102,7 @@ describe('targeting criteria', () => {
     expect(running.status, running.text).toBe(200)
     await sandbox.call('DELETE', `${account}/custom_audiences/1nmth/permissions/${permission.id}`)
     expect(refusal(await theirs())).toEqual([403, 'ACTION_NOT_ALLOWED', 'targeting_value'])
-    // Campaigns that run keep it.
+    // Running campaigns keep it.
     const kept = await get('/12/accounts/18ce55media/targeting_criteria', { line_item_ids: item.body.data.id })
     expect(kept.body.data).toHaveLength(1)
   })
@@ -188,7 +190,7 @@ describe('a cursor', () => {
     const before = await rules()
     expect(before.every((rule) => rule === 'cursor_of_another_listing')).toBe(true)
     expect((await get(products, { cursor: first.body.next_cursor, count: '2' })).body.data).toHaveLength(2)
-    // Listings of other kinds of records refuse it, and products refuse theirs.
+    // Listings of other types of records refuse it, and products refuse cursors of others.
     const items = await cursorOf(`${account}/line_items`)
     for (const [path, cursor] of [
       [`${account}/line_items`, first.body.next_cursor],
@@ -318,7 +320,7 @@ describe('codes and values by their lists', () => {
     ])
     const made = await sandbox.call('POST', `${account}/cards`, { json: card('3_1146654567674912769') })
     expect(made.status).toBe(200)
-    // What the card shows stays when its media leave the library.
+    // The content of the card stays when its media are deleted from the library.
     await sandbox.call('DELETE', `${account}/media_library/3_1146654567674912769`)
     const saved = await sandbox.call('PUT', `${account}/cards/${made.body.data.id}`, { json: { ...made.body.data, name: 'New' } })
     expect(saved.status, saved.text).toBe(200)

@@ -33,7 +33,7 @@ const product = {
   brand: 'Example',
 } as const
 
-/** One of each kind of call; times of the sandbox stand still enough, as its clock was set. */
+/** One call of each kind. The clock of the sandbox was set, so its times are the same. */
 async function story(client: Client): Promise<Record<string, unknown>> {
   const made = await client.campaigns.create({ account_id, funding_instrument_id: 'lygyi', name: 'Frühling ☃' })
   return {
@@ -74,7 +74,7 @@ async function story(client: Client): Promise<Record<string, unknown>> {
   }
 }
 
-/** Status and kind; what a form cannot carry (a code without its text, an HTML page) is left to the status. */
+/** Status and kind. For answers that the format cannot express (a code without text, an HTML page), only the status is compared. */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   const error = await call.then(
     () => undefined,
@@ -114,7 +114,7 @@ describe('the same comes out of', () => {
   test.for(forms.map((form): [string, Form] => [form.name, form]))('%s', async ([, form]) => {
     server.form = form
     const client = clientOf(server.url)
-    // Unknown keys are passed on, so more may come out.
+    // Unknown keys are passed on, so there may be more.
     expect(await story(client)).toMatchObject(expected)
     await client.close()
   })

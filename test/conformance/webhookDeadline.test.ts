@@ -1,4 +1,6 @@
-/** A receiver that takes longer than the service waits (spec 6.1 rule 1, spec 8). The deadline is shortened here; its length is asserted. */
+/**
+ * A receiver that takes longer than the service waits (spec 6.1 rule 1, spec 8). The deadline is shortened here; its length is asserted.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
@@ -6,7 +8,7 @@ import { checkWebhook, RESPONSE_LIMIT_MS, sendEvent } from '../../src/sandbox/we
 
 test('no answer within 10 seconds is a transient failure of a check and a failed delivery', async () => {
   expect(RESPONSE_LIMIT_MS).toBe(10_000)
-  // Answers the first byte and never the last: an answer that has only begun is none.
+  // Sends the first byte of the answer and never the last, so the answer is incomplete.
   const server = createServer((request, response) => {
     if (request.method === 'POST') response.writeHead(200).write('{')
   })

@@ -78,7 +78,7 @@ test.skipIf(target !== undefined)('invalid immediately, refused by PUT while it 
     expect((await check()).body).toEqual({ data: { valid: true } })
     expect(await isValid()).toBe(true)
   }
-  // The automatic check, 24 hours after the last success, says the same.
+  // The automatic check, 24 hours after the last success, has the same result.
   show(certificate({ own: true }))
   await sandbox.control.advance((24 * 60 + 31) * 60)
   expect(await isValid()).toBe(false)

@@ -101,7 +101,7 @@ describe('validity by the clock', () => {
       endpoint.challenge = 'wrong-token'
       await sandbox.control.advance(HOUR)
       expect([endpoint.challenges, await isValid()]).toEqual([2, false])
-      // Invalid webhooks are left alone until PUT.
+      // Invalid webhooks are not checked until a PUT.
       await sandbox.control.advance(48 * HOUR)
       expect(endpoint.challenges).toBe(2)
       const refused = await sandbox.call('PUT', `/2/webhooks/${id}`, { bearer })

@@ -34,7 +34,7 @@ test('5,000 messy customers: the audience has the identifiers of the file, an un
   })
   expect(await engine.writes(before)).toEqual([])
 
-  // 3 % change their address, 2 % come, 1 % go.
+  // 3 % change their address, 2 % are new, 1 % are missing.
   const random = chance(12)
   const renamed = (i: number) => i % 100 < 3
   const gone = (i: number) => i % 100 === 50
@@ -57,7 +57,7 @@ test('5,000 messy customers: the audience has the identifiers of the file, an un
   expect(imbalance(third.counts)).toEqual([])
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(rows)))
   const items = (await engine.writes(before)).reduce((sum, line) => sum + line.items, 0)
-  // A change is a delete of the old and an update of the new; a shared identifier may move to another record.
+  // A change is a delete of the old address and an update of the new one. A shared identifier may move to another record.
   expect(items).toBeGreaterThanOrEqual(300)
   expect(items).toBeLessThanOrEqual(touched.size)
   expect(await control.violations()).toEqual([])
@@ -73,7 +73,7 @@ test('a changed address is deleted before the new one is sent', async () => {
   const before = await engine.mark()
   const next = rows.map((row, i) => (i < 5 ? { ...customer(900 + i, chance(i)), key: row.key } : row))
   engine.write('crm.csv', crm(next))
-  // The delete's answer takes a while: an update that did not wait for it would arrive before.
+  // The answer of the delete is slow: an update that did not wait for it would arrive first.
   await control.fault({ path: '/12/accounts', nth: 1 }, { kind: 'delay', ms: 200 })
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { creates: 0 } })
   const sent = await engine.writes(before)

@@ -7,7 +7,7 @@ import { engineUnderTest } from '../../support/agreement.ts'
 import type { EngineUnderTest } from '../../support/engine.ts'
 import { sluice } from '../cli/support.ts'
 
-/** Parts that no other text holds, so that even a fragment of an identifier is seen. */
+/** Parts that occur in no other text, so that even a fragment of an identifier is found. */
 const canaries = {
   good: 'Zq7Canary.Good@Example.com',
   second: 'zq7canary.second@example.org',
@@ -28,7 +28,7 @@ const canaries = {
   device: 'ZQ7CAFE0-0000-4000-8000-00000000C0DE',
 } as const
 
-/** Texts that must not be found: the distinctive core of each, without case or blanks. */
+/** Texts that must not be found: the distinctive core of each, without case or spaces. */
 const cores = ['zq7canary', '2025550187', '2025550186', '2025550185', 'zq7cafe0']
 
 const yaml = `source: { url: "{folder}/crm.csv" }
@@ -102,14 +102,14 @@ test('raw identifiers are not in the database, its dump, logs, data, output or e
     ['runs', '--json'],
   ])
     await call(...args)
-  // A file that ends within a quoted canary, and one whose header holds one.
+  // A file that ends inside a quoted canary, and one with a canary in its header.
   engine.write('crm.csv', [header, ...rows()].join('\n'))
   await call('run', 'customers')
   engine.write('crm.csv', `${canaries.unmapped},${canaries.good}\n1,2\n`)
   await call('run', 'customers', '--json')
   await call('check')
   expect(outputs.join('').length).toBeGreaterThan(5_000)
-  // The run did what it should with them all the same.
+  // The run still synced them.
   expect((await control.audience()).members).toBeGreaterThan(0)
 
   const seen = new Map<string, string>([
@@ -159,7 +159,7 @@ async function dump(engine: EngineUnderTest): Promise<string> {
   }
 }
 
-/** Which canaries a text holds: raw, in any case, URL-encoded, JSON-escaped, in base64 or hex. */
+/** Returns the canaries of a text: raw, in any case, URL-encoded, JSON-escaped, in base64 or hex. */
 function found(text: string): string[] {
   const forms = [
     text,
@@ -178,7 +178,7 @@ function unescaped(text: string): string {
     .replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-/** Base64 may begin within a longer run: every one of its four phases is read. */
+/** Base64 may begin inside a longer text, so each of its four phases is read. */
 function decoded(text: string, pattern: RegExp, encoding: 'hex' | 'base64'): string[] {
   const runs = text.match(pattern) ?? []
   return [0, 1, 2, 3]
@@ -192,7 +192,7 @@ function filesBelow(folder: string): string[] {
       .map((file) => join(folder, file))
       .filter((file) => statSync(file).isFile())
   } catch {
-    // Nothing was ever put there: no local state is the best state.
+    // The folder stays empty, because there is no local state.
     return []
   }
 }

@@ -55,7 +55,7 @@ test('2,000 items, 60 of them invalid: rejects by line and field, the expected c
   expect(Math.max(...puts.map(({ items: n }) => n))).toBe(25)
   expect(puts.reduce((sum, { items: n }) => sum + n, 0)).toBe(1_940)
   expect(await control.violations()).toEqual([])
-  // What was sent is what was frozen, and no id stands twice in it.
+  // The sent bytes are the frozen ones, and no id is repeated in a request.
   const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
   expect(batches.map(({ body }) => createHash('sha256').update(body).digest('hex')).toSorted()).toEqual(
     puts.map(({ body_sha256 }) => body_sha256).toSorted(),

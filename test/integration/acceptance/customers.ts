@@ -60,7 +60,7 @@ export function customers(count: number, seed: number, from = 0): Customer[] {
   return Array.from({ length: count }, (_, i) => customer(from + i, random))
 }
 
-/** One with an address of its own, and more by chance; every tenth shares a family's address or phone. */
+/** A person with an address of their own, and random further identifiers. Every tenth shares the address or phone of a family. */
 export function customer(n: number, random: () => number): Customer {
   const pick = (below: number) => Math.floor(random() * below)
   const own = `${['ada', 'émile', 'o’neil', 'li+news', 'j.doe'][pick(5)] ?? ''}.${n}@example.com`

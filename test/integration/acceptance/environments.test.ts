@@ -42,13 +42,13 @@ interface Folder {
   readonly products: (count: number) => string
 }
 
-/** Pipelines of the same names and destinations in every folder; the records are the folder's own. */
+/** Pipelines with the same names and destinations in every folder, each with records of its own. */
 function folderOf(name: string, first: number): Folder {
   const path = mkdtempSync(join(tmpdir(), 'sluice-environments-'))
   folders.push(path)
   const rows = (count: number): Product[] => Array.from({ length: count }, (_, i) => goodProduct(first + i))
   const addresses = (count: number) => Array.from({ length: count }, (_, i) => `${name}.${i}@example.com`)
-  // Whole or not at all: a run may read at any moment.
+  // Replaced atomically, because a run may read at any moment.
   const replace = (file: string, text: string) => {
     writeFileSync(join(path, `${file}.new`), text)
     renameSync(join(path, `${file}.new`), join(path, file))
@@ -116,7 +116,7 @@ test('each of four environments on one database does only its own work', { timeo
   for (const schema of schemas) {
     const db = openDatabase(database.url, { schema })
     try {
-      // A file that is replaced while it is read is its own environment's doing.
+      // A file that is replaced during a read is replaced by its own environment.
       expect(
         await db.query(
           `select id, error from run where status in ('failed', 'withheld', 'partial') and error ->> 'code' is distinct from 'SOURCE_CHANGED'`,
@@ -124,7 +124,7 @@ test('each of four environments on one database does only its own work', { timeo
         schema,
       ).toEqual([])
       expect(await db.query(`select from tick where run_id is null and outcome <> 'missed'`), schema).toEqual([])
-      // From the first to the last no second is without its line.
+      // Every second from the first to the last has a line.
       const gaps = await db.query(
         `select pipeline, destination_id from tick where pipeline <> '' group by pipeline, destination_id
          having count(*) <> extract(epoch from max(scheduled_for) - min(scheduled_for)) + 1`,

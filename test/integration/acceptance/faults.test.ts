@@ -6,7 +6,7 @@ import { imbalance } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
 import { eachWave, people, shop, writesOf } from './targets.ts'
 
-/** A kind, and what it takes to be seen: the service answers all the same once the fault is over. */
+/** A fault with the parameters that make it visible. The service answers again once the fault is over. */
 const singles: readonly (readonly [name: string, fault: Record<string, unknown>])[] = [
   ['Q8: counts of nothing', { kind: 'counts' }],
   ['Q8: counts too high', { kind: 'counts', success: 99_999, total: 99_999 }],
@@ -73,21 +73,21 @@ describe.for([
   ['users', people],
 ] as const)('%s', ([what, open]) => {
   const playNext = eachWave(open, settings)
-  // Products have no counts, users no results of their own.
+  // Answers on products have no counts, and answers on users no single results.
   test.for(singles.filter(([, { kind }]) => (what === 'users' ? !ofResults.has(String(kind)) : kind !== 'counts')))(
     '%s on the first request of a run with creates and deletes: later runs reach the content of the file',
     ([, fault]) =>
       playNext(async ({ engine, target: under, expected, before }) => {
         const { control } = engine.sandbox
         await control.fault({ path: under.path, nth: 1 }, fault)
-        // A second 401 in a row is the credentials' fault, not the moment's.
+        // A second 401 in a row means that the credentials are refused.
         if (fault['kind'] !== 'expire_token') await control.fault({ path: under.path, nth: 2 }, fault)
         let report = await engine.run(under.name)
         expect(report.error).toBeUndefined()
         if (what === 'products' && (fault['kind'] === 'partial_apply' || fault['status'] === 429)) {
-          // Each product's refusal is the service's own word: reported, and tried again. A refused delete takes two runs more,
-          // one to get the key that stands, one to delete it (docs/decisions/lost-deletes.md). A 429 says that nothing was
-          // applied, so a delete that was is refused the second time.
+          // The service refuses each product: the refusals are reported, and the products sent again. A refused delete takes two more runs:
+          // one to get the current key, one to delete it (docs/decisions/lost-deletes.md). A 429 means that nothing was applied, so an
+          // applied delete is refused the second time.
           expect(report.status).toBe('partial')
           expect((await engine.run(under.name)).status).toBe('partial')
           report = await engine.run(under.name)
@@ -115,11 +115,11 @@ test('one record that breaks every count is found within 24 extra requests, and 
   expect(report.status).toBe('partial')
   expect(imbalance(report.counts)).toEqual([])
   expect(report.counts.confirmed).toBe(report.counts.creates - 1)
-  // One request, its repeats until the answers were wrong alike, and the halving.
+  // One request, its repeats until enough answers had wrong counts, and the splits.
   expect(report.counts.requests).toBeLessThanOrEqual(1 + 24)
   expect(await control.violations()).toEqual([])
 
-  // It stays refused and reported, without holding up what is new.
+  // It stays refused and reported, and does not delay new records.
   const more = [...rows, ...customers(10, 34, 9_000)]
   engine.write('crm.csv', crm(more))
   const second = await engine.run('customers')

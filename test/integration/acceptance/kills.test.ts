@@ -16,7 +16,7 @@ const main = join(root, 'src/cli/main.ts')
 /** Registers the further type of destination, as its line in src/destinations/index.ts would. */
 const withStaticList = { NODE_OPTIONS: `--import=${new URL('../../support/staticList.ts', import.meta.url).href}` }
 
-/** The command itself, without the launcher: one process, so that a signal hits what it means. */
+/** The command without the launcher: one process, so that a signal reaches it. */
 function run(
   engine: EngineUnderTest,
   name: string,
@@ -44,9 +44,9 @@ async function batchesInFlight({ db }: EngineUnderTest): Promise<number> {
   return Number(row?.n)
 }
 
-/** Wave 0 loads; the next ones change some, delete some and add some, so that every phase of a push is met. */
+/** Wave 0 loads. The next waves change, delete and add some records, so that every phase of a push occurs. */
 function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) {
-  // The guard is not what is looked at here.
+  // The guard is not tested here.
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1000 }\n`)
   engine.pipeline('customers', `${customersYaml.replace(/destination: .*/, target.yaml())}guards: { max_delete_count: 1000 }\n`)
   return {
@@ -100,8 +100,8 @@ test.for([sandboxAudience, staticListTarget])(
     for (const label of labels) {
       wave++
       const name = wave % 2 === 0 ? 'shop' : 'customers'
-      // The catalog's are the same beside either target. Those of people are all seen beside the audience, and the half of them here:
-      // the engine has no branch on the type.
+      // The catalog is killed at the same places beside either target. People are killed at all places in the audience, and at half of them
+      // here, because the engine has no branch on the type.
       if (target !== sandboxAudience && wave % 4 !== 1) continue
       due.push(label)
       const expected = name === 'shop' ? catalog(wave) : audience(wave)
@@ -119,13 +119,13 @@ test.for([sandboxAudience, staticListTarget])(
       let inFlight = 0
       if (label === 'settle.opened') {
         await run(engine, name, { ...env, CRASH_AT: 'push.in_flight' })
-        // The next run takes them back before it is killed.
+        // The next run recovers them before it is killed.
         inFlight = await batchesInFlight(engine)
       }
       if ((await run(engine, name, { ...env, CRASH_AT: label })) === 'SIGKILL') reached.push(label)
       inFlight = Math.max(inFlight, await batchesInFlight(engine))
       await control.clearFaults()
-      // A new expected state every time; a plan killed before its commit leaves nothing, one after it is carried on.
+      // A new expected state every time. A plan that is killed before its commit leaves nothing, and one after it is continued.
       const report = await engine.run(name)
       expect([label, report.status, report.error?.code]).toEqual([label, 'succeeded', undefined])
       expect([label, name === 'shop' ? (await control.catalog()).digest : await list.digest()]).toEqual([label, expected])
@@ -151,10 +151,10 @@ test.for([
   ['push.in_flight', 'plan.keys_stored'],
   ['push.reconciled:2', 'plan.before_commit'],
 ])('a first load is killed at %s, and the source changes', async (instants) => {
-  // A process that was killed sends nothing later: the ten seconds of the command would only be waited for.
+  // A killed process sends nothing later, so the ten seconds of the command need no wait.
   await using engine = await engineUnderTest({ settings: { horizonMs: 1_000 } })
   const { control } = engine.sandbox
-  // The guard is not what is looked at here.
+  // The guard is not tested here.
   engine.pipeline('customers', `${customersYaml}guards: { max_delete_count: 100000 }\n`)
   const people = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => ({
@@ -243,18 +243,18 @@ test.for(['user', 'identifier'])(
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 
 test(`W1: killed at random instants (SLUICE_SEED=${seed}), 10 times, then left alone`, async () => {
-  // The horizon of the command: what its killed runs left in flight is waited for.
+  // The horizon of the command: it waits for requests that its killed runs left in flight.
   await using engine = await engineUnderTest({ settings: { horizonMs: 10_000 } })
   const { control } = engine.sandbox
   const random = chance(seed)
   const { audience } = waves(engine)
-  // Every answer takes a moment, so that instants in the middle of a push are hit too.
+  // Every answer takes a moment, so that some kills hit the middle of a push.
   const slowly = () => control.fault({ path: '/12/accounts' }, { kind: 'delay', ms: 150 }, 4)
   audience(0)
   await slowly()
   const begun = performance.now()
   expect(await run(engine, 'customers')).toBe(0)
-  // How long a run takes is the machine's: a range in milliseconds once lay wholly behind the ends of all.
+  // The duration of a run depends on the machine: a fixed range of milliseconds was once after the end of every run.
   const undisturbedMs = performance.now() - begun
   let expected = ''
   let killed = 0

@@ -21,7 +21,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 `
 const mails = (...names: string[]) => audienceDigest(names.map((name) => email(`${name}@example.com`)))
 
-/** As if everything confirmed so far had been confirmed that long ago. */
+/** Moves all confirmations back by that time. */
 async function age(engine: EngineUnderTest, interval: string, seconds: number): Promise<void> {
   await engine.db.execute(
     `update sluice.remote set expires_at = expires_at - interval '${interval}', synced_at = synced_at - interval '${interval}'`,
@@ -41,7 +41,7 @@ test('memberships are renewed before they expire, spread over days; expired ones
   await engine.run('customers')
   await age(engine, '300 days', 0)
   expect((await engine.run('customers')).counts).toMatchObject({ renewals: 0, requests: 0 })
-  // 13 months are 395 days at the least: from 45 days before the end on, some each day, all by 30 days before it.
+  // 13 months are at least 395 days. From 45 days before the end some are renewed each day, and all by 30 days before it.
   const renewed: number[] = []
   for (let i = 0; i < 8; i++) {
     await age(engine, i === 0 ? '49 days' : '3 days', 0)
@@ -55,11 +55,11 @@ test('memberships are renewed before they expire, spread over days; expired ones
   expect(renewed.filter((n) => n > 0).length).toBeGreaterThanOrEqual(4)
   expect(Math.max(...renewed)).toBeLessThan(rows.length / 2)
 
-  // Fourteen months with no one running it: everything lapsed, and everything comes back.
+  // After fourteen months without a run all memberships have ended, and all are sent again.
   await age(engine, '430 days', 430 * day)
   expect((await control.audience()).members).toBe(0)
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
-  // The sandbox's time is ahead of Sluice: only that it was all sent can be seen.
+  // The clock of the sandbox is ahead of Sluice, so the test only checks that all were sent.
   const [open] = await engine.db.query<{ n: string }>(`select count(*) as n from ${everyKey} m where expires_at < clock_timestamp()`)
   expect(Number(open?.n)).toBe(0)
 })
@@ -73,7 +73,7 @@ describe.for(['user', 'identifier'])('with a delete that reaches the %s', (reach
       'customers',
       `${customersYaml.replace('1nmth }', `1nmth, users_per_operation: ${packed} }`)}guards: { max_delete_count: 1000 }\n`,
     )
-    // Families share addresses, so that one delete may reach what others still hold.
+    // Families share addresses, so that a delete may affect identifiers of other rows.
     let rows = customers(80, 62).map((row, i) =>
       i % 4 === 0
         ? row
@@ -108,17 +108,17 @@ test('a person on the do-not-reach list is deleted from the audience, and added 
   expect((await engine.run('optouts')).status).toBe('succeeded')
   expect((await control.audience('2dnr')).digest).toBe(mails('ben'))
 
-  // Same file as before, and yet there is something to do.
+  // The file is the same as before, but there are pending changes.
   const report = await engine.run('people')
   expect(report).toMatchObject({ status: 'succeeded', counts: { read: 3, suppressed: 1, valid: 2, deletes: 1 } })
   expect(imbalance(report.counts)).toEqual([])
   expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
-  // Another source brings him again: still not.
+  // Another source has him too, and he is still not sent.
   engine.write('people.csv', people(['ben', 'ann', 'cat', 'dan']))
   expect(await engine.run('people')).toMatchObject({ counts: { suppressed: 1, creates: 1, deletes: 0 } })
   expect((await control.audience()).digest).toBe(mails('ann', 'cat', 'dan'))
 
-  // Gone from the file is no word to take him off; `remove` is.
+  // A missing row does not remove him from the list; `remove` does.
   engine.write('optouts.csv', 'email,status\neve@example.com,out\n')
   expect(await engine.run('optouts')).toMatchObject({ counts: { deletes: 0 } })
   expect((await control.audience('2dnr')).digest).toBe(mails('ben', 'eve'))
@@ -140,10 +140,10 @@ test('a person on either of two lists of an account is not sent, also after the 
   await engine.run('optouts')
   await engine.run('people')
   expect((await control.audience()).digest).toBe(mails('ann', 'cat'))
-  // The list was deleted at the service and made again, under another id: ben is not on it.
+  // The list was deleted at the service and created again with another id, without ben.
   engine.pipeline('optouts', listYaml.replace('2dnr', '3dnr').replace('optouts.csv', 'anew.csv'))
   engine.write('anew.csv', 'email,status\ncat@example.com,out\n')
-  // Its run is refused (there is no such list in the sandbox), but its wish counts immediately.
+  // Its run is refused, because the sandbox has no such list, but its content applies immediately.
   await engine.run('optouts')
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 2, deletes: 1, pending: 0 } })
   expect((await control.audience()).digest).toBe(mails('ann'))
@@ -197,7 +197,7 @@ test.for(['out-of-stock', 'keep'] as const)('missing: %s', async (missing) => {
   const gone = (row: (typeof rows)[number]) => (missing === 'keep' ? wanted(row) : { ...wanted(row), availability: 'out of stock' })
   expect((await control.catalog()).digest).toBe(catalogDigest([...rows.slice(0, 3).map(gone), ...rows.slice(3).map(wanted)]))
   expect((await engine.run('shop')).counts.requests).toBe(0)
-  // Back as if nothing had been.
+  // The audience has its first content again.
   feed(rows)
   expect((await engine.run('shop')).status).toBe('succeeded')
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))

@@ -33,9 +33,9 @@ const people = Array.from({ length: 12 }, (_, i) => `p${i}`)
 const addresses = Array.from({ length: 9 }, (_, i) => `a${i}@example.com`)
 
 interface Step {
-  /** Person → addresses held; an empty list: the person is gone. */
+  /** Person → addresses; empty if the person has no row. */
   readonly hold: readonly (readonly [person: string, addresses: readonly string[]])[]
-  /** Product → price; 0: gone. */
+  /** Product → price; 0 if it has no row. */
   readonly price: readonly (readonly [product: number, price: number])[]
   readonly fault: (typeof kinds)[number]
   readonly nth: number
@@ -58,7 +58,7 @@ ${target.yaml(`, users_per_operation: ${packed}`)}
 guards: { max_delete_count: 1000, min_rows: 0 }
 `
 
-/** Keys that are out of sync and that no later plan would look at, because they are not said to have changed. */
+/** Keys that are out of sync and that no later plan would select, because they are not stored as changed. */
 function overlooked(db: Database): Promise<unknown[]> {
   return db.query(
     `select m.key from ${everyKey} m join sluice.destination d on d.id = m.destination_id
@@ -122,7 +122,7 @@ test.for([sandboxAudience, staticListTarget])(
             await control.clearFaults()
             expect(await overlooked(engine.db)).toEqual([])
           }
-          // What a refusal left open is tried again; twice, for what had to wait for an earlier sending.
+          // Refused operations are sent again; two runs, because some had to wait for an earlier attempt.
           for (const name of ['shop', 'people', 'shop', 'people']) await engine.run(name)
           expect([await list.digest(), (await control.catalog()).digest]).toEqual(expected())
           expect(await control.violations()).toEqual([])

@@ -30,7 +30,7 @@ async function reconnect(engine: EngineUnderTest, other: pg.Client): Promise<voi
   await expect.poll(() => engine.db.query('select 1').then(Boolean, () => false)).toBe(true)
 }
 
-/** Does it once, when the engine's `nth` request is under way: the answer meets what it did. */
+/** Calls it once, while the `nth` request of the engine is in flight, so that the answer finds its effect. */
 function atRequest(engine: EngineUnderTest, nth: number, what: () => Promise<unknown>): void {
   const { transport } = engine.deps
   let seen = 0
@@ -117,7 +117,7 @@ describe('the database', () => {
     try {
       const identity = destinationIdentity(engine.deps, await loadPipeline(folder, 'customers'))
       const { id } = await ensureDestination(engine.db, identity)
-      // As if NOTIFY had gone into a dead connection: the row is there, and no one was reported.
+      // As if NOTIFY was sent over a dead connection: the row exists, and no worker was notified.
       const runId = await requestRun(engine.db, { pipeline: 'customers', destinationId: id, trigger: 'schedule', scheduledFor: new Date() })
       await expect.poll(async () => (await loadRun(engine.db, `r_${runId}`)).status, { timeout: 20_000 }).toBe('succeeded')
     } finally {

@@ -54,7 +54,7 @@ describe.for([sandboxAudience, staticListTarget])('$name', (target) => {
       counts: { read: 3, valid: 3, creates: 3, confirmed: 3, deletes: 0, withheld: 0 },
     })
     await expectPeople([...rows, ...others])
-    // The pipeline's own source is compared again, and the people of the backfill are missing from it.
+    // The source of the pipeline is compared again, and lacks the people of the backfill.
     expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { deletes: 3 } })
     await expectPeople(rows)
   })

@@ -42,7 +42,7 @@ export const staticListTarget: PeopleTarget = {
     return {
       reset: () => Promise.resolve(rmSync(file, { force: true })),
       fault: (kind) => {
-        // A further fault of the sandbox becomes one of the writer's own.
+        // Each fault of the sandbox becomes a fault of the writer.
         writer.fault = fileFaults.find((one) => one === kind) ?? 'counts'
         return Promise.resolve()
       },

@@ -66,7 +66,7 @@ test('a backfill adds and changes products, and deletes none', async () => {
   expect(sent.some(({ method }) => method === 'DELETE')).toBe(false)
   expect(sent.reduce((sum, { items }) => sum + items, 0)).toBe(3)
   expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(wanted)))
-  // The pipeline's own source is compared again, under the same guard.
+  // The source of the pipeline is compared again, under the same guard.
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 })

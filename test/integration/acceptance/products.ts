@@ -48,7 +48,7 @@ export function wanted({ id, title, sent, availability, group, images }: Product
   }
 }
 
-/** One item on lines of its own; `spoil` may change or take away a line. */
+/** One item on several lines; `spoil` may change or remove a line. */
 export function item(product: Product, spoil: (line: string) => string = (line) => line): string {
   const { id, title, price, availability, group, images = [] } = product
   const elements: [string, string][] = [

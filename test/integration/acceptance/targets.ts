@@ -13,7 +13,7 @@ export const writesOf = { catalog: '/12/product_catalogs', audience: '/12/accoun
 export interface Target {
   /** Text of its pipeline. */
   readonly name: string
-  /** Writes wave `n` of the source; the digest that should stand after it. */
+  /** Writes wave `n` of the source. Returns the expected digest after it. */
   readonly wave: (n: number) => string
   readonly digest: () => Promise<string>
   readonly path: string
@@ -51,7 +51,7 @@ export function people(engine: EngineUnderTest): Target {
 export interface NextWave {
   readonly engine: EngineUnderTest
   readonly target: Target
-  /** Digest that should stand after it. */
+  /** Expected digest after it. */
   readonly expected: string
   /** Sequence number of the last request before it. */
   readonly before: number

@@ -44,7 +44,7 @@ describe.for(files)('%s', ([name, text]) => {
     await using engine = await engineUnderTest()
     const whole = form === 'gzip' ? gzipSync(text) : Buffer.from(text)
     const file = form === 'gzip' ? `${name}.gz` : name
-    // No guard: what withholds the deletes has to be the unproven end.
+    // No guard, so that only the unproven end can withhold the deletes.
     engine.pipeline('shop', `${catalogYaml(file)}guards: { min_rows: 0, max_reject_percent: 100 }\n`)
     engine.write(file, whole)
     expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 3 } })
@@ -120,7 +120,7 @@ test('with one delete more than approved, all deletes are withheld', async () =>
     guards: [{ code: 'GUARD_DELETES', withheld: 15 }],
   })
   expect(await engine.run('shop', { approveDeletes: 14 })).toMatchObject({ status: 'withheld', counts: { withheld: 15, deletes: 0 } })
-  // It got worse after a person looked.
+  // More rows are missing than when the number was approved.
   feed(16)
   expect(await engine.run('shop', { approveDeletes: 15 })).toMatchObject({ status: 'withheld', counts: { withheld: 16, deletes: 0 } })
   expect((await engine.sandbox.control.catalog()).products).toBe(60)

@@ -23,7 +23,7 @@ const faults: readonly (readonly [name: string, fault: Record<string, unknown>])
   ['Connection: close', { kind: 'delay', ms: 1, close: true }],
 ]
 
-// Eight attempts outlast a service that takes no connection for twice 30 ms, however fast the machine.
+// Eight attempts take longer than a service that accepts no connection for twice 30 ms, on any machine.
 const settings = { httpTimeoutMs: 400, horizonMs: 500, backoffMinMs: 40, backoffMaxMs: 200 }
 
 describe.for([
@@ -91,7 +91,7 @@ describe('TLS', () => {
         if (report.status !== 'succeeded') report = await run()
         expect(report).toMatchObject({ status: 'succeeded', counts: { confirmed: expect.any(Number), ambiguous: 0, refused: 0 } })
         expect(await under.digest()).toBe(expected)
-        // What met the bad certificate never became a request: three batches are three requests.
+        // An attempt that found the bad certificate sent no request: three batches are three requests.
         expect((await engine.writes()).map(({ status }) => status)).toEqual([200, 200, 200])
         expect(await control.violations()).toEqual([])
       } finally {
@@ -129,7 +129,7 @@ test('K4: with a service whose clock is an hour ahead, signatures use its time, 
   await control.fault({ path: '/12/' }, { kind: 'clock_skew', s: 3_600 }, 'always')
   let report = await engine.run('shop')
   expect(report.counts).toMatchObject({ refused: 0, ambiguous: 0 })
-  // Requests that left together may meet a second 401 each: the destination then waits for the next run.
+  // Requests that were sent together may each get a second 401. Then the destination waits for the next run.
   if (report.status !== 'succeeded') report = await engine.run('shop')
   expect(report.status).toBe('succeeded')
   expect(await under.digest()).toBe(expected)

@@ -101,7 +101,7 @@ test('withheld deletes fire once and recover once at every receiver; dead, slow 
     text: expect.stringMatching(/^NEEDS APPROVAL shop: /),
     sluice: { event: 'withheld', state: 'firing' },
   })
-  // The same condition again, by another run: no one is reported twice.
+  // The same condition again, from another run: it is reported once.
   engine.write('feed.xml', rss(products(39).map((row) => item(row))))
   await engine.run('shop')
   await engine.deps.clock.sleep(200)
@@ -254,7 +254,7 @@ test('an unchanged source and a refused product set fire and recover', async () 
   await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
   await engine.run('shop')
   await engine.run('shop')
-  // A plan is no run: two runs have to find what the one before found.
+  // A plan does not count as a run: two runs must find the source unchanged.
   await engine.plan('shop')
   expect(good.events()).toEqual([])
   await engine.run('shop', { full: true })
@@ -277,7 +277,7 @@ test('an unchanged source and a refused product set fire and recover', async () 
   await expect
     .poll(() => good.events().toSorted())
     .toEqual(['partial firing', 'partial recovered', 'stale firing', 'stale firing', 'stale recovered'])
-  // What is over is kept for 90 days; what still fires, for as long as it does.
+  // Recovered alerts are kept for 90 days, and firing alerts as long as they fire.
   await engine.db.execute(`update alert set fired_at = fired_at - interval '91 days', recovered_at = recovered_at - interval '91 days'`)
   expect(await applyRetention(engine.db)).toMatchObject({ alerts: 2 })
   expect(await engine.db.query('select event from alert')).toEqual([{ event: 'stale' }])

@@ -16,7 +16,7 @@ test('a hundred triggers during a run make one more run with one id', async () =
   await using engine = await shop()
   await using server = await startServer(engine)
   const worker = await startWorkerOf(engine)
-  // The first run waits at its plan for as long as the hundred take.
+  // The first run waits at its plan until the hundred requests are answered.
   const lock = await engine.db.connect()
   await engine.run('shop')
   engine.write('feed.xml', rss(products(4).map((row) => item(row))))
@@ -191,7 +191,7 @@ test('health answers while the process lives; readiness names the checks that fa
 test('a request with the ETag of a page gets no body, compressed or not', async () => {
   await using engine = await shop()
   await engine.run('shop')
-  // Ages on a page change every 15 s; here time stands still.
+  // Ages on a page change every 15 s; the clock of this test is fixed.
   const clock = { ...engine.deps.clock, now: () => Date.parse('2026-11-22T03:00:00Z') }
   await using server = await startServer(engine, { deps: { clock } })
   for (const encoding of ['gzip', 'identity']) {

@@ -48,7 +48,7 @@ test('page, show, API and metrics have the same counts', async () => {
   const [creates, updates] = [byKind('create'), byKind('update')]
   expect([creates[0], updates[0]]).toEqual([61, 40])
   for (const [planned, ...decided] of [creates, updates]) expect(decided.reduce((sum, one) => sum + one, 0)).toBe(planned)
-  // Every update was refused or, after the destination was paused, not sent.
+  // Every update was refused, or not sent after the pause of the destination.
   expect(updates[1]).toBe(0)
   expect(updates[2]).toBeGreaterThan(0)
   for (const [at, result] of (['confirmed', 'refused', 'ambiguous', 'pending'] as const).entries())
@@ -60,7 +60,7 @@ test('page, show, API and metrics have the same counts', async () => {
   // A second scrape counts nothing twice.
   expect((await server.call('GET', '/metrics')).text).toContain('sluice_runs_total{pipeline="shop",status="succeeded"} 1\n')
   expect(metrics).not.toMatch(/SKU|r_\d/)
-  // What a later run settles is counted with its kind, by the same process and by a new one.
+  // Operations that a later run settles are counted by kind, by the same process and by a new one.
   await engine.sandbox.control.clearFaults()
   await engine.run('shop')
   await expectAgreement(engine)

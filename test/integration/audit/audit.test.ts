@@ -124,7 +124,7 @@ test('variants that no listing shows are counted as hidden, and a repair puts th
     drift: { listed: 2, same: 2, gone: 0, hidden: 4 },
     examples: ['SKU-2', 'SKU-3', 'SKU-5', 'SKU-6'].map((id) => ({ id, found: 'hidden' })),
   })
-  // One hidden variant goes, one is changed: no listing shows either. Of the other group all go.
+  // One hidden variant is deleted and one is changed, which no listing shows. All variants of the other group are deleted.
   await removeBehind(engine, 'SKU-2', 'SKU-4', 'SKU-5', 'SKU-6')
   await putBehind(engine, { ...wanted(variants[2] as Product), title: 'Hijacked' })
   const report = await engine.audit('shop', { repair: true })

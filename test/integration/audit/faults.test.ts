@@ -127,7 +127,7 @@ test('products with an unresolved request are not compared, and a repair does no
   const { control } = engine.sandbox
   const moved = rows.map((row, n) => (n < 3 ? { ...row, title: `${row.title} new` } : row))
   write(engine, moved)
-  // Applied, and no answer ever came.
+  // Applied, and its answer was lost.
   await control.fault({ method: 'PUT', path: '/12/product_catalogs' }, { kind: 'commit_then_reset' }, 'always')
   expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { ambiguous: 3 } })
   await control.clearFaults()
@@ -213,7 +213,7 @@ test('products with newer desired content are counted as waiting, and compared w
     drift: { same: 9, changed: 1, waiting: 1 },
     examples: [{ found: 'changed', fields: [{ field: 'title', ours: rows[0]?.title, theirs: 'Hijacked', wanted: 'Wanted' }] }],
   })
-  // The frozen bytes of what was confirmed are kept for a week: then there is nothing to compare with but its hash.
+  // Frozen bytes of confirmed batches are kept for a week. After that only the hash can be compared.
   await engine.db.execute('update sluice.batch set body = null where settled_at is not null')
   expect(await engine.audit('shop')).toMatchObject({ status: 'partial', drift: { same: 9, changed: 0, unsettled: 1, waiting: 1 } })
   await putBehind(engine, wanted(rows[0] as Product))

@@ -11,11 +11,11 @@ import { emptyDatabase, histories } from '../../support/histories.ts'
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'html', 'cursor_expired', 'status'] as const
 
 interface Day {
-  /** Product → price in hundreds; 0: not in the feed any more. */
+  /** Product → price in hundreds; 0 if it is no longer in the feed. */
   readonly feed: readonly (readonly [product: number, price: number])[]
   readonly edits: readonly (readonly [product: number, how: Edit])[]
   readonly fault: (typeof faults)[number]
-  /** True if the feed's changes are sent, planned only, or not even read before the audit. */
+  /** Fate of the feed's changes before the audit: sent, only planned, or not read. */
   readonly before: 'run' | 'plan' | 'nothing'
   readonly applied: boolean
 }
@@ -80,19 +80,19 @@ test('a catalog that another writer edits has the content of the feed, and unman
         if (applied && report.planId !== undefined) await engine.apply(report.planId)
         await control.clearFaults()
       }
-      // The feed as it stands last, then whatever is still not as it was confirmed.
+      // The last feed, then all products that still differ from their confirmed content.
       await engine.run('shop')
       await engine.run('shop')
       const last = await engine.audit('shop', { repair: true })
       if (last.planId !== undefined)
         expect(await engine.apply(last.planId)).toMatchObject({ counts: { refused: 0, ambiguous: 0, pending: 0 } })
-      // A delete whose key a person had changed needs a put to get the new one, and a run more (docs/decisions/lost-deletes.md).
+      // A delete whose key another writer changed needs a put to get the new key, and one more run (docs/decisions/lost-deletes.md).
       for (let i = 0; i < 3; i++) await engine.run('shop')
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
       expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
       expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, gone: 0, unsettled: 0, waiting: 0 } })
-      // The other one may send the same edit twice in a row, and is in no counts.
+      // The other writer may send the same edit twice in a row, and is in no counts.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
     histories(6),

@@ -1,4 +1,7 @@
-/** Output of `sluice api` for a refused call: parameter, rule and hint. Every kind of rule through the command, every rule of the contract through its error. */
+/**
+ * Output of `sluice api` for a refused call: parameter, rule and hint. Every kind of rule through the command, every rule of the contract
+ * through its error.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceError } from '../../../src/cli/commands/api/caller.ts'
 import type { Endpoint } from '../../../src/service/contract/endpoint.ts'
@@ -165,7 +168,7 @@ test.for([
   expect(/^error {2}(.*)$/m.exec(stderr)?.[1]).toMatch(error)
   expect(/^hint {3}(.*)$/m.exec(stderr)?.[1]).toMatch(hint)
   expect(/^where {2}(.*)$/m.exec(stderr)?.[1]).toContain(`${args[0]} /`)
-  // The service's own words come through untouched.
+  // The text of the service is passed through unchanged.
   expect(stdout).toMatch(/^\{"(errors|operation_errors)":\[/)
 })
 

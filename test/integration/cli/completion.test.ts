@@ -14,7 +14,7 @@ for (const file of ['shop.yaml', 'shop-de.json', 'crm.ts', 'types.d.ts', 'notes.
   writeFileSync(join(folder, 'pipelines', file), '')
 writeFileSync(join(folder, 'other', 'stock.yml'), '')
 
-/** Words that the command line offers in place of the last of `words`. */
+/** Words that the command line suggests for the last of `words`. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { code, stdout, stderr } = await sluiceHere(['__complete', '--', ...words], { cwd: folder })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -121,7 +121,7 @@ const shells: Readonly<Record<string, (script: string, words: readonly string[])
     script,
     ...words,
   ],
-  // Outside of its line editor zsh has no completion functions: these print what they are given.
+  // Outside of its line editor zsh has no completion functions. These substitutes print their arguments.
   zsh: (script, words) => [
     '-fc',
     'compdef() { : }; compset() { PREFIX=${PREFIX#*=} }; _files() { [[ $1 == -/ ]] && print :dirnames || print :default }; ' +
@@ -157,7 +157,7 @@ describe.for(Object.entries(shells))('%s', ([shell, call]) => {
   })
 
   test.skipIf(missing)('hands a flag that takes a file or a folder to its own completion', async () => {
-    // fish completes them in one go; the two others only say which files they would look for.
+    // fish completes them in one step; the other two only print which files they would search.
     expect(await shown('--pipelines', 'o')).toEqual(shell === 'fish' ? ['other/'] : [':dirnames'])
     expect(await shown('rejects', 'r_1', '--csv', 'sluice.fi')).toEqual(shell === 'fish' ? ['sluice.fish'] : [':default'])
     if (shell === 'bash') expect(await shown('--pipelines', '=', 'o')).toEqual([':dirnames'])

@@ -10,7 +10,7 @@ import { silentLogger } from '../../../src/log.ts'
 import { ended, launcher } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
-/** For other processes, on a machine that does much else. */
+/** Time for other processes on a busy machine. */
 const waiting = { timeout: 30_000, interval: 50 }
 
 // `script` gives a command a terminal.

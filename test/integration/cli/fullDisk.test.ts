@@ -6,7 +6,9 @@ import { expect, test } from 'vitest'
 import { ended, launcher, type Outcome } from './support.ts'
 import { feed, product, shopYaml, workspace, type Workspace } from './workspace.ts'
 
-/** The command line under a limit of 4 kB a file: the kernel writes up to it, and reports the fault only with the next write. */
+/**
+ * The command line under a limit of 4 kB for each file: the kernel writes up to the limit, and reports the error only with the next write.
+ */
 function limited(space: Workspace, command: string): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env
   const limit = `ulimit -f 8 && exec node "${launcher}" ${command}`

@@ -180,7 +180,7 @@ function commands(entries: readonly CommandEntry[], path: readonly string[]): { 
   return entries.flatMap((entry) => [{ path: [...path, entry.name], entry }, ...commands(entry.commands ?? [], [...path, entry.name])])
 }
 
-/** As a shell would split it, for the quotes that the examples use. */
+/** Splits a command as a shell does, for the quotes of the examples. */
 function words(example: string): string[] {
   const [call = ''] = example.split(' > ')
   return [...call.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '').slice(1)

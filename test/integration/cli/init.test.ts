@@ -17,7 +17,7 @@ const google = (i: number) =>
   `<g:id>P${i}</g:id><g:image_link>${link(i)}.jpg</g:image_link><g:price>19.99 EUR</g:price><g:availability>in stock</g:availability><g:condition>new</g:condition><g:brand>Acme</g:brand>`
 const row = (cells: readonly string[]) => `<row>${cells.map((text) => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`
 
-/** Files as people have them, and what of `init` only their owner can say. */
+/** Files of users, with the answers of `init` that only their owner knows. */
 const unknown: readonly {
   readonly file: string
   readonly content: string | Uint8Array
@@ -257,7 +257,7 @@ describe('on a terminal (needs "script" of util-linux)', () => {
     let shown = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       shown += text
-      // A prompt ends with a blank and where the cursor goes.
+      // A prompt ends with a space and a movement of the cursor.
       if (!/[:\]] \u001b\[\d+G$/.test(shown)) return
       shown = ''
       child.stdin.write(left.shift() ?? '\u0004')

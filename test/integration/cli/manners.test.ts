@@ -33,7 +33,7 @@ test('a launcher that is killed takes the command with it', async () => {
 
 test('under npm a launcher whose parent has ended stops its command, because npm passes no signal on', async () => {
   const { PATH = '', HOME = '' } = process.env
-  // npm's shell stays in between and dies of the signal that npm gets.
+  // The shell of npm is in between and ends by the signal that npm gets.
   const shell = spawn('sh', ['-c', `node "${launcher}" sandbox --port 0; true`], {
     cwd: emptyFolder(),
     env: { PATH, HOME, npm_command: 'exec' },
@@ -53,7 +53,7 @@ test('under npm a launcher whose parent has ended stops its command, because npm
 test('a port in use is an error, the default port too', async () => {
   await using shop = await workspace()
   const server = createServer()
-  // Another serve may have it already: taken it is, either way.
+  // Another serve may have the port already; it is taken in both cases.
   await new Promise<void>((done) => server.once('error', () => done()).listen(8080, '127.0.0.1', done))
   try {
     const { code, stderr } = await shop.run(['serve'])
@@ -76,7 +76,7 @@ test('2>/dev/null leaves only results, and progress is plain lines on stderr', a
   }
 })
 
-// `script` gives a command a terminal; without it the manners of a terminal are held by the unit tests alone.
+// `script` gives a command a terminal; without it only the unit tests check the output for terminals.
 const hasScript = spawnSync('script', ['--version']).status === 0
 test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "script" of util-linux)', async () => {
   await using shop = await workspace()
@@ -96,7 +96,7 @@ test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "scr
   expect(shown.stdout).toContain('push')
   expect(shown.stdout).toMatch(/█|░/)
   expect(shown.stdout).toContain('\u001b[')
-  // The share that the stage before had reached is not shown as this one's.
+  // The share of the stage before is not shown for this stage.
   expect(shown.stdout).not.toMatch(/(?:begin|diff|plan) +[█░]/)
   expect(shown.stdout).toMatch(/DONE.*60 confirmed/)
   const plain = await onTerminal({ NO_COLOR: '1' })

@@ -23,10 +23,10 @@ test('the five commands, the questions about rejects and records, and the progra
   cpSync(repository, clone, { recursive: true, filter: (path) => !notCloned.has(relative(repository, path).split('/')[0] ?? '') })
   symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'))
   chmodSync(home, 0o755)
-  // Root is no ordinary user: then the home folder is another one.
+  // Root is not an ordinary user and has another home folder.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   if ('uid' in user) spawnSync('chown', ['-R', '-h', `${user.uid}:${user.gid}`, home])
-  // Compiled code is kept between the commands, as where a person is alone: the folder of all users may belong to another one here.
+  // Compiled code is kept between the commands, as for a single user: the shared folder may belong to another user here.
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_COMPILE_CACHE: join(home, 'compiled') }
   const there = { cwd: clone, env, ...user }
   const shell = (text: string) => {

@@ -9,7 +9,7 @@ test('plan writes every change with fields before and after, and show lists them
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(3))
   await space.here(['run', 'shop'])
-  // SKU-1 costs more, SKU-3 is gone, SKU-9 is new.
+  // SKU-1 costs more, SKU-3 is missing, SKU-9 is new.
   const [header = ''] = feed(0).split('\n')
   space.write('feed.csv', [header, product(1, '29.99 EUR'), product(2), product(9), ''].join('\n'))
   expect((await space.here(['plan', 'shop', '--out', 'plan.json'])).code).toBe(0)
@@ -23,7 +23,7 @@ test('plan writes every change with fields before and after, and show lists them
   const shown = (await space.here(['show', planId, '--changes'])).stdout
   expect(shown).toMatch(/^~ update {3}SKU-1 {2}price: 19\.99 EUR → 29\.99 EUR {3}line 2$/m)
   expect((await space.here(['show', planId, '--markdown'])).stdout).toContain('| update | SKU-1 | price: 19.99 EUR → 29.99 EUR |')
-  // Sent, the plan still shows what it changed.
+  // The plan still shows its changes after it was sent.
   await space.here(['apply', planId])
   expect((await space.here(['show', planId, '--changes'])).stdout).toContain('price: 19.99 EUR → 29.99 EUR')
 }, 60_000)

@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/db/database.ts'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
-/** For other processes, on a machine that does much else. */
+/** Time for other processes on a busy machine. */
 const waiting = { timeout: 30_000, interval: 50 }
 
 test('a run sends new records, and the next one reports that nothing changed', async () => {
@@ -58,7 +58,7 @@ test('rejects are grouped by code on a terminal, an array in JSON, and own colum
   expect(csv).toHaveLength(4)
   expect((await shop.here(['rejects', runId, '--csv', '-'])).stdout).toBe(readFileSync(join(shop.folder, 'bad.csv'), 'utf8'))
 
-  // A corrected copy is a source as it is.
+  // A corrected copy is a valid source.
   shop.write('mended.csv', csv.join('\r\n').replace(`"'=1+1"`, '5.00 EUR').replace(',19.99,', ',19.99 EUR,'))
   const backfill = json(await shop.here(['backfill', 'shop', '--source', 'mended.csv', '--json']))
   expect(backfill).toMatchObject({
@@ -309,7 +309,7 @@ test('a second Ctrl-C ends the run and reports what is in flight', async () => {
   let stderr = ''
   child.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
   await expect.poll(shop.sandbox.control.holds, waiting).toHaveLength(1)
-  // Terminal and launcher may both deliver one Ctrl-C: what comes within 300 ms counts once.
+  // Terminal and launcher may both deliver one Ctrl-C: signals within 300 ms count once.
   await expect
     .poll(() => {
       child.kill('SIGINT')
@@ -343,7 +343,7 @@ test('cancel stops the run of another process, which reports it', async () => {
   await using shop = await workspace()
   const { control } = shop.sandbox
   shop.write('pipelines/shop.yaml', shopYaml)
-  // More requests than are in flight immediately: some are left when the cancellation is seen.
+  // More requests than are in flight at first, so that some are left when the cancellation is noticed.
   shop.write('feed.csv', feed(500))
   await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
   const first = ended(shop.start(['run', 'shop', '--json']))
@@ -360,7 +360,7 @@ test('cancel stops the run of another process, which reports it', async () => {
   expect((await control.catalog()).products).toBe(500)
 })
 
-/** Waits until the process of the run has asked whether it was cancelled since it was. */
+/** Waits until the process of the run checks for a cancellation after it was requested. */
 async function seen(databaseUrl: string): Promise<void> {
   const db = openDatabase(databaseUrl)
   try {

@@ -8,7 +8,7 @@ import type { Output } from '../../../src/cli/context.ts'
 import { execute } from '../../../src/cli/execute.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
 
-/** The launcher, started by whatever Node stands first on the path: an older one has to do. */
+/** The launcher, started by the first Node on the path, which may be an older one. */
 export const launcher = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 
 export interface Outcome {
@@ -26,12 +26,12 @@ export interface CallOptions {
 /** An empty folder of its own, removed by the system. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
-  // Reachable for the user that Postgres runs as, should this be root: its files then go with the folder.
+  // Accessible to the user that Postgres runs as if this is root; its files are deleted with the folder.
   chmodSync(folder, 0o755)
   return folder
 }
 
-/** Calls the command line as a person would, with nothing of Sluice in the environment. */
+/** Calls the command line as a user does, without variables of Sluice in the environment. */
 export async function sluice(args: readonly string[], options: CallOptions = {}): Promise<Outcome> {
   const child = start(args, options)
   child.stdin?.end(options.input ?? '')
@@ -75,7 +75,7 @@ export function start(args: readonly string[], options: CallOptions = {}): Child
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env },
     stdio: 'pipe',
   })
-  // A test that fails half way leaves nothing running: the command ends with its launcher.
+  // The command ends with its launcher, so that a failed test leaves no process.
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }

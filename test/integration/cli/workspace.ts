@@ -11,7 +11,7 @@ export interface Workspace extends AsyncDisposable {
   readonly sandbox: SandboxUnderTest
   readonly write: (path: string, content: string) => void
   readonly run: (args: readonly string[], options?: CallOptions) => Promise<Outcome>
-  /** As `run`, in this process: for calls whose results matter, not the process. */
+  /** As `run`, in this process: for calls whose process is not tested. */
   readonly here: (args: readonly string[], options?: Pick<CallOptions, 'env'>) => Promise<Outcome>
   readonly start: (args: readonly string[], options?: CallOptions) => ReturnType<typeof start>
 }
@@ -55,7 +55,7 @@ export async function workspace(): Promise<Workspace> {
 
 const header = 'id,title,description,link,image_link,price,availability,brand,mpn,condition'
 
-/** A feed of good products `SKU-1` … `SKU-n`, with rows to add or to put in place of one. */
+/** A feed of good products `SKU-1` … `SKU-n`, with rows to add or to replace. */
 export function feed(products: number, options: { readonly price?: string; readonly rows?: readonly string[] } = {}): string {
   const rows = Array.from({ length: products }, (_, i) => product(i + 1, options.price ?? '19.99 EUR'))
   return `${[header, ...rows, ...(options.rows ?? [])].join('\n')}\n`
@@ -65,8 +65,8 @@ export function product(n: number, price = '19.99 EUR'): string {
   return `SKU-${n},Shirt ${n},A shirt,https://shop.example.com/${n},https://shop.example.com/${n}.jpg,${price},in stock,Acme,M${n},new`
 }
 
-/** The one JSON document of stdout; fails where there is anything else. */
-// Tests look into documents of every shape; each assertion says what it expects.
+/** The only JSON document of stdout; fails if there is anything else. */
+// Tests read documents of every shape; each assertion names the expected values.
 // oxlint-disable-next-line typescript/no-explicit-any
 export function json(outcome: Outcome): any {
   return JSON.parse(outcome.stdout)

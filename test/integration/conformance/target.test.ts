@@ -1,4 +1,6 @@
-/** The conformance tests against a service that already runs: a sandbox of another process, with credentials of its own (issue 3, line 3). */
+/**
+ * The conformance tests against a service that already runs: a sandbox of another process, with credentials of its own (issue 3, line 3).
+ */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -45,7 +47,7 @@ test('pass against CONFORMANCE_TARGET with the credentials given, and it is the 
   const { code, text } = await conformance(credentials.consumerSecret, FILES)
   expect(text).toMatch(/Tests +\d{3} passed \(\d{3}\)/)
   expect(code).toBe(0)
-  // The last test's own requests; what was before them went with its reset.
+  // The requests of the last test; its reset removed the earlier ones.
   expect(await ledger()).not.toEqual([])
 }, 120_000)
 

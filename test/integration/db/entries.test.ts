@@ -55,7 +55,7 @@ async function plant(
     [planted.planId, planted.destinationId, body, sha256, items.length, items.reduce((sum, { users }) => sum + users, 0)],
   )
   const batch: FrozenEntries = { batchId: Number(row?.id), op: 'upsert', items, offsets, lengths }
-  // Products have rows from the start, whatever they are made of.
+  // Entries with an outcome each have rows from the start, with any content.
   await db.transaction((tx) => writeEntries(tx.client, planted.destinationId, { evidence }, [batch]))
   return batch.batchId
 }

@@ -11,7 +11,7 @@ import { startEmbedded } from '../../../src/db/embedded/server.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-/** A role of its own with these settings or rights, and the address of `database` for it; gone with the block. */
+/** A role with these settings or rights, and the address of `database` for it; dropped with the block. */
 async function roleWith(owner: Awaited<ReturnType<typeof testDatabase>>, options: string, settings: readonly string[], database?: string) {
   const role = `r_${randomBytes(6).toString('hex')}`
   await owner.db.execute(`create role ${role} login password 'only-a-test' ${options}`)
@@ -65,7 +65,7 @@ test('settings of the role do not change times and transactions', async () => {
               length('a\\nb') as length, current_setting('transaction_isolation') as level`,
     )
     expect(row).toEqual({ at: new Date('2026-03-01T00:30:00Z'), day: '2026-03-01', length: 4, level: 'read committed' })
-    // The queue's own statements are written for standard strings too.
+    // The statements of the queue need standard strings too.
     const queues = await openQueues(db, { supervise: false, log: silentLogger })
     await queues.close()
   } finally {

@@ -19,7 +19,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 const csv = (...names: string[]) =>
   `id,mail\n${names.map((name) => `${name},${name.includes('!') ? name : `${name}@example.com`}\n`).join('')}`
 
-/** Everything stored is that much older. */
+/** Makes everything stored that much older. */
 async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   const columns = await engine.db.query<{ t: string; c: string }>(
     `select table_name as t, column_name as c from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
@@ -27,7 +27,7 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   for (const { t, c } of columns) await engine.db.execute(`update sluice.${t} set ${c} = ${c} - $1 * interval '1 day'`, [days])
 }
 
-/** Columns of the whole database that hold the digest of this address, in bytes or in writing, or its first 8 bytes. */
+/** Columns of the whole database that contain the digest of this address, as bytes or as text, or its first 8 bytes. */
 async function placesOf(engine: EngineUnderTest, name: string): Promise<string[]> {
   const hex = email(`${name}@example.com`)[1].slice(0, 8)
   const columns = await engine.db.query<{ t: string; c: string; kind: string }>(
@@ -54,7 +54,7 @@ test('no data of a deleted person is left after a month and a week, and all need
   await engine.run('people')
   engine.write('people.csv', csv('ann', 'cat', 'not an address!'))
   const left = await engine.run('people')
-  // Planned, and never applied; never sent, and gone again.
+  // One that was planned and never applied, and one that was never sent and removed again.
   engine.write('people.csv', csv('ann', 'cat', 'dan'))
   await engine.plan('people')
   engine.write('people.csv', csv('ann', 'cat'))
@@ -76,7 +76,7 @@ test('no data of a deleted person is left after a month and a week, and all need
   expect([await placesOf(engine, 'ben'), await placesOf(engine, 'dan')]).toEqual([[], []])
   expect(await rejects()).toEqual([])
   expect(await engine.run('people')).toMatchObject({ counts: { unchanged: 2, requests: 0 } })
-  // A reading that stands says what is wrong for as long as it stands.
+  // The rejects of the last complete read are kept as long as it is the last.
   engine.write('people.csv', csv('ann', 'cat', 'still no address!'))
   const stands = await engine.run('people')
   await pass(engine, 40)
@@ -166,7 +166,7 @@ function feed(count: number, changed: number, price: number): string {
 test('runs are deleted after 400 days, except answers that confirmed present content', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
-  // Three requests, of which the first is overtaken twice.
+  // Three requests; the first is superseded twice.
   engine.write('feed.xml', feed(60, 0, 0))
   const first = await engine.run('shop')
   engine.write('feed.xml', feed(60, 25, 7_777))
@@ -177,7 +177,7 @@ test('runs are deleted after 400 days, except answers that confirmed present con
   await applyRetention(engine.db)
   expect((await loadRun(engine.db, second.runId)).counts).toMatchObject({ updates: 25 })
   await pass(engine, 2)
-  // The setting is a setting.
+  // The setting applies.
   expect((await applyRetention(engine.db, { keepRunsDays: 500 }))['runs']).toBe(0)
   expect((await applyRetention(engine.db))['runs']).toBe(1)
   const left = async (table: string) => Number((await engine.db.query<{ n: string }>(`select count(*) as n from sluice.${table}`))[0]?.n)
@@ -192,7 +192,7 @@ test('runs are deleted after 400 days, except answers that confirmed present con
   expect(await engine.db.query(`select actor, detail from sluice.audit where what = 'runs.dropped'`)).toEqual([
     { actor: 'retention', detail: { days: 400, runs: 1, last: Number(second.runId.slice(2)) } },
   ])
-  // The reading that stands is still the standard.
+  // The last complete read is still the one to compare with.
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 60, requests: 0 } })
   engine.write('feed.xml', feed(20, 20, 8_888))
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 40 } })
@@ -265,7 +265,7 @@ test('a run with withheld deletes or open operations is kept, however old', asyn
   await applyRetention(engine.db)
   for (const { runId } of [good, open]) expect((await loadRun(engine.db, runId)).runId).toBe(runId)
   expect(await unproven(engine)).toEqual([])
-  // 60 valid rows are still what 21 are compared with.
+  // 21 rows are still compared with 60 valid rows.
   expect(await engine.run('shop')).toMatchObject({
     status: 'withheld',
     guards: [{ code: 'GUARD_DELETES' }, { code: 'GUARD_ROWS_FELL', message: 'valid rows fell from 60 to 21, by more than half' }],

@@ -13,7 +13,7 @@ import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
-/** An application of another writer, with drizzle's default journal; its migrations are as old as this says. */
+/** Another application with the default journal of drizzle. The number is the time of its migrations. */
 async function migrateForeign(url: string, when: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-foreign-app-'))
   mkdirSync(join(folder, 'meta'))
@@ -40,7 +40,7 @@ async function tables(db: Database, schema: string): Promise<readonly string[]> 
   return rows.map(({ name }) => name)
 }
 
-/** Puts our journal where earlier versions had it. */
+/** Moves our journal to its place in earlier versions. */
 async function likeAnEarlierVersion(db: Database): Promise<void> {
   await db.execute('create schema if not exists drizzle')
   await db.execute('create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)')

@@ -27,7 +27,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const people = (...names: string[]) => `id,email\n${names.map((name) => `${name},${name}@example.com\n`).join('')}`
 
-/** The engine's database as that version would hold it: its tables, its rows, its journal. */
+/** The database of the engine as that version left it: tables, rows, journal. */
 async function asEarlierVersion(engine: EngineUnderTest): Promise<TestDatabase> {
   const database = await testDatabase()
   const { db } = database
@@ -130,7 +130,7 @@ test('is migrated and synced: nothing is sent twice, and nothing is lost', { tim
     } finally {
       await worker.stop()
     }
-    // The same bytes once more, because only the service knows; nothing else.
+    // Sends only the same bytes once more, because the outcome is unknown.
     const sent = (await engine.writes(mark)).filter(({ path }) => path.startsWith('/12/product_catalogs'))
     expect(sent.map(({ body_sha256 }) => body_sha256)).toEqual([lost])
     expect((await control.catalog()).digest).toBe(catalogDigest(more.map(wanted)))

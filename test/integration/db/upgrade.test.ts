@@ -18,7 +18,7 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 const earlier = { commit: '0d33fe3', migrations: 4 }
 const fixture = new URL(`../../fixtures/upgrade/${earlier.commit}.json`, import.meta.url)
 
-/** Puts the database back to where the earlier version left it. */
+/** Restores the database of the earlier version. */
 async function restore(engine: EngineUnderTest): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-upgrade-'))
   try {
@@ -50,7 +50,7 @@ async function restore(engine: EngineUnderTest): Promise<void> {
   })
 }
 
-/** Brings the service to where the earlier version left it: every request that had been sent, in its order. */
+/** Restores the state of the service: sends every request of the earlier version, in order. */
 async function replay(engine: EngineUnderTest): Promise<void> {
   const sent = await engine.db.query<{ body: Buffer; operation: 'upsert' | 'delete'; kind: string; account_id: string; target_id: string }>(
     `select b.body, b.operation, d.kind, d.account_id, d.target_id
@@ -80,11 +80,11 @@ test('a database of an earlier version with synced state, an open plan and unans
   const rows = people.map((n) => `p${n},${address(n)},${n === 3 || n === 4 ? 'shared@example.com' : ''}\n`)
   engine.write('people.csv', `id,e1,e2\n${rows.join('')}`)
 
-  // The plan that waited is applied as it was reviewed.
+  // The waiting plan is applied as it was reviewed.
   const [plan] = await engine.db.query<{ id: string; digest: string }>(`select id, digest from plan where status = 'ready'`)
   expect(await engine.apply(plan?.id ?? '')).toMatchObject({ status: 'succeeded', counts: { updates: 2, confirmed: 2, requests: 1 } })
 
-  // What was unanswered goes first, byte for byte; then what is left of the same reading.
+  // Unanswered requests are sent first, byte for byte, and then the other changes of the same read.
   const unanswered = await engine.db.query<{ sha: string }>(
     `select encode(body_sha256, 'hex') as sha from batch where status = 'ambiguous' order by id`,
   )

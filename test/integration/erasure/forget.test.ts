@@ -101,7 +101,7 @@ test('an erased person is deleted from every audience and table, and a new file 
   expect(audit.map(({ what }) => what)).toEqual(['erasure.requested', 'erasure.purged'])
 })
 
-/** Requests that carry the person, oldest first: the hash of the entry that does. */
+/** Requests that contain the person, oldest first: the hash of that entry. */
 async function sendings(engine: EngineUnderTest): Promise<readonly string[]> {
   const lines = await engine.sandbox.control.ledger()
   return lines.flatMap(({ keys = [] }: { keys?: readonly { key: string; value: string }[] }) =>
@@ -193,7 +193,7 @@ test('a restored backup gets later erasures from the copy beside it', async () =
   const { origin } = engine.deps.service
   const copy = JSON.stringify(await copyErasures(engine.db, origin, new Date(0)))
   expect(await missingErasures(engine.db, readCopy(copy, origin, 'x'))).toEqual([])
-  // What a backup of before the erasure does not have.
+  // Rows that a backup from before the erasure does not have.
   await engine.db.execute('truncate sluice.erasure cascade')
   const missing = await missingErasures(engine.db, readCopy(copy, origin, 'x'))
   expect(missing).toHaveLength(1)

@@ -43,7 +43,7 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   expect(await held(engine)).toBe(without)
 
   await backup.restore()
-  // The backup is what it claims to be: it knows the person, and no erasure.
+  // The backup contains the person, and no erasure.
   expect(await isStored(engine, sha256(canary), 'record')).toBe(true)
   expect(await engine.db.query('select from erasure')).toEqual([])
 
@@ -68,7 +68,7 @@ test('every form of an identifier is erased: a phone without plus, both forms of
   const others = [email('ann@example.com'), email('bob@example.com')]
   expect(await held(engine)).toBe(audienceDigest([...others, ...forms]))
 
-  // As a person writes them: capitals, the form of the DNS, spaces and brackets in the number.
+  // As users write them: capitals, the form of the DNS, spaces and brackets in the number.
   const receipt = await sluiceHere(['forget', '--email', ' Jane@XN--BCHER-KVA.example ', '--phone', '+1 (202) 555-0123', '--json'], {
     cwd: engine.folder,
     env: engine.env,
@@ -76,7 +76,7 @@ test('every form of an identifier is erased: a phone without plus, both forms of
   expect(receipt.code).toBe(0)
   expect(await held(engine)).toBe(audienceDigest(others))
 
-  // Neither form brings the person back, on whatever row.
+  // Neither form adds the person again, on any row.
   engine.write('people.csv', people(ann, 'k8,jane@xn--bcher-kva.example,', 'k9,,+12025550123', 'k3,bob@example.com,'))
   pipeline(engine)
   expect(await engine.run('customers')).toMatchObject({ counts: { suppressed: 2 } })

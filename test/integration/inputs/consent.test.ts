@@ -9,7 +9,7 @@ const address = (i: number) => `p${i}@example.com`
 const digest = (text: string) => createHash('sha256').update(text).digest('hex')
 const audience = 'destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
 
-/** Columns of consent in exports, and for which of six people they say yes. */
+/** Consent columns of exports, and the people of six with a yes. */
 test.for<[name: string, cells: (i: number) => Fields, yes: readonly number[]]>([
   ['a flag', (i) => ({ 'Marketing OK': i < 2 ? 'yes' : 'no' }), [0, 1]],
   ['a flag that forbids', (i) => ({ email_disabled: i < 2 ? 'true' : 'false' }), [2, 3, 4, 5]],
@@ -142,7 +142,7 @@ describe('one identifier on a row that opted out and on one that consented', () 
     const stay = [row(0, 0, phone, 'yes'), row(3, 2, '', 'yes')]
     await mapped(engine, stay)
     expect(await identifiers(engine)).toEqual([p0, p2, ofPhone].toSorted())
-    // The rows that stay are known by their bytes: only the new one is looked at.
+    // The unchanged rows are known by their bytes: only the new one is read.
     await mapped(engine, [...stay, row(1, 1, phone, 'no')])
     expect(await identifiers(engine)).toEqual([p0, p2].toSorted())
     await mapped(engine, [...stay, row(1, 1, phone, 'no'), row(4, 1, '', 'yes')])

@@ -44,7 +44,7 @@ test.for(all)('$name: only people with consent are sent', { timeout: 30_000 }, a
       { sources: [{ holds: { code: string; hint: string }[] }] },
     ]
     const report = await runPipeline(engine.deps, await loadPipeline(folder, 'people'), { trigger: 'manual' })
-    // The check says what the run does.
+    // The check reports the same as the run.
     expect(check.sources[0].holds.map(({ code, hint }) => [code, hint])).toEqual(report.guards.map(({ code, hint }) => [code, hint]))
     if (report.guards.length === 0) {
       expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } })
@@ -83,18 +83,18 @@ test.for(all)('$name: the defaults of init send people, and no one without conse
   expect(draft.valid, asked.join('\n')).toBeGreaterThan(0)
   const mapper = createMapper(draft.pipeline, inspection.day)
   const sendable = new Set(expected(text, { ...given, texts: given.yes ?? (() => true) }))
-  // A column that Enter left unread stops the run: no one is sent.
+  // A column that the default answer leaves unread stops the run, and no person is sent.
   if (draft.consent.length > 0) return
   for (const row of inspection.rows) {
     const { record } = mapper.map(row)
     if (record?.kind !== 'member' || !record.desired) continue
     const emails = record.identifiers.filter((packed) => packed[0] === 1).map((packed) => `email\t${packed.subarray(1).toString('hex')}`)
-    // One that another row opted out is left out by the reading, not by the row.
+    // An identifier that another row opted out is omitted by the read, not by its row.
     for (const identifier of emails) if (given.name !== 'one person twice, opted out once') expect(sendable).toContain(identifier)
   }
 })
 
-/** The identifiers that have to be at the service: of every row that says yes, none that a row of no has as well. */
+/** The expected identifiers at the service: those of every row with a yes, except those that a row with a no has too. */
 function expected(
   text: string,
   { delimiter = ',', emails, phones = [], yes = () => true, texts = yes }: ExportOfPeople,
@@ -127,7 +127,7 @@ function fileOf({ columns, delimiter = ',' }: ExportOfPeople): string {
   return [Object.keys(columns), ...rows].map((cells) => `${cells.join(delimiter)}\n`).join('')
 }
 
-/** Writes the setting that a hint shows into the pipeline file, as a person would. */
+/** Writes the setting of a hint into the pipeline file, as a user would. */
 function applyHint(file: string, hint: string): void {
   const settings = parse(readFileSync(file, 'utf8')) as Record<string, unknown>
   const consent = /consent: .*$/.exec(hint)?.[0]

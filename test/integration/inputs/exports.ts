@@ -10,9 +10,9 @@ export interface ExportOfPeople {
   /** Headers of the emails and phone numbers of the person. */
   readonly emails: readonly string[]
   readonly phones?: readonly string[]
-  /** True where the row says yes; every row without it. */
+  /** True if the row has a yes; every row if undefined. */
   readonly yes?: (row: Cells) => boolean
-  /** True where its phone numbers may be used as well; as `yes` without it. */
+  /** True if its phone numbers may be used too; as `yes` if undefined. */
   readonly texts?: (row: Cells) => boolean
 }
 

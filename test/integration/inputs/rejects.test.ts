@@ -9,7 +9,7 @@ import { sluiceHere } from '../cli/support.ts'
 
 type Cells = Record<string, string>
 
-/** Reads the copy as a spreadsheet would, corrects it, writes it back with its five reasons. */
+/** Reads the copy as a spreadsheet would, corrects it, and writes it with its five columns of reasons. */
 function correct(file: string, hint: (row: Cells) => Cells): Cells[] {
   const rows = parse<Cells>(readFileSync(file), { columns: true })
   writeFileSync(file, csvOf(rows.map(hint) as Fields[]))

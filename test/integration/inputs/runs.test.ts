@@ -85,7 +85,7 @@ test('cases 44 and 146: rows that a setting repairs are known by their bytes in 
   expect(await engine.run('shop')).toMatchObject({
     status: 'succeeded',
     counts: { read: 2, updates: 1, deletes: 0, confirmed: 1 },
-    // The first one is as it was, and so is what was said of it.
+    // The first run and its report are unchanged.
     warnings: [{ code: 'AMPERSAND_MENDED' }, { code: 'ENTITY_HTML' }],
   })
   engine.pipeline('shop', yaml(''))
@@ -117,7 +117,7 @@ test('case 58: with `duplicates: last` the last row is used each day, and the ot
     ).map(({ title }) => title)
   const one = await shop(engine, [row('A', 'first'), row('B', 'only'), row('A', 'second'), { ...row('A', 'broken'), price: 'dear' }], last)
   expect([one.counts, await titles()]).toMatchObject([{ read: 4, rejected: 1, duplicates: 1, valid: 2, creates: 2 }, ['second', 'only']])
-  // The same rows in another order say something else.
+  // The same rows in another order give other warnings.
   const two = await shop(engine, [row('A', 'second'), row('B', 'only'), row('A', 'first')], last)
   expect([two.counts, await titles()]).toMatchObject([{ read: 3, duplicates: 1, valid: 2, updates: 1, deletes: 0 }, ['first', 'only']])
   const three = await shop(engine, [row('B', 'only'), row('A', 'second')], last)

@@ -65,7 +65,7 @@ describe('the shared budget', () => {
     await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
     expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0 })
     expect(await takeGrants(db, 'c', 4)).toMatchObject({ granted: 2, waitMs: expect.closeTo(300_000, -4) })
-    // Two windows later more is asked for together than the window holds.
+    // Two windows later, more is requested at a time than the window permits.
     await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '600 seconds'`)
     expect(await takeGrants(db, 'c', 64)).toEqual({ granted: 5, waitMs: 0 })
     expect((await takeGrants(db, 'c', 64)).granted).toBe(0)

@@ -141,7 +141,7 @@ describe('a tick of the scheduler', () => {
     await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`)
     await declareSchedules(db, other.declaration)
     expect(await decideDueTicks({ db, ...other })).toMatchObject({ decided: 0 })
-    // As its own scheduler does when it reads its files again: a schedule that had been invalidated would begin now.
+    // As its own scheduler does when it reads its files again: an undeclared schedule would begin now.
     await declareSchedules(db, deps.declaration)
     await decideDueTicks(deps)
     expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'ran' })

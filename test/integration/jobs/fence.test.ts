@@ -91,7 +91,7 @@ describe('a worker of another environment', () => {
     await using deps = await withOtherService(engine, other.url)
     const runId = await queued(engine)
     await work(deps, pipelines(engine))
-    // It has looked for work when it has taken its own.
+    // It has polled for work once it has claimed its own.
     const own = await requestOwn(engine, deps)
     await expect.poll(() => status(engine, own), { timeout: 20_000 }).toBe('succeeded')
     expect(await status(engine, runId)).toBe('queued')
@@ -176,7 +176,7 @@ async function requestOwn(engine: EngineUnderTest, deps: EngineDeps): Promise<nu
   return (await requestRun(engine.db, { pipeline: 'shop', destinationId, trigger: 'schedule', scheduledFor: new Date(0) })) ?? 0
 }
 
-/** A plan that is being applied, beside a run that waits. */
+/** A plan in application, beside a waiting run. */
 async function plannedBeside(engine: EngineUnderTest, runId: number): Promise<{ readonly planId: string }> {
   await engine.db.execute(`update sluice.run set created_at = clock_timestamp() where id = $1`, [runId])
   return engine.plan('shop')
@@ -189,7 +189,7 @@ describe('a worker with another folder', () => {
     const yaml = catalogYaml('feed.xml').replaceAll('{folder}', engine.folder)
     const otherFolder = folderOf({ 'other.yaml': yaml.replace('4001', '4002'), 'shop.yaml': 'source: [' })
     await work(engine.deps, otherFolder)
-    // It has looked for work when it has taken its own.
+    // It has polled for work once it has claimed its own.
     const other = await loadPipeline(otherFolder, 'other')
     const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, other))
     const own = await requestRun(engine.db, { pipeline: 'other', destinationId, trigger: 'schedule', scheduledFor: new Date() })
