@@ -8,8 +8,8 @@ export interface UserOperation {
    */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
   /** Milliseconds since 1970; written as whole seconds. Deletes have no times. */
-  readonly effectiveAtMs?: number
-  readonly expiresAtMs?: number
+  readonly effectiveAtMs?: number | undefined
+  readonly expiresAtMs?: number | undefined
 }
 
 /** Type byte of `partner_user_id`, the only identifier that is sent as plain text. */
