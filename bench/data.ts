@@ -25,7 +25,7 @@ export interface CustomerFile {
   readonly changeEvery?: number
 }
 
-/** Four quoted fields, names outside ASCII; about 98 bytes a row. */
+/** Four quoted fields, names outside ASCII; about 98 bytes per row. */
 export async function writeCustomers(file: string, { rows, changeEvery = 0 }: CustomerFile): Promise<void> {
   const hasPhone = rows <= customersWithPhone
   await write(
@@ -40,7 +40,7 @@ export async function writeCustomers(file: string, { rows, changeEvery = 0 }: Cu
   )
 }
 
-/** Google-Shopping RSS, about 1.4 kB an item. Every nth item has another price. */
+/** Google-Shopping RSS, about 1.4 kB per item. Every nth item has another price. */
 export async function writeFeed(file: string, items: number, changeEvery = 0): Promise<void> {
   const text = 'Stoneware with <b>glaze</b>, 0.3 l, dishwasher safe. '.repeat(16)
   await write(

@@ -1,5 +1,5 @@
 /**
- * Pushing to a slow service: concurrency has to follow latency, or the allowance of 1,500 requests a minute stays unused. The sandbox
+ * Pushing to a slow service: concurrency has to follow latency, or the allowance of 1,500 requests per minute stays unused. The sandbox
  * has a process of its own, every pushing process too. By default one shortened run; `--large` has each latency, by one process and
  * by three, for a minute of the allowance and more (`--rows` sets the users; 11,250,000 are three minutes).
  */
@@ -12,7 +12,7 @@ import { startSandboxProcess } from './sandboxProcess.ts'
 import { pushPlan } from '../src/sync/push/push.ts'
 
 const usersPerRequest = 2_500
-/** Requests a second that the service allows. */
+/** Requests per second that the service allows. */
 const allowed = 1_500 / 60
 const windowMs = 60_000
 
@@ -61,7 +61,7 @@ async function measure({ folder, database, say }: BenchContext, { latencyMs, pro
     const cores = (cpuSeconds / requests) * allowed
     say({
       figure: 'processor time of the pushing processes, at 25 requests/s',
-      measured: `${cores.toFixed(2)} cores, ${((cpuSeconds / requests) * 1000).toFixed(1)} ms a request`,
+      measured: `${cores.toFixed(2)} cores, ${((cpuSeconds / requests) * 1000).toFixed(1)} ms per request`,
       reach: '0.35 cores',
       met: cores <= 0.35,
     })

@@ -1,5 +1,5 @@
 /**
- * The reading path (docs/benchmarks.md): rows a second and memory of CSV, packed CSV, JSON lines and XML, against
+ * The reading path (docs/benchmarks.md): rows per second and memory of CSV, packed CSV, JSON lines and XML, against
  * `psql \copy` of the same CSV into an unlogged table. Ratios are printed, nothing is asserted. Every reading runs in a
  * process of its own, so that memory is its own.
  */

@@ -50,6 +50,10 @@ export const avoidedPhrases: readonly { readonly phrase: RegExp; readonly instea
   { phrase: /\bis no valid\b|\bare no valid\b/i, instead: 'is not a valid' },
   { phrase: /\bof ours\b|\bours alone\b/i, instead: 'say the plain thing' },
   { phrase: /\ball well\b/i, instead: 'All checks passed' },
+  {
+    phrase: /\d (?:[kKMG]?B|bytes|m?s|µs|requests|rows|users|people|transactions|keys|records|operations|identifiers) an? \w+/i,
+    instead: 'per',
+  },
 ]
 
 /** Documents that a reader of the repository cannot open, in the forms that comments used for them. */

@@ -21,7 +21,7 @@ const remove = (list: unknown[]): unknown => ({ operation_type: 'Delete', params
 const rules = async (): Promise<string[]> => (await sandbox.control.violations()).map(({ rule }) => rule)
 
 describe('user uploads', () => {
-  test('one result an operation, counting users, in request order; users are not echoed', async () => {
+  test('one result per operation, counting users, in request order; users are not echoed', async () => {
     await sandbox.control.switches({ audience_users_response: 'array' })
     const answer = await users([
       update([{ email: [email(1)] }, { email: [email(2)] }], { expires_at: '2027-06-01' }),
@@ -233,7 +233,7 @@ describe('do-not-reach lists', () => {
     await users([update([{ email: [email(1)] }])])
     expect(await rules()).toEqual(['update_of_suppressed'])
   })
-  test('one list an account, deleted once, then another can be made', async () => {
+  test('one list per account, deleted once, then another can be made', async () => {
     expect((await sandbox.call('POST', `${account}/do_not_reach_lists`)).status).toBe(403)
     expect((await sandbox.call('DELETE', `${account}/do_not_reach_lists/2dnr`)).body.data).toMatchObject({ id: '2dnr', deleted: true })
     expect((await sandbox.call('DELETE', `${account}/do_not_reach_lists/2dnr`)).status).toBe(404)

@@ -76,7 +76,7 @@ export const faultCatalogue: readonly CataloguedFault[] = [
   row('C6', 'killed during the search for a failing record', 'continues; no record lost'),
   row('C7', 'every request fails', 'probes, not a storm'),
   row('C8', 'what was parked is tried again', 'the do-not-reach list first; its bytes before anything newer, never after'),
-  row('K1', 'three schedulers; one dies on the tick', 'one run a tick'),
+  row('K1', 'three schedulers; one dies on the tick', 'one run per tick'),
   row('K2', 'hours that do not exist or exist twice, 29 and 30 February', 'the stated policy'),
   row('K3', 'no scheduler for three days', 'one run makes up for it'),
   row('K4', 'wall clocks that are wrong or jump', 'no lease, order or byte depends on them; a wrong clock of the service is reported'),

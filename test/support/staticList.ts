@@ -1,5 +1,5 @@
 /**
- * A further type of destination: people in a file, one identifier a line. It proves that a type is one file and one line, and it runs the
+ * A further type of destination: people in a file, one identifier per line. It proves that a type is one file and one line, and it runs the
  * histories of the others.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

@@ -140,7 +140,7 @@ export class Memberships {
     return { members, identifiers }
   }
 
-  /** Returns the records in force at `now`, sorted bytewise by type and value. Uses four bytes a record: digests sort like their hex texts. */
+  /** Returns the records in force at `now`, sorted bytewise by type and value. Uses four bytes per record: digests sort like their hex texts. */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
     let length = 0

@@ -22,7 +22,7 @@ const timestamptz = 1184
 /** Arrays of char, name, int2, int4, text, bpchar, varchar, int8, float4, float8, date, numeric, uuid. */
 const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1182, 1231, 2951])
 
-/** Rows of one fetch. Each fetch costs a round trip: 64 rows at 20 ms would be 3,200 rows a second. */
+/** Rows of one fetch. Each fetch costs a round trip: 64 rows at 20 ms would be 3,200 rows per second. */
 const rowsPerFetch = 500
 
 /** Limit of one fetch. A larger one is a mistake, and would end the process for lack of memory. */

@@ -5,9 +5,9 @@ const chunkNumbers = 1024
 const slabChunks = 256
 
 /**
- * Log of 64-bit values as two words each, 8 bytes a value, which finds the values that it has several times. A value goes to the end
+ * Log of 64-bit values as two words each, 8 bytes per value, which finds the values that it has several times. A value goes to the end
  * of one of 256 buckets, and each bucket is searched at the end: a million values take 0.02 s. A hash table of all values took 0.2 s and
- * up to 20 bytes a value, because nearly each access missed the processor's cache.
+ * up to 20 bytes per value, because nearly each access missed the processor's cache.
  */
 export class PairLog {
   readonly #slabs: Int32Array<ArrayBuffer>[] = []

@@ -65,7 +65,7 @@ test('memberships are renewed before they expire, spread over days; expired ones
 })
 
 describe.for(['user', 'identifier'])('with a delete that reaches the %s', (reach) => {
-  test.for([1, 40])('shared and changed identifiers are synced, %i users an operation', async (packed) => {
+  test.for([1, 40])('shared and changed identifiers are synced, %i users per operation', async (packed) => {
     await using engine = await engineUnderTest()
     const { control } = engine.sandbox
     await control.switches({ delete_reach: reach })

@@ -72,7 +72,7 @@ async function connections(db: Database): Promise<number> {
 const unfinished = (db: Database) => db.query(`select from run where status in ('queued', 'running')`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('keeps one connection, and runs fewer than 60 transactions a minute', { timeout: 60_000 }, async () => {
+test('keeps one connection, and runs fewer than 60 transactions per minute', { timeout: 60_000 }, async () => {
   await using engine = await engineUnderTest()
   await using served = await idleServe(engine)
   await expect.poll(() => connections(engine.db), { timeout: 20_000, interval: 500 }).toBe(1)

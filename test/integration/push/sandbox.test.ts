@@ -144,7 +144,7 @@ describe('a process killed at a named instant', () => {
     'reconcile.before_commit:3',
     'push.reconciled:2',
     'settle.opened:1',
-  ])('%s: the next one reaches the same state, with at most one extra attempt a batch', async (crashAt) => {
+  ])('%s: the next one reaches the same state, with at most one extra attempt per batch', async (crashAt) => {
     await using database = await testDatabase()
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 4)

@@ -17,7 +17,7 @@ import { openSsh, sshCredentials, withoutSsh } from './sshServer.ts'
 import { sourceOf, temporaryFolder } from './support.ts'
 
 const rowCount = 60_000
-/** About 4 KB a row, 240 MB in all. */
+/** About 4 KB per row, 240 MB in all. */
 const filler = 'x'.repeat(4_000)
 const header = 'id,title\n'
 const hugeBytes =

@@ -24,7 +24,7 @@ const echo = Array.from({ length: 5 }, () => ({ params: { account_id: '18ce54d4x
 
 describe('a response that confirms every user', () => {
   test.for([
-    ['a result an operation', { request: echo, data: ones(5) }, 5],
+    ['a result per operation', { request: echo, data: ones(5) }, 5],
     ['results of packed operations', { data: [result(1_000), result(234)] }, 1_234],
     ['one object', { request: { params: {} }, data: result(7) }, 7],
     ['results first, then the echo', { data: [result(2)], request: echo, total_count: 1 }, 2],

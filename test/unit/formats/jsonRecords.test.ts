@@ -17,7 +17,7 @@ const layouts: Readonly<Record<string, (value: object) => string>> = {
   'on one line': (value) => JSON.stringify(value),
   'over lines': (value) => `${JSON.stringify(value, null, 2)}\n`,
   'a member a line': (value) => `${JSON.stringify(value).replaceAll(',', ',\n')}\n`,
-  'one record a line': (value) => `${JSON.stringify(value).replaceAll('},{', '},\n{').replace('[{', '[\n{').replace('}]', '}\n]')}\n`,
+  'one record per line': (value) => `${JSON.stringify(value).replaceAll('},{', '},\n{').replace('[{', '[\n{').replace('}]', '}\n]')}\n`,
 }
 
 describe('an array of records inside an object', () => {

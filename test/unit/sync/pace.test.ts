@@ -51,7 +51,7 @@ describe('concurrency', () => {
 
   test.each([20, 100, 300, 1_000, 2_000])('uses the whole allowance at %i ms latency', (ms) => {
     const { seconds } = push(4_500, { latencyMs: () => ms })
-    // Three minutes of the allowance: 1,500 requests a minute.
+    // Three minutes of the allowance: 1,500 requests per minute.
     expect(4_500 / seconds).toBeGreaterThan(25 * 0.95)
   })
 
