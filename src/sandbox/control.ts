@@ -132,7 +132,7 @@ export class Control {
     return undefined
   }
 
-  /** Sets the clock from `{ now: ISO }` or `{ advance_s: n }`, and does the work that becomes due before it answers. */
+  /** Sets the clock from `{ now: ISO }` or `{ advance_s: n }`. Resolves after the work that became due is done. */
   async #setClock(body: unknown): Promise<unknown> {
     const { world, dispatcher } = this.#parts
     const { now, advance_s: advanceS } = recordOf(body)

@@ -54,7 +54,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 /**
  * Marks a ready plan as being applied; returns `done` for a plan that was applied. The service may delete a whole user by one
  * identifier, so the user's other identifiers get new desired content, unless the plan wrote it (docs/guarantees.md#reference-counts).
- * They are sent again in the second phase of the plan, or by the next plan if this process dies.
+ * These identifiers are sent again in the second phase of the plan, or by the next plan if this process dies.
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
   return deps.db.transaction(async (tx) => {

@@ -15,7 +15,7 @@ export interface BatchLine {
   readonly batch: number
   readonly operation: 'upsert' | 'delete'
   readonly status: BatchStatus
-  /** Operations: products, or users. */
+  /** Number of operations: products, or users. */
   readonly operations: number
   readonly attempts: number
   readonly reason: string | null

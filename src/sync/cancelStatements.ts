@@ -3,7 +3,7 @@ import type { EngineDeps } from './engine.ts'
 import { interrupted } from './read/stage.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Interval of cancel requests. One is not enough: between two statements it has no effect. */
+/** Interval of cancel requests. One request is not enough, because between two statements it has no effect. */
 const againMs = 250
 
 /**

@@ -48,7 +48,7 @@ export class EarlyPush implements GrowingPlan {
   }
 
   /**
-   * Begins to send with the first part, after `begin`. `operations`: number of those of the whole plan, at most.
+   * Registers a stored part. The first call runs `begin` and starts to send. `operations`: estimated number of operations of the whole plan.
    * @throws the error that ended the push
    */
   async grew(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {

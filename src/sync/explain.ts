@@ -177,8 +177,8 @@ async function erasureEvents(db: Database, service: string, destinationId: numbe
 
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The time of the read is its start, because a snapshot closes only after its plan was written. If the run has expired: the
-    // time of the oldest stored run.
+    // The time of the read is its start, because a snapshot closes only after its plan was written. If the run of the
+    // read has expired, the time of the oldest stored run is used.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,

@@ -43,7 +43,7 @@ export async function runUnderLease(
   const watch = setInterval(() => {
     isCancelRequested(deps.db, run).then(
       (asked) => asked && lost.abort(),
-      // Ignored, because the heartbeat warns when the database is down.
+      // An error is ignored, because the heartbeat warns when the database is down.
       () => undefined,
     )
   }, cancelPollMs)
@@ -91,7 +91,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
-  // Before `finishRun`: if the process dies between the two, the run has not ended, so its recovery repeats both.
+  // Called before `finishRun`: if the process dies between the two, the run has not ended, so its recovery repeats both.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,

@@ -64,8 +64,8 @@ async function instanceAt(origin: string): Promise<string | undefined> {
 }
 
 /**
- * Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. Not by `import`, which reads every export of a module of Node: one of
- * them is `WebSocket`, which loads what `fetch` loads (Node 24.21).
+ * Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. It is not loaded by `import`, because that reads every
+ * export of a module of Node: one of them is `WebSocket`, which loads what `fetch` loads (Node 24.21).
  */
 async function download(url: string): Promise<string> {
   const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')

@@ -21,7 +21,7 @@ export interface States {
   readonly pipelines: readonly PipelineState[]
 }
 
-/** States of the named pipelines, in their order. */
+/** Returns the states of the named pipelines, in their order. */
 export async function pipelineStates(db: Database, names: readonly string[]): Promise<States> {
   const rows = await db.query<
     Row<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }

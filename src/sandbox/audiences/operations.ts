@@ -18,7 +18,7 @@ export interface Operation {
   /** As requested, in seconds since 1970; undefined for the default. */
   readonly effectiveAt: number | undefined
   readonly expiresAt: number | undefined
-  /** Index of its first user among all users of the request. */
+  /** Index of the operation's first user among all users of the request. */
   readonly firstUser: number
 }
 

@@ -59,7 +59,7 @@ export function createAudienceState(_world: World): AudienceState {
   }
 }
 
-/** Returns the size that the service shows, and the reasons why the audience cannot be targeted. While an upload is processed, the size before it. */
+/** Returns the size that the service shows, and the reasons why the audience cannot be targeted. While an upload is processed, the size is that before the upload. */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience
   const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)

@@ -98,7 +98,10 @@ function invalidateToken(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: token.token } }
 }
 
-/** Returns the app-only token, the same one until it is invalidated (spec 3.2). It contains percent-escapes, which clients must not decode. */
+/**
+ * Returns the app-only token, which stays the same until it is invalidated (spec 3.2). The token contains percent-escapes, which clients
+ * must not decode.
+ */
 function bearerToken(call: AuthCall): Reply {
   call.state.bearer ??= `${'A'.repeat(22)}${randomText(call.world, 24)}%2F${randomText(call.world, 20)}%3D${randomText(call.world, 30)}`
   return { kind: 'json', body: { token_type: 'bearer', access_token: call.state.bearer } }

@@ -16,7 +16,7 @@ import type { CampaignsState, LineItem, StatisticsJob } from './state.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** Time from the creation of a job for which its file can be fetched. */
+/** Time after the creation of a job during which its file can be fetched. */
 const FILE_LIFE_MS = 2 * DAY
 
 export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {

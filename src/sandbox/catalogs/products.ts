@@ -143,7 +143,7 @@ export function listProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** Cursors that are kept, more than are in use at a time. A dropped one is accepted in every listing. */
+/** Number of cursors that are kept, more than are in use at a time. A cursor that was dropped is accepted in every listing. */
 const MOST_CURSORS = 10_000
 
 function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {

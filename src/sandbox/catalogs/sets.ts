@@ -118,7 +118,7 @@ export function deleteFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
-/** Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always say `PROCESSING`. */
+/** Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always have `PROCESSING`. */
 function statusOf(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }

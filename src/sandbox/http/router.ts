@@ -59,7 +59,7 @@ export class Router {
   }
 }
 
-/** Finds a node that `accept` takes. Tries literal segments first, then parameters (`cards/poll/:id` beside `cards/:type/:id`). */
+/** Finds a node for which `accept` returns true. Tries literal segments first, then parameters (`cards/poll/:id` beside `cards/:type/:id`). */
 function walk(node: Node, segments: readonly string[], at: number, values: string[], accept: (node: Node) => boolean): Node | undefined {
   const segment = segments[at]
   if (segment === undefined) return accept(node) ? node : undefined

@@ -141,7 +141,7 @@ export class SandboxServer {
       .catch((error: unknown) => this.#send(context, handler.answerInternalError(context, error)))
   }
 
-  /** Handles and answers a request without a fault. Stays synchronous unless the handler is not, because a promise costs time. */
+  /** Handles and answers a request without a fault. Synchronous if the handler is, because a promise costs time. */
   #answer(context: RequestContext): void {
     const { handler } = this.#parts
     const fail = (error: unknown): void => this.#send(context, handler.answerInternalError(context, error))

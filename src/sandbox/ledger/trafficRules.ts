@@ -1,6 +1,6 @@
 /**
  * Checks the rules on keys and timing (docs/sandbox.md#violations): no key twice in a request, no two requests in flight for one key or with one
- * body, and none before a requested wait is over. Violations change no answer.
+ * body, and no request before a requested wait is over. Violations change no answer.
  */
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -33,8 +33,8 @@ export class TrafficRules {
   readonly #graceMs: () => number
 
   /**
-   * `graceMs`: a request may have been sent before its caller read the answer with the wait, so one that begins within this time is allowed.
-   * That both used one connection proves nothing: a pool reuses a connection before its user has read the answer.
+   * `graceMs`: time after an answer with a wait in which a request is still allowed, because it may have been sent before its caller read
+   * that answer. A common connection proves nothing: a pool reuses a connection before its user has read the answer.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now

@@ -2,8 +2,9 @@
  * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). If the
  * outcome of a value is unknown, the caller must send it again unchanged before a newer value, and never after one.
  *
- * Reports only certain violations. A value whose outcome is known may return (10, 12, 10 EUR). So may the data of a user after the answer to
- * the erasure. With the switch `values_recur: never` neither happens in the test's data, so every older value after a newer one is a violation.
+ * Reports a violation only if it is certain. A value whose outcome is known may return (10, 12, 10 EUR), and the data of a user may return
+ * after the erasure was answered. With the switch `values_recur: never`, no value of the test's data returns, so every older value after a
+ * newer one is a violation.
  */
 import type { KeyValue } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -124,7 +125,7 @@ function isUser(key: string): boolean {
   return !key.startsWith('p ')
 }
 
-/** Returns the outcome of a request. `neither`: it was refused, and the outcome of earlier attempts is as unknown as before. */
+/** Returns the outcome of a request. `neither`: the request was refused, and the outcome of earlier attempts is as unknown as before. */
 function outcomeOf({ status, client_closed: closed }: LedgerEntry): 'known' | 'unknown' | 'neither' {
   if (status === null || closed || status >= 500 || status === 408) return 'unknown'
   return [401, 403, 404, 423, 429].includes(status) ? 'neither' : 'known'

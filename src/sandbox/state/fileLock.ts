@@ -85,7 +85,7 @@ function read(lock: string): Holder | undefined {
     if (typeof pid !== 'number' || typeof host !== 'string') return undefined
     return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
   } catch {
-    // Removed meanwhile, or not the lock of a sandbox.
+    // The file was removed meanwhile, or is not the lock of a sandbox.
     return undefined
   }
 }

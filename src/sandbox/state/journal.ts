@@ -50,7 +50,7 @@ interface Head {
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Size of the journal, in bytes, at which the state replaces its lines. A shorter one is replayed in less than a second. */
+/** Size of the journal, in bytes, at which the state replaces its lines. A shorter journal is replayed in less than a second. */
 const COMPACT_AFTER_BYTES = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 
@@ -88,7 +88,7 @@ export class Journal {
   }
 
   async #load(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
-    // An incomplete file, left by a kill.
+    // A kill may have left an incomplete file.
     rmSync(this.#beside, { force: true })
     if (existsSync(this.#path)) {
       const file = openSync(this.#path, 'r')
@@ -175,7 +175,7 @@ interface Place {
 async function replayLine(text: string, place: Place, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
   let entry: JournalEntry
   try {
-    // This class wrote the line. The check below and `replay` report one that it did not.
+    // The check below and `replay` report a line that this class did not write.
     entry = JSON.parse(text) as JournalEntry
   } catch {
     throw damaged(place, 'is not JSON')

@@ -22,8 +22,10 @@ export function isCheckDue(webhook: Webhook, now: number, period: string): boole
   return period === 'hourly' ? sinceCheck >= HOUR : now - webhook.lastSuccessAt >= 24 * HOUR && sinceCheck >= 30 * MINUTE
 }
 
-/** Records the outcome of a check: success validates the webhook, a transient failure keeps it until {@link GRACE_MS} after the last success, any
- * other failure invalidates it (spec 3.1). */
+/**
+ * Records the outcome of a check. Success validates the webhook. A transient failure keeps it until {@link GRACE_MS} after the last
+ * success. Any other failure invalidates it (spec 3.1).
+ */
 export function recordCheck(webhook: Webhook, outcome: CheckOutcome, now: number): void {
   webhook.lastCheckAt = now
   webhook.lastOutcome = outcome

@@ -26,7 +26,7 @@ export interface ActivityEvent {
 
 export interface EmitOptions {
   readonly signature?: 'good' | 'bad' | 'none'
-  /** Bytes of the body a second. Default: no limit. */
+  /** Speed of the body in bytes per second. Default: no limit. */
   readonly bytesPerS?: number
   /** Delivers only to this webhook. */
   readonly webhookId?: string

@@ -97,7 +97,7 @@ function send(
   })
 }
 
-/** Sends the body at `bytesPerS`, in ten pieces a second. Stops if the receiver ends the request. */
+/** Sends the body at `bytesPerS`, in ten pieces per second. Stops if the receiver ends the request. */
 async function sendSlowly(request: http.ClientRequest, body: Buffer, bytesPerS: number): Promise<void> {
   const step = Math.max(1, Math.floor(bytesPerS / 10))
   for (let at = 0; at < body.length && !request.destroyed; at += step) {

@@ -1,4 +1,4 @@
-/** Serves `GET /2/activity/stream`: one JSON event a line, on a connection that stays open (spec 6.2). */
+/** Serves `GET /2/activity/stream`: one JSON event per line, on a connection that stays open (spec 6.2). */
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal, PROBLEMS } from '../refusal.ts'
 import { runtimeOf } from './runtime.ts'

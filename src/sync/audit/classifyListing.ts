@@ -32,9 +32,9 @@ type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_has
 }
 
 /**
- * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. Content of the record, if the
- * key is in sync, or an earlier audit found it to differ (`db/invalidated.ts`). Else the bytes of the request that confirmed it, or null
- * once they are no longer stored.
+ * SQL of the confirmed content of a key. `m` and `r` are the aliases of its rows in `remote` and `record`. It is the content of the
+ * record if the key is in sync, or if an earlier audit found it to differ (`db/invalidated.ts`). Otherwise it is the bytes of the request
+ * that confirmed the key, or null if these bytes are no longer stored.
  */
 const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m.synced_hash')} then r.body else (
     select convert_from(substring(b.body from e.byte_offset + 1 for e.byte_length), 'UTF8')
@@ -136,7 +136,7 @@ export class ListingClassifier {
     if (known.ref_count === null || (known.ref_count <= 0 && known.synced_hash === null)) return { outcome: 'unmanaged', differences: [] }
     if (known.ref_count <= 0 || known.synced_hash === null) return { outcome: 'unconfirmed', differences: [] }
     if (known.ours === null) {
-      // Its bytes have expired: an equal hash means the same content; otherwise there is nothing to compare.
+      // The confirmed bytes have expired. An equal hash means the same content; with another hash there is nothing to compare.
       const same = contentHash(canonicalProduct(product.fields)).equals(known.synced_hash)
       return { outcome: same ? 'same' : 'unresolved', differences: [] }
     }

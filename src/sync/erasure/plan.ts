@@ -112,11 +112,11 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
 interface Carried {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
   readonly keys: readonly Buffer[]
-  /** True if the service may have it, or may still get it. */
+  /** True if the service may have these keys, or may still get them. */
   readonly maybeApplied: boolean
 }
 
-/** Removes the person from every update that is not in flight. Returns the entries of all open updates that contained them. */
+/** Removes the person from every update that is not in flight. Returns the entries of all open updates that contained the person. */
 async function cutOut(
   tx: Transaction,
   deps: EngineDeps,

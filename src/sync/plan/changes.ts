@@ -73,7 +73,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: found.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased,
   }
-  // Before the guards, whose savepoint would undo it. One row with the keys of ten million people would be too large.
+  // Called before the guards, because a rollback to their savepoint would undo it. One row with the keys of ten million people would be
+  // too large.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }

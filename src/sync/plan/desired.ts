@@ -26,8 +26,8 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * SQL of the new content of a changed group, if the plan that follows is applied in any case. Then the plan writes it, and not the
-   * start of its application. `group`: SQL of the group.
+   * SQL of the new content of a changed group, if the plan that follows is applied in any case. Then the plan writes this content;
+   * otherwise `startApplying` does. `group`: SQL of the group.
    */
   readonly renewed: ((group: string) => string) | undefined
 }
@@ -42,8 +42,8 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * Adds every record to the changes that has an identifier of a removed row. For lists whose removals name identifiers, not row keys: the
- * person may be on the list with other identifiers too. Returns their number.
+ * Adds to the changes every record that has an identifier of a removed row, and returns their number. Used for lists whose removals name
+ * identifiers and not row keys, because the person may be on the list with other identifiers too.
  */
 export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const added = await client.query(

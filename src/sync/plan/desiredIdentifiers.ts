@@ -1,7 +1,7 @@
 /**
  * Desired state of people. A member has several identifiers, and each is a key. Several members may have the same identifier: `ref_count` is
- * the number of them (docs/guarantees.md#reference-counts). It is sent with the other identifiers of one of them, whose record key is
- * its `group_key`. So no identifier is in two user objects. And a delete, which may remove a whole user at the service, shows which
+ * the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of one of these members,
+ * whose record key is its `group_key`. So no identifier is in two user objects. And a delete, which may remove a whole user at the service, shows which
  * identifiers must be sent again.
  *
  * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
@@ -109,7 +109,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
 
 /**
  * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used only
- * for identifiers that rows gain: it becomes the group of those that have none.
+ * for identifiers that rows gain: those without a group get this one.
  *
  * An identifier that a row keeps is left out. Of the others, most belong to one row and need no sum. Only those that several rows
  * share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each, took

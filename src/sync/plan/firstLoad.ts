@@ -73,9 +73,9 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
     await insertKeys(context, shared)
     return { creates, plain, shared, loadId }
   }
-  // Entries of an earlier load; `firstMembers` writes those of this one.
+  // Drops the entries of an earlier load; `firstMembers` writes those of this load.
   await dropImpliedKeys(queryable(client), destinationId)
-  // All of them here, because the number of rows with an identifier must be right if only some parts are stored.
+  // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
   if (shared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
     await insertKeys(context, shared)

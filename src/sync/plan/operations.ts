@@ -21,8 +21,8 @@ export interface PlannedOperation {
   readonly op: Operation
   readonly change: Change
   /**
-   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that changed identifiers are deleted first and
-   * updated then.
+   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that the old identifiers of a user are
+   * deleted before the user is updated.
    */
   readonly phase: 1 | 2
   readonly recordKey: Buffer

@@ -20,7 +20,7 @@ export const ownEffectiveAt = 'case when x.key is null then r.effective_at else 
 /** SQL: true unless the expiry of its rows has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if the expiry of its rows has passed and the service has a later one, because the earlier one was never confirmed. */
+/** SQL: true if the expiry of its rows has passed, but the service has a later expiry, because the earlier expiry was never confirmed. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**

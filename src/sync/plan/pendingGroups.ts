@@ -70,7 +70,7 @@ async function collect(context: MembershipContext): Promise<number> {
           ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.key in (select key from resync)`]
           : []),
         ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
-        // Ends that differ from the confirmed one, because another row with the identifier was added, changed or removed.
+        // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
         ...(confirmed && timed
           ? [
               `select m.*, true, false, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
@@ -153,12 +153,12 @@ async function some(client: pg.PoolClient, query: string): Promise<boolean> {
 }
 
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
-/** Not by `not in`: with more than some million keys, Postgres would search all of them for each group. */
+/** Not written as `not in`: with more than some million keys, Postgres would search all of them for each group. */
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
  * SQL of the groups `t`, without exempt ones, that lose identifiers while their record stays. Only records that this read did not update
- * are looked up. Not by `exists`, for which Postgres may read all records.
+ * are looked up. Not written as `exists`, for which Postgres may read all records.
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key

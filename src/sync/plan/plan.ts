@@ -21,7 +21,7 @@ export type { Planned } from './storePlan.ts'
 
 /**
  * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; its batches may be sent from then on.
- * Without it, nothing is stored before the whole plan is.
+ * Without `onPart`, the whole plan is one transaction.
  */
 export async function makePlan(
   deps: EngineDeps,
@@ -110,7 +110,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       incomplete: ignoresMissing ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
-      // `min_rows` does not apply to it either.
+      // `min_rows` does not apply to a backfill either.
       deletesMissing: !sourceless && !ignoresMissing,
     },
   })

@@ -15,8 +15,8 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. With the earlier version of updated people if only
-   * changes were read; of all people it would be too much.
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. If only changes
+   * were read, also has the earlier version of updated people; after a whole read that could be too many.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint' },

@@ -14,8 +14,8 @@ const easyPart = 1 / 6
 /** Minimum gain of a larger number: with twice the requests in flight, the rate of answers must rise by half. */
 const enoughGain = 0.5
 /**
- * Factor of a raise until one brought too few answers, and afterwards. A short push to a slow service ends before its number is found: 400
- * requests at 2 s latency used 71 % of the allowance when each raise doubled it.
+ * Factors of a raise: the first until a raise brought too few answers, the second afterwards. If each raise only doubled the number, a short
+ * push to a slow service ended before the right number was found: 400 requests at 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
@@ -32,7 +32,7 @@ interface Level {
  * The number of requests in flight is raised as long as more requests bring more answers, at most to twice what the allowance needs for
  * the time from the start of an attempt to its answer. Latency alone is no measure: an overloaded service answers later with more
  * requests, and would get still more (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten
- * missed its deadline). Above a part of the deadline the number falls as the latency rises. While requests fail (no connection, no
+ * missed its deadline). If answers take longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no
  * answer, 5xx), one request at a time is sent after growing pauses (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
@@ -82,7 +82,7 @@ export class Pace {
     this.#measure(latencyMs)
   }
 
-  /** Measures again from here on, because slots are free and there is no batch to send: the rate would show that, and not the service. */
+  /** Starts a new measurement, because slots are free and there is no batch to send: the rate would show that, and not the service. */
   starved(): void {
     this.#restart(0)
   }
@@ -123,7 +123,7 @@ export class Pace {
     else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * this.#factor), { slots: this.#slots, rate })
   }
 
-  /** Factor of the next raise. If the service is overloaded, its answers take that many times longer: far below the deadline. */
+  /** Factor of the next raise. If the service is overloaded, its answers take that many times longer, which is far below the deadline. */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
   }

@@ -30,7 +30,7 @@ export interface PushOptions {
 
 /** Plan whose batches are sent while its later parts are being planned. */
 export interface GrowingPlan {
-  /** Number of operations that the whole plan will have, at most. */
+  /** Estimated number of operations of the whole plan. */
   readonly operations: number
   readonly isComplete: boolean
   /** Resolves with the next part, or when the plan is complete. */
@@ -193,7 +193,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
         await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} stopped answering`)
         break
       }
-      // Before the search, which may not find the part that completes the plan.
+      // Read before the search for batches, which may miss the part that completes the plan.
       const { isComplete, changed } = growing ?? { isComplete: true, changed: undefined }
       const open = await findOpenWork(db, scope)
       if (isIdle(open)) {

@@ -75,7 +75,7 @@ export async function reconcile(
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
-    // Last, because all transactions that reconcile for a destination wait for its row.
+    // The last statement, because all transactions that reconcile for a destination wait for its row.
     if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result

@@ -87,7 +87,7 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
 
   if (isTransportFailure(exchange)) pace.failed()
   else pace.answered(beginMs + clock.monotonic() - sentAtMs)
-  // Before the answer is recorded, so that a requested wait applies to all other requests immediately.
+  // Called before the answer is recorded, so that a requested wait applies to all other requests immediately.
   if (exchange.kind === 'answer') await allowance.update(exchange, batch.attempts + 1)
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }

@@ -2,7 +2,7 @@
 import { PairLog, wordAt } from './pairLog.ts'
 import { SeenFilter } from './seenFilter.ts'
 
-/** Facts about the staged identifiers. Rows that are removed from the stage later do not make it wrong. */
+/** Facts about the staged identifiers. Rows that are removed from the stage later do not make these facts wrong. */
 export interface IdentifierFacts {
   /** First bytes (`sharedBytes`) of the identifiers that may be on several rows. Undefined: any may be. */
   readonly mayShare: readonly Buffer[] | undefined
@@ -15,7 +15,7 @@ export interface IdentifierFacts {
 /** A type and 7 bytes of a digest. */
 export const sharedBytes = 8
 const digestLength = 33
-/** Number of identifiers that are logged: 20 MB. For more, a filter takes their place, which also names some that are on one row. */
+/** Maximum number of logged identifiers (20 MB). With more, a filter replaces the log. The filter also names some that are on one row only. */
 const mostLogged = 2_500_000
 const mostShared = 100_000
 
@@ -23,7 +23,7 @@ export class IdentifierWatch {
   readonly #log = new PairLog()
   readonly #mostLogged: number
   #filter: SeenFilter | undefined
-  /** First bytes of those that the filter has seen before. Undefined if there are too many, or identifiers that are no digests. */
+  /** First bytes of identifiers that the filter has seen before. Undefined if there are too many of them, or if some are not digests. */
   #shared: Buffer[] | undefined = []
   #mayHaveTimes = false
   #areDigests = true

@@ -44,8 +44,8 @@ const mostKnown = 5_000_000
 const mostColumns = 256
 
 /**
- * Returns true if unchanged records may be skipped. They may not if the outcome of a row depends on the time, for standard input
- * (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. Nor with
+ * Returns true if unchanged records may be skipped. All records must be read if the outcome of a row depends on the time, for standard
+ * input (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. The same holds for
  * `duplicates: last` if the last read had repeated keys (`repeats`): the rows that lost have no record, so they would count as new, and
  * each gated read would end as a full one.
  */
@@ -82,8 +82,8 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
-  // With repeated rows in the last read, digests are searched everywhere: a repeat that is not found counts as new. The result is the
-  // same, but every run reads the whole file.
+  // If the last read had repeated rows, digests are searched everywhere. Otherwise a repeat that is not found would
+  // count as new: the result would be the same, but every run would read the whole file.
   const known = new KnownDigests(stored.stored, { everywhere: last.duplicates > 0 })
   for await (const { chunk, digests, featureSets, outdated } of stored.chunks()) {
     known.add(chunk, digests, featureSets, outdated)

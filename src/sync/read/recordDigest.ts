@@ -3,8 +3,8 @@
  * destination, so the writer of a feed cannot construct a collision. Two different records have the same digest with a probability
  * of 2^-128.
  *
- * Implemented here because the platform has only SHA-256, which takes 0.26 µs per record of 98 bytes. This takes 0.1 µs. The
- * difference matters: an incremental run reads a million records in half a second (docs/decisions/record-digest.md).
+ * Implemented here because the platform has only SHA-256, which takes 0.26 µs per record of 98 bytes. This digest takes
+ * 0.1 µs. The difference matters: an incremental run reads a million records in half a second (docs/decisions/record-digest.md).
  */
 
 /** 32-bit words in a digest, and in a key. */

@@ -33,7 +33,7 @@ export class RepeatWatch {
       return this.#keys.free()
     }
     if (this.#areDigests && key.length >= 8) return this.#keys.add(wordAt(key, 0), wordAt(key, 4))
-    // Copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
+    // The key is copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
     this.#digester.take(this.#bytes, 0, key.length)

@@ -91,7 +91,7 @@ async function resolveRepeats(
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
   const conflicting = await rejectContradictions(client, options)
-  // Same key, same content: one stays (docs/inputs.md 57).
+  // Of rows with the same key and content, one stays (docs/inputs.md 57).
   const collapsed = await client.query(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1

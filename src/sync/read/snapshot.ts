@@ -45,7 +45,7 @@ export interface SnapshotResult {
   readonly warnings: readonly WarningSummary[]
   /** Stored with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
-  /** Undefined if an earlier read is compared with. */
+  /** Undefined unless the read is the destination's first. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the staged people; absent for products, and if nothing was read. */
   readonly spread?: KeySpread
@@ -59,7 +59,7 @@ interface LastSnapshot {
   readonly rows: RowCounts
   /**
    * Number of valid rows of the last read whose deletes no guard withheld. A withheld read must not become the reference of the
-   * next.
+   * next read.
    */
   readonly goodValid: number | undefined
   /** Warnings of its run, and the header that it read. */

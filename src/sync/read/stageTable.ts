@@ -32,7 +32,7 @@ export interface StageTally {
   /** Valid rows with an identifier that the person opted out of. */
   withholding: number
   readonly keys: RepeatWatch
-  /** Undefined if an earlier read is compared with. */
+  /** Undefined unless the read is the destination's first. */
   readonly identifiers: IdentifierWatch | undefined
   /** Keys of valid members; undefined for products. */
   readonly spread: KeySpread | undefined

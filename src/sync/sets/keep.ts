@@ -166,7 +166,7 @@ async function removeReplaced({ deps, run }: Work, name: string, newId: number):
 async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<ProductSetChange> {
   const { name, setId } = set
   if (setId === null) {
-    // Its create is unresolved, and no rule needs it: there is no known id to delete.
+    // No rule needs this set, but its create is unresolved, so its id is not known and it cannot be deleted.
     if (set.late)
       return { name, action: 'delete', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'its create got no answer' }
     await forgetProductSet(deps.db, actor, set, 'not_created')

@@ -1,6 +1,6 @@
 /**
  * Makes X.509 certificates at run time (RFC 5280), so that the repository contains no private key, and a certificate can have any
- * dates. Only the fields that a TLS handshake checks: ECDSA P-256 key, names, validity, and whether it may sign others. The package
+ * dates. A certificate has only the fields that a TLS handshake checks: ECDSA P-256 key, names, validity, and whether it may sign others. The package
  * selfsigned 5.5 would add 22 packages and 9 MB to the sandbox instead of these 100 lines.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
