@@ -8,7 +8,7 @@ type Values = Readonly<Record<string, string | number | boolean>>
 
 export interface AccountCalls {
   readonly get: (path: string, query?: Values) => Promise<CallResult>
-  /** Parameters in the query, as the service's SDKs send them. */
+  /** Parameters in the query, as the SDKs of the service send them. */
   readonly post: (path: string, query?: Values) => Promise<CallResult>
   readonly put: (path: string, query?: Values) => Promise<CallResult>
   readonly del: (path: string, query?: Values) => Promise<CallResult>
@@ -34,7 +34,7 @@ export function refusal(answer: CallResult): readonly [number, string | undefine
   return [answer.status, answer.body?.errors?.[0]?.code, answer.body?.errors?.[0]?.parameter]
 }
 
-/** A refusal has to have the documented shape whatever its code. */
+/** A refusal must have the documented shape for every code. */
 export function expectRefusal(answer: CallResult, expected: readonly [number, string, (string | undefined)?]): void {
   const [status, code, parameter] = refusal(answer)
   expect([status, code, ...(expected.length > 2 ? [parameter] : [])], answer.text).toEqual(expected)

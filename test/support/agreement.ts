@@ -25,7 +25,7 @@ export const engineUnderTest: typeof plainEngine = async (options) => {
   }
 }
 
-/** Compares all runs that the database has. */
+/** Compares all runs of the database. */
 export async function expectAgreement(engine: EngineUnderTest): Promise<void> {
   await using server = await startServer(engine)
   const runs = await listRuns(engine.db, { limit: 1_000 })
@@ -36,13 +36,13 @@ export async function expectAgreement(engine: EngineUnderTest): Promise<void> {
   for (const { runId } of runs) {
     const run = await loadRun(engine.db, runId)
     const say = (surface: string, what: string) => found.push(`${runId} ${run.status} ${surface}: ${what}`)
-    // A run whose process died has no end yet, and its numbers move while its batches are taken over.
+    // A run whose process died has not ended yet, and its counts change while its batches are recovered.
     if (isOpen(run)) continue
     for (const problem of differences(printed.find((one) => one.runId === runId)?.counts, run.counts)) say('JSON', problem)
     for (const problem of differences((await server.call('GET', `/api/runs/${runId}`)).json.counts, run.counts)) say('API', problem)
     for (const problem of shownProblems(run)) say('show', problem)
     for (const problem of await pageProblems(server, run)) say('page', problem)
-    // Counts of runs that ended before anything was planned add up too.
+    // Counts of runs that ended before their plan add up too.
     if (run.counts.filtered === undefined) for (const problem of imbalance(run.counts)) say('counts', problem)
   }
   found.push(...(await metricProblems(engine, server)))

@@ -1,4 +1,7 @@
-/** Order of the sent values (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the plan of an entry and not by its bytes. */
+/**
+ * Order of the sent values (docs/guarantees.md#key-order, docs/guarantees.md#suppression-wins), by the plan of an entry and not by its
+ * bytes.
+ */
 import type { Database } from '../../src/db/database.ts'
 import { keysOf } from '../../src/db/entries/read.ts'
 
@@ -6,7 +9,7 @@ export interface OutOfOrder {
   /** Identifier or product, packed, in hex. */
   readonly key: string
   readonly attempt: string
-  /** Attempt that began before it, with something newer for the same key. */
+  /** Attempt that began before it, with newer content for the same key. */
   readonly behind: string
 }
 

@@ -22,7 +22,7 @@ export async function backUp(engine: Restorable): Promise<Backup> {
   return (await dumpFits(engine)) ? dump(engine) : copy(engine)
 }
 
-/** An older pg_dump refuses a newer server. */
+/** An older pg_dump rejects a newer server. */
 async function dumpFits({ db }: Restorable): Promise<boolean> {
   const [server] = await db.query<{ major: number }>(`select current_setting('server_version_num')::int / 10000 as major`)
   const { stdout } = await execute('pg_dump', ['--version']).catch(() => ({ stdout: '' }))

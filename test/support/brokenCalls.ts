@@ -14,7 +14,7 @@ export interface BrokenCall {
   readonly parameter: string
 }
 
-/** Values that a rule outside the data would refuse otherwise: country codes, an end after its start. */
+/** Values that satisfy rules outside the data: country codes, an end after its start. */
 const FITTING: Readonly<Record<string, string>> = { ...FIRST, country_codes: 'US', end_time: '2027-02-01T00:00:00Z' }
 
 export function brokenCalls(endpoint: Endpoint): readonly BrokenCall[] {
@@ -144,7 +144,7 @@ function* wrongValues({
     ]
 }
 
-/** Everything that is required, and one of each pair of which one is. */
+/** All required parameters, and one of each pair of which one is required. */
 function sampleOf(endpoint: Endpoint, parameters: readonly Parameter[]): Record<string, unknown> {
   const sample: Record<string, unknown> = {}
   for (const parameter of parameters) if (parameter.required === true) sample[parameter.name] = valueOf(parameter)

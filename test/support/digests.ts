@@ -10,7 +10,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex')
 }
 
-/** An identifier as it stands at the service. */
+/** An identifier as the service stores it. */
 export const hashed = (type: string, text: string): Identifier => [type, sha256(text)]
 export const email = (text: string): Identifier => hashed('email', text)
 export const phone = (e164: string): Identifier => hashed('phone_number', e164)
@@ -20,7 +20,7 @@ export function audienceDigest(identifiers: Iterable<Identifier>): string {
   return digestOf(new Set(Array.from(identifiers, ([type, value]) => `${type}\t${value}\n`)))
 }
 
-/** Products as the fields that the service holds of them. */
+/** Products as the fields that the service stores. */
 export function catalogDigest(products: Iterable<Readonly<Record<string, unknown>>>): string {
   const lines = Array.from(products, (product) => {
     const { product_key: _, item_group_key: __, ...written } = product

@@ -22,7 +22,7 @@ function tableOf(encoding: string): ReadonlyMap<string, Buffer> {
       const text = decoder.decode(bytes)
       if ([...text].length === 1 && !table.has(text)) table.set(text, bytes)
     } catch {
-      // No character of the encoding.
+      // Not a character of the encoding.
     }
   }
   for (let lead = 0x80; lead <= 0xff; lead++) add(Buffer.of(lead))

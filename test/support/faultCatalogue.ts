@@ -6,7 +6,7 @@ export interface CataloguedFault {
   readonly id: string
   readonly fault: string
   readonly expected: string
-  /** Why no test can name it, or that it is not promised. */
+  /** Reason why no test names it, or that it is not promised. */
   readonly open?: string
 }
 

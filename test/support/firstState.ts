@@ -1,7 +1,7 @@
 /** Initial records of a sandbox, by the parameters that name them. */
 import type { Endpoint } from '../../src/service/contract/endpoint.ts'
 
-/** Ids that exist in a sandbox's first state, so that a call is refused for what is wrong with it alone. */
+/** Ids that exist in the first state of a sandbox, so that a call is refused only for its own fault. */
 export const FIRST: Readonly<Record<string, string>> = {
   account_id: '18ce54d4x5t',
   account_media_id: 'amed1',
@@ -43,7 +43,7 @@ const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'posts.delete': { id: '1166476031668015104' },
 }
 
-/** The endpoint's path with ids that exist, but for those in `ids`. */
+/** The path of the endpoint with existing ids, except for those in `ids`. */
 export function pathOf(endpoint: Endpoint, ids: Readonly<Record<string, string>> = {}): string {
   return endpoint.path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? OWN[endpoint.name]?.[name] ?? FIRST[name] ?? '1')
 }

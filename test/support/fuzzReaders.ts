@@ -23,9 +23,9 @@ export interface FuzzReader {
   readonly seeds: readonly Buffer[]
   /** Settings of the source. */
   readonly settings?: Partial<SourceDefinition>
-  /** Files made up of parts that mean something to the format. */
+  /** Files of parts that have a meaning in the format. */
   readonly structured: fc.Arbitrary<Buffer>
-  /** The container's checksum covers every byte of data: other rows are never read from it. */
+  /** The checksum of the container covers every byte of data, so other rows are never read from it. */
   readonly checked: boolean
 }
 
@@ -192,7 +192,7 @@ export const fuzzReaders: readonly FuzzReader[] = [
     name: 'xlsx',
     seeds: [workbook([sheetHeader, ...sheetRows].join(''))],
     structured: fc.tuple(sheet, fc.boolean()).map(([bytes, strings]) =>
-      // latin1 keeps every byte of it what it is.
+      // latin1 keeps every byte unchanged.
       workbook(bytes.toString('latin1'), strings ? { strings: `<sst>${bytes.toString('latin1')}</sst>` } : {}),
     ),
     checked: true,
@@ -250,7 +250,7 @@ export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Pr
 interface Outcome {
   readonly rows: readonly string[]
   readonly complete: boolean
-  /** By an end mark of the format or its container, not by the file's length alone. */
+  /** True if an end marker of the format or its container proves it, and not only the length of the file. */
   readonly proven: boolean
   readonly facts?: SourceFacts
 }
@@ -325,7 +325,7 @@ function mutate(original: Buffer, random: () => number): Buffer {
   return bytes
 }
 
-/** mulberry32: small, seeded, the same everywhere. */
+/** mulberry32: small, seeded, equal on every machine. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -16,7 +16,7 @@ export function histories(count: number): Pick<Parameters, 'endOnFailure' | 'num
   }
 }
 
-/** Tables that outlive a history: they belong to the process of the test. */
+/** Tables that are kept between histories, because they belong to the process of the test. */
 const kept = new Set(['migration', 'worker', 'budget', 'budget_slot'])
 
 /**
@@ -26,11 +26,11 @@ const kept = new Set(['migration', 'worker', 'budget', 'budget_slot'])
 export async function emptyDatabase(db: Database): Promise<void> {
   const rows = await db.query<{ name: string }>('select tablename as name from pg_tables where schemaname = $1', [db.schema])
   const deletes = rows.flatMap(({ name }) => (kept.has(name) ? [] : [`delete from ${db.schema}.${name};`]))
-  // Without checks of foreign keys and triggers, so in any order.
+  // Without checks of foreign keys and triggers, so the order is free.
   await db.execute(`begin; set local session_replication_role = replica; ${deletes.join(' ')} commit`)
 }
 
-/** Puts engines back to their first state: no runs, and a sandbox that was never called. */
+/** Restores the first state of engines: no runs, and a sandbox without calls. */
 export async function forgetAll(...engines: readonly Pick<EngineUnderTest, 'db' | 'sandbox'>[]): Promise<void> {
   for (const { db, sandbox } of engines) {
     await sandbox.control.reset()

@@ -10,7 +10,7 @@ import { resetWriter, writer } from './staticList.ts'
 /** `stop`: at its first request. `die`: after its first answer. `planned`: between the plan and its first request. */
 export type Interruption = 'stop' | 'die' | 'planned'
 
-/** Leaves what such a run leaves: held by a worker that is provably dead. */
+/** Leaves the state of such a run, with batches of a worker whose process provably ended. */
 export async function interruptedRun(engine: EngineUnderTest, name: string, how: Interruption, options: RunOptions = {}): Promise<void> {
   const stop = new AbortController()
   const workerId = await registerWorker(engine.db, { role: 'test' })
@@ -38,6 +38,6 @@ export async function interruptedRun(engine: EngineUnderTest, name: string, how:
   })
     .catch((error: unknown) => expect(String(error)).toContain('the power went'))
     .finally(resetWriter)
-  // No process has this number, so that its batches are taken back immediately.
+  // No process has this number, so its batches are recovered immediately.
   await engine.db.execute('update sluice.worker set pid = 4194999, pid_started = $2 where id = $1', [workerId, '1'])
 }

@@ -15,7 +15,7 @@ export interface LedgerState {
   /** Identifiers that are members of the audience or list at this time, in seconds since 1970. */
   readonly members: (listId: string, atS: number) => Identifier[]
   readonly products: (catalogId: string) => readonly Readonly<Record<string, unknown>>[]
-  /** Did this request write this very thing? `key`: `type value` of an identifier of a list, or a product id. */
+  /** Returns true if this request wrote this key. `key`: `type value` of an identifier of a list, or a product id. */
   readonly wrote: (seq: number, scope: string, key: string) => boolean
 }
 
@@ -23,7 +23,7 @@ interface Member {
   readonly identifier: Identifier
   effectiveS: number
   expiresS: number
-  /** The users that this identifier was ever given with: one object for all of them. */
+  /** Users that were ever sent with this identifier, in one shared object. */
   user: Set<string>
 }
 
@@ -61,7 +61,7 @@ export function replayLedger(
     const text = bodies.get(line.body_sha256)
     if (text === undefined) throw new Error(`request ${line.seq} has a body that was not sent`)
     const body: unknown = JSON.parse(text)
-    // So much of it as the fault let through.
+    // Only the part that the fault applied.
     const most = line.fault === 'partial_apply' ? Math.floor(line.items / 2) : Number.POSITIVE_INFINITY
     const list = /\/(?:custom_audiences|do_not_reach_lists)\/([^/]+)\/users$/.exec(line.path)?.[1]
     const catalog = /\/product_catalogs\/([^/]+)\/products$/.exec(line.path)?.[1]
@@ -107,7 +107,7 @@ export function replayLedger(
     }
   }
 
-  /** By any one of their identifiers the whole user goes, or only that identifier, as the dialect has it. */
+  /** A delete by one identifier removes the whole user, or only that identifier, depending on the dialect. */
   function deleteUser(members: Map<string, Member>, names: readonly Identifier[]): void {
     for (const name of names) {
       const member = members.get(keyOf(name))
@@ -126,7 +126,7 @@ export function replayLedger(
     }
   }
 
-  /** The ledger says which product a key stood for; a key that was deleted once never stands for anything again. */
+  /** The ledger has the product of a key. A deleted key never belongs to a product again. */
   function deleteProducts(line: ReplayedLine, catalogId: string, body: KeysBody, most: number): void {
     for (const [i, productKey] of body.product_keys.slice(0, most).entries()) {
       const named = line.keys?.[i]?.key.split(' ') ?? []

@@ -9,7 +9,7 @@ export interface Style {
   readonly write: (value: unknown) => string | readonly string[] | undefined
 }
 
-/** Writes lists with commas and booleans as Python prints them, and leaves out what is null, false or 0. */
+/** Writes lists with commas and booleans as Python prints them, and leaves out null, false and 0. */
 export const joinedLists: Style = {
   name: 'lists with commas, booleans as Python prints them',
   write: (value) => {
@@ -19,7 +19,7 @@ export const joinedLists: Style = {
   },
 }
 
-/** Repeats the name for each item of a list, and sends empty values for what is null. */
+/** Repeats the name for each item of a list, and sends an empty value for null. */
 export const repeatedLists: Style = {
   name: 'lists repeated, null as an empty value',
   write: (value) => (value === null ? '' : Array.isArray(value) ? value.map(textOf) : textOf(value)),
@@ -45,7 +45,7 @@ export class RemoteObject {
     return this.record
   }
 
-  /** Sends all properties back: in the query, or as a JSON body where the endpoint takes one. */
+  /** Sends all properties back: in the query, or as a JSON body if the endpoint has one. */
   save(update: Endpoint): Promise<CallResult> {
     if (update.body === 'json') return this.#sandbox.call('PUT', this.#path, { json: this.record })
     return send(this.#sandbox, 'PUT', this.#path, this.pairs())
@@ -60,7 +60,7 @@ export class RemoteObject {
   }
 }
 
-/** A signed call whose parameters stand in the query, repeated names included. */
+/** A signed call with its parameters in the query, repeated names included. */
 export async function send(
   sandbox: SandboxUnderTest,
   method: string,

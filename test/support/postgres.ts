@@ -24,12 +24,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const folder = quickFolder()
   removeLeftovers(folder)
   const dataDir = mkdtempSync(join(folder, 'sluice-test-'))
-  // Where the server's own user can reach it, should this be root: then its files go with the folder.
+  // In a folder that the user of the server can access if this is root; its files are deleted with the folder.
   chmodSync(dataDir, 0o755)
   const outside = process.env['SLUICE_TEST_DATABASE_URL']
   const url = outside ?? (await startEmbedded(dataDir, { keep: true })).url
   if (!outside) {
-    // Tests may lose their database with the power; they may not wait for the disk.
+    // Databases of tests may be lost in a power failure, and must not wait for the disk.
     await admin(url, `alter system set fsync = off`)
     await admin(url, `alter system set full_page_writes = off`)
     await admin(url, `alter system set synchronous_commit = off`)
@@ -70,12 +70,12 @@ export function quickFolder(): string {
 /** Removes the data of servers whose process has ended: those of runs that were killed would fill the memory. */
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter((entry) => entry.startsWith('sluice-test-'))) {
-    // While initdb works, the file names a process of a moment.
+    // During initdb the file has the number of a short-lived process.
     if ((statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > Date.now() - 60_000) continue
     try {
       process.kill(Number.parseInt(readFileSync(join(folder, name, 'postgres-18', 'postmaster.pid'), 'utf8'), 10), 0)
     } catch (error) {
-      // Without the file the server is not up yet, or was stopped by its own run.
+      // Without the file the server has not started yet, or was stopped by its own run.
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') rmSync(join(folder, name), { recursive: true, force: true })
     }
   }
@@ -108,7 +108,7 @@ function databaseUrl(url: string, name: string): string {
   return parsed.href
 }
 
-/** One connection a server and process. It does not keep the process up. */
+/** One connection for each server and process. It does not keep the process alive. */
 const administrators = new Map<string, pg.Pool>()
 
 async function admin(url: string, sql: string): Promise<void> {

@@ -5,7 +5,7 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandb
 import { authorization, encode, sandboxCredentials, type SignerCredentials } from './signer.ts'
 import { skipWithoutControlApi, target, targetHasControlApi } from './target.ts'
 
-// Tests look into answers of every shape; each assertion says what it expects of it.
+// Tests read answers of every shape; each assertion names the expected values.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Loose = any
 
@@ -27,7 +27,7 @@ export interface CallResult {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Parsed when it is JSON. */
+  /** Parsed if it is JSON. */
   readonly body: Loose
 }
 
@@ -58,8 +58,8 @@ export interface Control {
 }
 
 /**
- * Dispose of it with `await using`, or call `close`. With CONFORMANCE_TARGET it is the target instead, put back to its first state
- * where it has a control API; a test that chooses clock, seed or state file still gets a sandbox of its own.
+ * Dispose of it with `await using`, or call `close`. With CONFORMANCE_TARGET it is the target instead, reset to its first state if it has a
+ * control API. A test with its own clock, seed or state file still gets a sandbox of its own.
  */
 export async function withSandbox(options: SandboxOptions & { readonly clock?: Clock } = {}): Promise<SandboxUnderTest> {
   const sandbox =
@@ -155,7 +155,7 @@ export function controlOf(base: string): Control {
     switches: (values) => must('PUT', 'switches', values),
     advance: (seconds) => must('PUT', 'clock', { advance_s: seconds }),
     setClock: (iso) => must('PUT', 'clock', { now: iso }),
-    // A service without the control API has no first state to go back to; its tests begin where they find it.
+    // A service without the control API cannot be reset, so its tests begin with the state that they find.
     reset: async (seed) =>
       base === target && !(await targetHasControlApi()) ? undefined : must('POST', 'reset', seed === undefined ? {} : { seed }),
     holds: () => must('GET', 'holds'),

@@ -27,7 +27,7 @@ export interface Called {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  // Tests look into documents of every shape; each assertion says what it expects.
+  // Tests read documents of every shape; each assertion names the expected values.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }

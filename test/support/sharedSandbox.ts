@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withSandbox, type SandboxUnderTest } from './sandbox.ts'
 
-/** Call it at the top of the file: what it hands out answers from the first hook on, not while the file is read. */
+/** Call it at the top of the file. The result can be used from the first hook on, not while the file is loaded. */
 export function sharedSandbox(options: Parameters<typeof withSandbox>[0] = {}): SandboxUnderTest {
   let opened: SandboxUnderTest | undefined
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { SourceDefinition } from '../../src/model/pipeline.ts'
 
-/** A source of which nothing is said but where it is; `overrides` say more. */
+/** A source with only an address; `overrides` adds settings. */
 export function sourceOf(uri: string, overrides: Partial<SourceDefinition> = {}): SourceDefinition {
   return {
     uri,

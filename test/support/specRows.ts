@@ -152,7 +152,8 @@ export const lineItemParameters = [
 
 /**
  * Rows of sections 3, 4.6, 7 and 8. `proof`: words that stand together in file and title of a test that shows the row to hold,
- * in the order given; where the title is found is printed in docs/coverage.md. `text`: what its lines must say besides, for a test over a table.
+ * in the order given; where the title is found is printed in docs/coverage.md. `text`: what its lines must say besides, for a test over a
+ * table.
  */
 export interface RuleRow {
   readonly section: string
@@ -168,7 +169,7 @@ const rule = (section: string, row: string, proof: RegExp, text?: RegExp): RuleR
   ...(text === undefined ? {} : { text }),
 })
 
-/** Both tables of the line item update: what is taken and what is refused. A free text has nothing to refuse. */
+/** Both tables of the line item update: accepted and refused values. A free text has no refused value. */
 const lineItemRule = (name: string): readonly RuleRow[] => [
   rule('4.6', `${name}: taken`, /LineItems.*(%s with %j$|creat|promoted|taken|identifier)/, new RegExp(String.raw`\b${name}:`)),
   ...(name === 'name' || name === 'total_budget_amount_local_micro'
@@ -229,7 +230,7 @@ export const ruleRows: readonly RuleRow[] = [
   rule('8', 'outstanding app-only bearer tokens: 1', /same one until it is invalidated/),
 ]
 
-/** Rows of section 8 that nothing serves, and why. */
+/** Rows of section 8 that no code implements, with the reason. */
 export const unservedRows: readonly (readonly [section: string, row: string, why: string])[] = [
   [
     '8',

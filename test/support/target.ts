@@ -6,10 +6,10 @@ import type { TestContext } from 'vitest'
 
 const address = process.env['CONFORMANCE_TARGET']
 
-/** Base URL without a trailing slash; undefined: none was asked for. */
+/** Base URL without a trailing slash; undefined if no target was requested. */
 export const target: string | undefined = address === undefined || address === '' ? undefined : address.replace(/\/+$/, '')
 
-/** Given for a target, else what every sandbox starts with. */
+/** Given for a target, else those of every sandbox. */
 export const targetCredentials = {
   consumerKey: given('SLUICE_CONSUMER_KEY', 'sandbox-consumer-key'),
   consumerSecret: given('SLUICE_CONSUMER_SECRET', 'sandbox-consumer-secret'),
@@ -37,7 +37,7 @@ export function targetHasControlApi(): Promise<boolean> {
   return controlApi
 }
 
-/** Skips the test that runs: it cannot be seen from outside without the control API. */
+/** Skips the current test, which cannot be observed from outside without the control API. */
 export function skipWithoutControlApi(what: string): never {
   const reason = `the target has no control API: ${what}`
   if (running !== undefined) running.skip(reason)

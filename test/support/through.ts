@@ -12,7 +12,7 @@ import { watchMapper } from '../../src/sync/read/sourceQuality.ts'
 import type { WarningSummary } from '../../src/model/report.ts'
 
 export interface Outcome {
-  /** Code of the refusal of the whole file. */
+  /** Code of the error that rejects the whole file. */
   readonly refused: string | undefined
   readonly hint: string | undefined
   readonly products: readonly Readonly<Record<string, unknown>>[]

@@ -103,11 +103,11 @@ export interface Between extends AsyncDisposable {
   form: Form
 }
 
-/** Sandbox answers come through with exact numbers: only what the form names is changed. */
+/** Answers of the sandbox are passed through with exact numbers; only the fields that the form names change. */
 export async function between(target: string): Promise<Between> {
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {
-    // The signature covers the Host header, so it is sent on as it came and the sandbox sees this server's address.
+    // The signature covers the Host header, so it is passed on unchanged, and the sandbox gets the address of this server.
     const onward = send({ host: hostname, port, path: request.url, method: request.method, headers: request.headers }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))

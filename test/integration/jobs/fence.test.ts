@@ -200,7 +200,7 @@ describe('a worker with another folder', () => {
       expect(await executeRun(engine.deps, runId, pipeline)).toBe('not_claimable')
     }
     expect(await status(engine, runId)).toBe('queued')
-    // The same file in another place is the same version.
+    // The same file in another folder has the same version.
     await work(engine.deps, folderOf({ 'shop.yaml': yaml }))
     await expect.poll(() => status(engine, runId), { timeout: 20_000 }).toBe('succeeded')
     expect((await engine.sandbox.control.catalog()).products).toBe(3)

@@ -47,7 +47,7 @@ function pipelineFolder(
   return { folder, write }
 }
 
-// Five processes start on what may be two busy cores.
+// Five processes start, perhaps on two busy cores.
 test(
   'K1: with three schedulers and two workers each tick runs once, the work is shared, and a kill loses nothing',
   { timeout: 180_000 },

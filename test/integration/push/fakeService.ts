@@ -7,7 +7,7 @@ export interface Seen {
   readonly path: string
   readonly body: string
   readonly sha256: string
-  /** Others under way when it came. */
+  /** Number of other requests in flight when it arrived. */
   readonly inFlight: number
 }
 
@@ -15,10 +15,10 @@ type Script = (request: ExchangeRequest, nth: number, apply: () => Answer) => Ex
 
 export interface FakeService extends Transport {
   readonly seen: Seen[]
-  /** Members by digest or value; true while they belong. */
+  /** Members by digest or value; true while they are on the list. */
   readonly members: Map<string, string>
   readonly products: Map<string, { key: string; json: string }>
-  /** Decides about a request; undefined leaves it to the service. */
+  /** Returns the answer to a request; undefined for the answer of the service. */
   script: Script
   mostInFlight: number
 }

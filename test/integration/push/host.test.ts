@@ -57,10 +57,10 @@ describe('a process that is stopped for a while', () => {
     child.kill('SIGCONT')
     expect(await ended).toBe(0)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0, requests: late ? 2 : 1 })
-    // The loser wrote nothing.
+    // The worker without the lease wrote nothing.
     if (late) expect(await db.query('select status, epoch, settled_at from sluice.batch')).toEqual(settled)
     expect(new Set(await uploads(sandbox)).size).toBe(1)
-    // Two together there were, because one of them was stopped: the bytes were the same (docs/guarantees.md#one-holder).
+    // There were two at the same time, because one of the workers was stopped. Their bytes were equal (docs/guarantees.md#one-holder).
     expect(
       (await sandbox.control.violations()).filter(({ rule }) => !['two_in_flight_for_one_key', 'same_body_at_once'].includes(rule)),
     ).toEqual([])
@@ -74,7 +74,8 @@ describe('a process that is stopped for a while', () => {
     const deps = await engineDeps(db, service)
     let behindMs = 0
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + behindMs }
-    // The attempt is committed, and then nothing happens for 90 seconds: a blocked loop, a sleeping machine, a lost database.
+    // The attempt is committed, and then the process does nothing for 90 seconds, as after a blocked loop, a sleep of the machine or a lost
+    // database.
     const falls = (text: string) => {
       if (text.includes('insert into attempt') && behindMs === 0) behindMs = 90_000
     }
@@ -96,7 +97,7 @@ describe('a process that is stopped for a while', () => {
     const { db } = database
     const planted = await plant(db, 3)
     await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h', stage: 'after_apply' })
-    // What eats the memory begins as soon as a request is under way.
+    // The process begins to fill the memory as soon as a request is in flight.
     const eat = `setInterval(async () => { const a = await fetch('${sandbox.url}/_sandbox/holds'); if ((await a.json()).length) { const all = []; for (;;) all.push(new Array(100_000).fill({ n: all.length })) } }, 50).unref()`
     const child = spawn(
       process.execPath,

@@ -51,7 +51,7 @@ const refuseOnce = (engine: EngineUnderTest) =>
     { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
   )
 
-/** The state after any of it: the next runs end where the source is, and nothing is left to send. */
+/** Checks the state after any of it: the next runs sync the source, and nothing is left to send. */
 async function converges(engine: EngineUnderTest, people: readonly number[]): Promise<void> {
   engine.write('people.csv', csv(people))
   await engine.run('people')
@@ -68,7 +68,7 @@ test('an answer that confirms a whole batch of a first load writes no key', asyn
   expect(await keys(engine)).toEqual({ stored: 0, confirmed: 0, outOfSync: 12_000 })
   expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 6_000, pending: 0 })
   expect(await keys(engine)).toEqual({ stored: 0, confirmed: 12_000, outOfSync: 0 })
-  // Its batch says when each was confirmed.
+  // The batch has the time of confirmation of each key.
   const { events } = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'people'), 'k17')
   const [settled] = await engine.db.query<{ id: string; at: Date }>(
     `select b.id, b.settled_at as at from batch b join ${everyKey} m on m.batch_id = b.id and m.key = '\\x01'::bytea || sha256('p17@example.com')`,
@@ -160,7 +160,7 @@ test('an answer to a batch whose keys were stored meanwhile confirms them one by
   const { planId } = await engine.plan('people')
   const { transport } = engine.deps
   const exchange: typeof transport.exchange = async (request) => {
-    // As a plan of another process does it.
+    // As a plan of another process does.
     if (request.method === 'POST') await engine.db.transaction((tx) => storeOpenKeys(tx, 1, new ChangedKeys(tx, 1, false)))
     return transport.exchange(request)
   }
@@ -219,7 +219,7 @@ test('an address that another row gains is kept until the last row that has it i
   expect(await run('k2,c@example.com,', ...gained.slice(1))).toBe(live(...'cdefg'))
   expect(await run(...gained.slice(1), 'k6,i@example.com,')).toBe(live(...'defgi'))
   expect(await run(...gained.slice(1, 2), 'k6,i@example.com,')).toBe(live(...'efi'))
-  // Only k3 was never touched.
+  // Only k3 was never changed.
   expect(await engine.db.query(`select from record where load_id is not null`)).toHaveLength(1)
 })
 
@@ -433,7 +433,7 @@ test('a person who left and came back with a second load is still found, a month
   await engine.db.execute(`update batch set settled_at = settled_at - interval '40 days' where operation = 'delete'`)
   await applyRetention(engine.db)
   expect(await engine.db.query(`select from entry where change = 'delete'`)).toEqual([])
-  // Another row with an address of the first: it stays when that row leaves the source.
+  // Another row with an address of the first: the address stays when that row is removed from the source.
   engine.write('people.csv', `${csv([1, 2, 3])}k9,${emails(1)[0]},\n`)
   await engine.run('people')
   engine.write('people.csv', `${csv([2, 3])}k9,${emails(1)[0]},\n`)
@@ -451,7 +451,7 @@ test('retention does not change the search for implied keys while a plan reads i
     (await engine.db.query<{ n: number }>('select (sum(length(digests)) / 4)::int as n from implied_key')).map(({ n }) => n)
   let retention: Promise<unknown> = Promise.resolve()
   await engine.db.transaction(async (tx) => {
-    // As a plan begins.
+    // As at the beginning of a plan.
     await tx.query('select from destination where id = 1 for update')
     retention = applyRetention(engine.db)
     await expect

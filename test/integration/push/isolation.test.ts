@@ -62,7 +62,7 @@ describe('one failing user among many', () => {
     )
     expect(result.counts).toMatchObject({ confirmed: n - 1, refused: 0, ambiguous: 1 })
     expect(result.left).toEqual([{ code: 'count_mismatch', outcome: 'ambiguous', key: hex(email(failing)) }])
-    // Two repeats make three answers alike before anything is cut.
+    // With two repeats there are three equal answers before the batch is split.
     expect(result.requests - 1).toBeLessThanOrEqual(halvings + 2 + 2)
   })
 
@@ -118,7 +118,7 @@ describe('one failing user among many', () => {
 
   test('the destination pauses after 64 refusals without any confirmation', async () => {
     const result = await push(() => failure(400, 'INVALID_PARAMETER'))
-    // Those that were under way with the last one end too.
+    // Requests in flight with the last one end too.
     expect(result.requests).toBeGreaterThanOrEqual(64)
     expect(result.requests).toBeLessThan(64 + 4)
     expect(result.paused).toContain('INVALID_PARAMETER')

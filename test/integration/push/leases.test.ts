@@ -53,7 +53,7 @@ describe('a lease', () => {
     await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
     expect(await recoverBatches(db, [], 600_000, fence)).toBe(1)
     expect(await batchStates(db, planted.planId)).toEqual(['ambiguous:worker_died'])
-    // Its bytes may land until the horizon.
+    // Its bytes may arrive until the horizon.
     expect((await db.query(`select from sluice.remote where late_until > clock_timestamp() + interval '9 minutes'`)).length).toBe(1)
     await expect(beginAttempt(db, stalled, { runId: planted.runId, workerId: 'stalled', leaseMs: 60_000, budget: 'none' })).rejects.toThrow(
       LeaseLost,
@@ -124,7 +124,7 @@ describe('a lease', () => {
       return nth === 1 ? apply() : lost(200)
     }
     await pushPlan(await engineDeps(db, service, { maxAttempts: 2 }), planted.planId)
-    // The first answer said yes, but its holder had lost the batch; the second was lost.
+    // The first answer confirmed it, but its worker had lost the lease; the second answer was lost.
     expect(await syncedKeys(db, destinationId)).toEqual([])
     expect(await batchStates(db, planted.planId)).toEqual(['parked:connection-lost'])
   })
@@ -194,7 +194,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
       if (!Buffer.from(request.body ?? '').includes('Delete')) return undefined
       deletesAt.push(performance.now())
       const answer = apply()
-      // The first sending arrives behind the first delete.
+      // The first attempt arrives after the first delete.
       if (deletesAt.length === 1) late()
       return answer
     }

@@ -41,7 +41,7 @@ async function open(usersInFirstPart: number, rows: Rows, settings: Partial<Engi
   return engine
 }
 
-/** Each part takes so long that answers of the parts before it are recorded meanwhile. */
+/** Each part takes so long that answers to earlier parts are recorded meanwhile. */
 async function planSlowly(engine: EngineUnderTest, seconds = 0.15): Promise<void> {
   await engine.db.execute(
     `create function sluice.wait() returns trigger language plpgsql as $$ begin perform pg_sleep(${seconds}); return null; end $$`,
@@ -262,7 +262,7 @@ test('the rest of an interrupted load counts as deferred, and its guards are kep
   const { creates = 0, deferred = 0, unchanged = 0 } = run?.counts ?? {}
   expect([creates > 0, deferred > 0, creates + deferred + unchanged]).toEqual([true, true, 60])
   expect(run?.guards.map(({ code }) => code)).toEqual(['GUARD_MIN_ROWS'])
-  // The plan may still be applied, but that is not all.
+  // The plan may still be applied, but it is not complete.
   const applied = await engine.apply(run?.plan_id ?? '')
   expect([applied.counts.confirmed, applied.counts.deferred]).toEqual([creates, deferred])
   expect(applied.status).not.toBe('succeeded')

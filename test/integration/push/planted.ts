@@ -82,7 +82,7 @@ export const product = (id: string, title = id): PlantedEntry => ({
 })
 export const productKey = (id: string, key: string): PlantedEntry => ({ bytes: Buffer.from(JSON.stringify(key)), keys: [Buffer.from(id)] })
 
-/** One batch of these entries; their keys are wanted, or for deletes synced and not wanted any more. */
+/** One batch of these entries; their keys are desired, or for deletes synced and no longer desired. */
 export async function plantBatch(
   db: Database,
   planted: Planted,

@@ -41,7 +41,7 @@ describe('pushing a plan', () => {
     expect([...service.members.keys()].sort()).toEqual(keysOf(0, 15))
     const frozen = await db.query<{ sha: string }>(`select encode(body_sha256, 'hex') as sha from sluice.batch order by seq`)
     expect(service.seen.map((request) => request.sha256).sort()).toEqual(frozen.map((row) => row.sha).sort())
-    // docs/guarantees.md#confirmed-only: what is synced points at a batch whose attempt was confirmed.
+    // docs/guarantees.md#confirmed-only: a synced key refers to a batch with a confirmed attempt.
     expect(
       await db.query(`select r.key from ${everyKey} r where synced_hash is not null and not exists (
         select from ${entriesOf('r.batch_id')} e join sluice.attempt a on a.batch_id = e.batch_id and a.outcome = 'confirmed'
@@ -96,7 +96,7 @@ describe('pushing a plan', () => {
     const destinationId = await plantDestination(db)
     const planted = await plantPlan(db, destinationId)
     for (let i = 0; i < 60; i++) await plantBatch(db, planted, users(i + 1, i + 2))
-    // A person who records an answer waits for this row.
+    // A worker that records an answer waits for this row.
     const other = await db.connect()
     await other.query('begin')
     await other.query('select from sluice.destination where id = $1 for update', [destinationId])

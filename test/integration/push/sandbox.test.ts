@@ -11,7 +11,7 @@ import type { Database } from '../../../src/db/database.ts'
 
 const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
 
-/** Users 0…n in batches; user 0's old address is deleted first, and its new one waits for that. */
+/** Users 0…n in batches. The old address of user 0 is deleted first, and its new one waits for that. */
 async function plant(db: Database, batches: number, size = 20): Promise<Planted> {
   const planted = await plantPlan(db, await plantDestination(db))
   await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
@@ -172,7 +172,7 @@ describe('several processes', () => {
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 20, 5)
     const args = [database.url, sandbox.url, planted.planId]
-    // Slow answers, and a start for the one to be killed: it holds batches when the others come.
+    // Slow answers, and a head start for the worker to kill: it has batches when the others start.
     await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'delay', ms: 700 }, 'always')
     const doomed = runPusher(args, 'push.answered:1')
     await expect

@@ -16,7 +16,7 @@ describe('a service that requests a wait', () => {
     await using sandbox = await withSandbox()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
-    // What was on its way when the wait was asked for may take this long to arrive on a busy machine.
+    // Requests in flight when the service requests the wait may take this long to arrive on a busy machine.
     await sandbox.control.switches({ retry_after_grace_ms: 700 })
     for (let i = 0; i < 60; i++) await plantBatch(db, planted, [user(email(`person ${i}`))])
     await sandbox.control.fault({ path: '/12/accounts/', nth: 5 }, { kind: 'status', status: Number(status), headers }, 1)

@@ -61,7 +61,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
       const { pathname, search } = new URL(request.url ?? '', 'http://x')
       if (search !== '?key=1' || request.headers.authorization !== 'Bearer token') return response.writeHead(401).end()
       const file = files.get(pathname.slice(1))
-      // As shops do for what they do not have.
+      // As shops do for missing files.
       if (file === undefined) return response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Have you seen our offers?</html>')
       return response
         .writeHead(200, { 'content-length': file.content.length, 'last-modified': new Date(file.seconds * 1000).toUTCString() })

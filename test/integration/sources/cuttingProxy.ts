@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 /** Tests of a connection once `afterBytes` have come back from the server. */
 export interface Cut {
   readonly afterBytes: number
-  /** `end`: closed as if all was said; `reset`: torn down; `stall`: left open, and nothing comes any more. */
+  /** `end`: closed as if complete; `reset`: reset; `stall`: left open without further bytes. */
   readonly how: 'end' | 'reset' | 'stall'
 }
 
@@ -14,20 +14,20 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly connections: () => number
   /** Connections that were cut. */
   readonly cuts: () => number
-  /** Cuts whatever is open. */
+  /** Breaks all open connections. */
   readonly cutAll: () => void
 }
 
 export interface ProxyOptions {
-  /** Runs before the reader can notice a cut. */
+  /** Called before the reader can notice a break. */
   readonly onCut?: () => Promise<unknown>
   /** Port behind each connection, by its number from 1; `target` without it. */
   readonly targetOf?: (connection: number) => number
 }
 
 /**
- * A TCP proxy on loopback in front of a real server, which breaks connections in the middle. `cutOf` is asked with the
- * number of each connection, from 1; undefined leaves it whole.
+ * A TCP proxy on loopback in front of a real server, which breaks connections in the middle. `cutOf` gets the number of each connection,
+ * from 1; undefined does not break it.
  */
 export async function cuttingProxy(
   target: number,
@@ -45,7 +45,7 @@ export async function cuttingProxy(
       socket.on('error', () => undefined)
     }
     client.on('close', () => upstream.destroy())
-    // What was sent before still has to arrive.
+    // Bytes that were sent before must still arrive.
     upstream.on('close', (broken) => (broken ? client.destroy() : client.end()))
     client.pipe(upstream)
     if (cut === undefined) return void upstream.pipe(client)

@@ -231,7 +231,7 @@ test('case 137: a name that resolves to this machine is refused without a connec
   expect(canary.requests).toEqual([])
 })
 
-/** Whatever a pipeline allows: link-local addresses and the metadata services of clouds, in every spelling. */
+/** Rejected with any setting of a pipeline: link-local addresses and the metadata services of clouds, in every spelling. */
 const forbidden = [
   ['169.254.169.254', '169.254.169.254'],
   ['169.254.170.2', '169.254.170.2'],

@@ -18,7 +18,7 @@ import { readSource, sourceOf, temporaryFolder } from './support.ts'
 const csv = `id,title\n${Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(100)}\n`).join('')}`
 const sha256 = createHash('sha256').update(csv).digest('hex')
 
-/** A server of one folder's files, with tags of size and time, ranges and conditions, as the common ones do it. */
+/** A server of the files of one folder, with tags of size and time, ranges and conditions, as in common servers. */
 async function fileServer() {
   const folder = await temporaryFolder()
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -48,7 +48,7 @@ async function fileServer() {
   }
 }
 
-/** Python's own server of files: HTTP/1.0, times of change, no tags, no ranges. Undefined where Python is missing. */
+/** The file server of Python: HTTP/1.0, times of change, no tags, no ranges. Undefined without Python. */
 async function plainServer() {
   const folder = await temporaryFolder()
   const server = spawn('python3', ['-u', '-m', 'http.server', '0', '--bind', '127.0.0.1', '--directory', folder.path], {
@@ -56,7 +56,7 @@ async function plainServer() {
   })
   const port = await Promise.race([
     once(server, 'error').then(() => undefined),
-    // Left open: a server whose second line finds no one dies of it.
+    // Left open, because the server ends if it cannot write its second line.
     once(server.stdout, 'data').then(([line]) => Number(/port (\d+)/.exec(String(line))?.[1])),
   ])
   return {
@@ -116,7 +116,7 @@ test.each([
   expect([code, facts]).toEqual(['SOURCE_CHANGED', undefined])
 })
 
-/** Opens the feed, changes it on the server, and reads on: no connection is cut. */
+/** Opens the feed, changes it on the server, and continues to read: no connection is broken. */
 async function readWhile(change: (path: string) => Promise<unknown>): Promise<SourceFacts> {
   await using server = await fileServer()
   const path = await server.folder.write('feed.csv', csv)

@@ -13,7 +13,7 @@ const sha256 = createHash('sha256').update(csv).digest('hex')
 const from = (server: RawServer, path = '/feed.csv', overrides = {}) =>
   sourceOf(`${server.url}${path}`, { allowPrivate: true, ...overrides })
 
-/** Sends the first 500 bytes of the feed and hangs up; `rest` answers a person who comes back for the others. */
+/** Sends the first 500 bytes of the feed and closes the connection; `rest` answers the request for the others. */
 function cutServer(first: Readonly<Record<string, string | number>>, rest: (start: number, count: number) => string | Buffer) {
   return rawServer((request, socket, count) => {
     const start = /range: bytes=(\d+)-/i.exec(request)?.[1]
@@ -22,7 +22,7 @@ function cutServer(first: Readonly<Record<string, string | number>>, rest: (star
   })
 }
 
-/** An answer with a part, whose head may lie. */
+/** An answer with a part, whose header may be wrong. */
 function part(start: number, lies: Readonly<Record<string, string | number>> = {}, body = csv.slice(start)): string {
   const lines = {
     etag: '"v1"',
@@ -153,7 +153,7 @@ test.each([
   expect([code, facts?.sha256, server.requests.length]).toEqual(['read', sha256, 2])
 })
 
-/** Counted in characters, as some programs do: too short for what has umlauts in it. */
+/** Counted in characters, as in some programs: too low for a text with umlauts. */
 const umlauts = csv.replaceAll('title', 'Größe')
 
 test.each([
@@ -226,7 +226,7 @@ test('endless redirects with cookies are reported as a login', async () => {
 test('304 is accepted only after a conditional request', async () => {
   await using server = await rawServer((_, socket) => socket.end(headers({ etag: '"v1"' }, '304 Not Modified')))
   await using whole = await rawServer((_, socket) => socket.end(full(csv)))
-  // Facts without a tag and a time: nothing to ask by.
+  // Facts without a tag and a time, so that no condition can be sent.
   const { facts } = await readSource(from(whole))
   expect((await readSource(from(server), { previous: facts! })).code).toBe('SOURCE_UNAVAILABLE')
   expect((await readSource(from(server))).code).toBe('SOURCE_UNAVAILABLE')

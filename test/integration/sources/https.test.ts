@@ -13,7 +13,7 @@ import { sourceOf, temporaryFolder } from './support.ts'
 
 const withoutOpenssl = !existsSync('/usr/bin/openssl') && !existsSync('/usr/local/bin/openssl')
 
-/** A folder with an authority, `ca.pem`, and what it signed: `good`, `expired`, `elsewhere`; `alone` signed itself. */
+/** A folder with an authority, `ca.pem`, and its certificates `good`, `expired` and `elsewhere`; `alone` is self-signed. */
 async function certificates() {
   const folder = await temporaryFolder()
   const path = (name: string) => join(folder.path, name)
@@ -60,7 +60,7 @@ test.skipIf(withoutOpenssl)('only a trusted, current certificate of this host an
     let requests = 0
     const server = createServer({ ...(await made.pair(name)), ...options }, (_, response) => {
       requests++
-      // Unasked, as some proxies do.
+      // Without a request for it, as from some proxies.
       response.writeContinue()
       response.end('id,title\n1,Cup\n')
     })

@@ -35,7 +35,7 @@ test('the newest match ignores unfinished uploads, markers and checksums, and pr
   await put('.crm-5.csv.Ab12', 5, 3_000)
   await mkdir(join(folder.path, 'crm-6.csv'))
   expect([await read('crm-*'), await read('*.csv*'), await read('crm-*.csv'), await read('*')]).toEqual(['3', '3', '3', '3'])
-  // Who names the ending means it.
+  // An ending in the pattern includes such files.
   expect([await read('crm-*.tmp'), await read('crm-4.csv.part')]).toEqual(['4', '4'])
   await put('only.part', 7, 3_000)
   expect((await readSource(sourceOf(join(folder.path, 'only*')))).error).toMatchObject({
@@ -109,7 +109,7 @@ test.for([
   }
 })
 
-// Root may read anything: there another writer has to try, who has to get at the program.
+// Root may read every file, so another user runs the program, and must have access to it.
 const other = process.getuid?.() === 0 ? { uid: 65_534 } : {}
 const noOtherUser =
   'uid' in other && spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(import.meta.filename)})`], other).status !== 0

@@ -29,10 +29,10 @@ const names = [
   '+plus+.csv',
 ]
 
-/** As it has to stand in an address. */
+/** Encoded for an address. */
 const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/')
 
-/** Returns the content of `uri`: the name that was written into the file. */
+/** Returns the content of `uri`: the name that the test wrote into the file. */
 async function nameIn(definition: ReturnType<typeof sourceOf>, env: Readonly<Record<string, string>> = {}): Promise<unknown> {
   const { rows, error } = await readSource(definition, { env })
   return rows[0]?.cells[0] ?? error
@@ -42,7 +42,7 @@ const content = (name: string) => `id\n"${name.replaceAll('"', '""')}"\n`
 
 test('on this machine', async () => {
   await using folder = await temporaryFolder()
-  // A pattern would match this one, which is newer: a file of the very name goes first.
+  // A pattern would match this newer file, but a file with exactly this name takes precedence.
   const decoys = ['x1.csv', 'xa.csv', 'stars.csv', 'axb.csv']
   for (const name of names) await utimes(await folder.write(name, content(name)), 1_000, 1_000)
   for (const name of decoys) await folder.write(name, content(name))
@@ -61,7 +61,7 @@ test.skipIf(withoutSsh)('over SFTP', { timeout: 60_000 }, async () => {
   for (const name of names) await utimes(await ssh.folder.write(name, content(name)), 1_000, 1_000)
   for (const name of ['x1.csv', 'xa.csv', 'stars.csv', 'axb.csv']) await ssh.folder.write(name, content(name))
   for (const name of names) expect(await read(ssh.uri(encoded(join(ssh.folder.path, name))))).toBe(name)
-  // As people write it; only % and control characters have to be encoded.
+  // As users write it; only % and control characters must be encoded.
   for (const name of names.filter((name) => !/[%\n=]/.test(name))) expect(await read(ssh.uri(join(ssh.folder.path, name)))).toBe(name)
   expect(await read(ssh.uri(join(ssh.folder.path, 'x?.csv')))).toBe('xa.csv')
 })
@@ -69,7 +69,7 @@ test.skipIf(withoutSsh)('over SFTP', { timeout: 60_000 }, async () => {
 test('in a store', async () => {
   await using store = await openStore()
   const at = (key: string) => sourceOf(`s3://exports/${key}?endpoint=${store.endpoint}`, { allowPrivate: true })
-  // The store of the tests takes no line ends in keys.
+  // The store of the tests does not accept line ends in keys.
   const keys = names.filter((name) => !/[\n\\]/.test(name))
   for (const key of [...keys, 'x1.csv', 'xa.csv', 'stars.csv', 'axb.csv']) await store.put(key, content(key))
   for (const key of keys) await utimes(store.file(key), 1_000, 1_000)
@@ -115,7 +115,7 @@ test('circular links, sockets and disk errors are named in the error', async () 
   for (const name of ['dangling', 'x'.repeat(300), 'socket/below'])
     expect(await said(name)).toEqual(['SOURCE_MISSING', 'the file does not exist'])
   await new Promise((resolve) => socket.close(resolve))
-  // A handle that is gone fails as a disk does.
+  // A closed handle fails like a disk.
   await writeFile(path('large.csv'), Buffer.alloc(2_000_000, 'x'))
   const stream = await openLocalFile(path('large.csv'))
   await expect(

@@ -277,7 +277,7 @@ test('a batch of rows above the memory limit is rejected while it arrives', asyn
   ).toBe('FILE_TOO_LARGE')
 })
 
-/** A server that says `first` to a person who begins, and `then` to whatever follows. */
+/** A server that answers `first` to a new connection, and `then` to everything after it. */
 async function fakeDatabase(first: Buffer, then: Buffer) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

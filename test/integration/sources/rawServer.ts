@@ -6,7 +6,7 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: string[]
 }
 
-/** A server that answers with raw bytes, so that every lie of a real one can be reported. */
+/** A server that answers with raw bytes, so that tests can send every wrong answer. */
 export async function rawServer(answer: (request: string, socket: Socket, count: number) => void): Promise<RawServer> {
   const requests: string[] = []
   const sockets = new Set<Socket>()

@@ -17,8 +17,8 @@ export interface Reading {
 const program = fileURLToPath(new URL('./readerProcess.ts', import.meta.url))
 
 /**
- * Reads in a process whose own objects may take 64 MB and whose new ones are collected early: what is kept shows.
- * `stdin`: what is piped in, as far as the reader takes it, an open file, or a connection. `uid`: as another user.
+ * Reads in a process with at most 64 MB of objects, whose new objects are collected early, so that kept objects show. `stdin`: bytes to
+ * pipe in until the reader stops, an open file, or a connection. `uid`: as another user.
  */
 export async function readApart(
   definition: SourceDefinition,
@@ -31,7 +31,7 @@ export async function readApart(
     stdio: [typeof stdin === 'number' || stdin instanceof Socket ? stdin : stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'inherit'],
   })
   const printed = Array.fromAsync(child.stdout as Readable)
-  // A reader that gives up hangs up, and the writer gets an error.
+  // A reader that stops closes the pipe, and the writer gets an error.
   if (stdin !== undefined && child.stdin !== null) await pipeline(stdin as Readable, child.stdin).catch(() => undefined)
   return JSON.parse((await printed).join('')) as Reading
 }

@@ -124,7 +124,7 @@ test('a read from a silent store ends with the idle timeout or a cancellation', 
   await expect.poll(() => half.cuts()).toBe(1)
   abort.abort(new Error('enough'))
   await expect(reading).rejects.toThrow('enough')
-  // Not even the head of an answer.
+  // Sends not even the head of an answer.
   await using mute = await cuttingProxy(s3.port, () => ({ afterBytes: 0, how: 'stall' }))
   expect((await readSource(through(mute.port), { env, limits: { ...readLimits, idleMs: 20 } })).code).toBe('SOURCE_UNAVAILABLE')
 })
@@ -135,12 +135,12 @@ test('an endpoint whose name resolves to this machine is rejected like its addre
   const definition = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:8443`)
   const { code, error } = await readSource(definition, { env })
   expect([code, error?.message]).toEqual(['SOURCE_REFUSED', 'the source is a name that leads to a private address, which is refused'])
-  // Allowed, it is asked: no one listens there.
+  // If allowed, it is requested: no server listens there.
   const allowed = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:${await freePort()}`, { allowPrivate: true })
   expect((await readSource(allowed, { env })).code).toBe('SOURCE_UNAVAILABLE')
 })
 
-/** Stores that answer the request for the rest with something else. */
+/** Stores that answer the request for the rest with other bytes. */
 test.each([
   ['the rest of the same object', { status: 206, range: 'right', etag: '"v1"' }, 'read'],
   ['412', { status: 412, range: 'none', etag: '"v2"' }, 'SOURCE_CHANGED'],
@@ -175,13 +175,13 @@ test.each([
 
 test('the error about missing credentials of a store names the variables', async () => {
   await using folder = await temporaryFolder()
-  // No credentials from this machine's own files, and none asked of a cloud around it.
+  // No credentials from files of this machine, and none from the metadata service of a cloud.
   const env = { HOME: folder.path, AWS_EC2_METADATA_DISABLED: 'true', AWS_PROFILE: 'default' }
   const { code, message } = await readApart(through(await freePort()), { env })
   expect([code, message]).toEqual(['SOURCE_CREDENTIALS', 'no credentials for the store were found'])
 })
 
-/** A store of one answer. */
+/** A store that always sends one answer. */
 async function storeOf(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -3,10 +3,10 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import S3rver from 's3rver'
 import { temporaryFolder } from './support.ts'
 
-/** Credentials that the store below knows. */
+/** Credentials that the store below accepts. */
 export const s3Env = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' }
 
-/** An S3-compatible store on loopback with one bucket, `exports`. It knows ranges, but not If-Match. */
+/** An S3-compatible store on loopback with one bucket, `exports`. It supports ranges, but not If-Match. */
 export async function openStore() {
   const folder = await temporaryFolder()
   const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory: folder.path })

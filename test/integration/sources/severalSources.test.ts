@@ -14,7 +14,7 @@ import { openSsh, sshCredentials, withoutSsh } from './sshServer.ts'
 
 const columns = ['id', 'title', 'description', 'link', 'image_link', 'price', 'availability', 'brand', 'mpn', 'condition'] as const
 
-/** Rows of about 4 KB, so that a cut in the middle of twenty leaves whole ones. */
+/** Rows of about 4 KB, so that a break in the middle of twenty leaves complete ones. */
 function rows(from: number, to: number, title = 'Shirt'): readonly (readonly string[])[] {
   return Array.from({ length: to - from }, (_, i) => {
     const id = `SKU-${from + i}`
@@ -29,10 +29,10 @@ function csv(lines: readonly (readonly string[])[]): string {
 
 interface Remote extends AsyncDisposable {
   readonly port: number
-  /** The source of the pipeline when it is reached through `port`. */
+  /** The source of the pipeline if it is accessed through `port`. */
   readonly yaml: (port: number) => string
   readonly env: Readonly<Record<string, string>>
-  /** Bytes per connection before it is cut, of 80 KB; the rest is requested from a store again, four times. */
+  /** Bytes of each connection before it is broken, of 80 KB. The rest is requested from a store again, four times. */
   readonly afterBytes: number
 }
 
@@ -95,7 +95,7 @@ test.for(Object.keys(remotes))('a file and %s: a truncated source withholds the 
   let cut: Cut | undefined
   await using proxy = await cuttingProxy(remote.port, () => cut)
   Object.assign(engine.deps.env, remote.env)
-  // No guard: what keeps the products has to be the cut.
+  // No guard, so that only the truncation can keep the products.
   engine.pipeline(
     'shop',
     `source: [{ url: "{folder}/feed.csv" }, ${remote.yaml(proxy.port)}]\ndestination: { kind: catalog, catalog_id: "4001" }\nguards: { min_rows: 0 }\n`,
@@ -103,7 +103,7 @@ test.for(Object.keys(remotes))('a file and %s: a truncated source withholds the 
   engine.write('feed.csv', csv(rows(0, 20)))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 40, creates: 40 } })
 
-  // Five products are gone from the file and the others have a new name; of the other source only a part arrives.
+  // Five products are missing from the file and the others have a new name. Of the other source only a part arrives.
   engine.write('feed.csv', csv(rows(5, 20, 'Coat')))
   const mark = await engine.mark()
   for (const how of ['end', 'reset'] as const) {
@@ -127,7 +127,7 @@ test('a source without a proven end withholds the deletes of all sources; upsert
   let length = true
   const feed = csv(rows(20, 40))
   const server = createServer((_, response) => {
-    // Without a length the connection's end is the body's, and a cut looks the same.
+    // Without a length the end of the connection is the end of the body, and a break looks the same.
     response.useChunkedEncodingByDefault = false
     response.shouldKeepAlive = false
     response.writeHead(200, length ? { 'content-length': feed.length } : {}).end(feed)

@@ -33,7 +33,7 @@ test.skipIf(withoutSsh)('the newest file that matches is read, a missing one is 
   expect((await read(join(ssh.folder.path, 'none-*.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(join(ssh.folder.path, 'none.csv'))).code).toBe('SOURCE_MISSING')
   expect((await read(ssh.folder.path)).code).toBe('SOURCE_REFUSED')
-  // Times are whole seconds: the later name wins. What is still on its way does not count.
+  // Times are whole seconds, so the later name takes precedence. Files that are still being uploaded do not count.
   await utimes(await ssh.folder.write('tie-1.csv', 'id\n3\n'), 2_000_000, 2_000_000)
   await utimes(await ssh.folder.write('tie-2.csv', 'id\n4\n'), 2_000_000, 2_000_000)
   await ssh.folder.write('tie-3.csv.filepart', 'id\n5\n')
@@ -107,13 +107,13 @@ test.skipIf(withoutSsh).for([
   await expect(Array.fromAsync(source.rows)).rejects.toMatchObject({ code: 'SOURCE_CHANGED' })
 })
 
-/** Long ago: not a file that may still change within the second of its time. */
+/** A time long ago, so that the file cannot change within the same second. */
 const written = 1_000_000
 
 test.skipIf(withoutSsh).for([
-  // One breaks while it is opened, some bring a part, one the whole but its end.
+  // One connection breaks while it opens, some deliver a part, and one delivers all but the end.
   ['end', [100, 400_000, 900_000, 600_000, 2_000, 2_000_000, 300]],
-  // A reset also takes away what had arrived and was not read yet: as many as may bring nothing.
+  // A reset also discards bytes that arrived and were not read: so many connections may deliver nothing.
   ['reset', [100, 900_000, 2_000_000, 600_000]],
 ] as const)(
   'a read that breaks repeatedly (%s) is resumed over new connections, each byte read once, without output',
@@ -172,7 +172,7 @@ test.skipIf(withoutSsh)('a file that changed and changed back is not resumed', a
   await using ssh = await openSsh()
   const path = await ssh.folder.write('crm.csv', large)
   await utimes(path, written, written)
-  // Alike as far as the halves meet, so that only the time reports.
+  // The halves are equal where they meet, so that only the time shows the change.
   const versions = [large.slice(0, 1_800_000) + large.slice(1_800_000, 2_200_000).replaceAll('x', 'y') + large.slice(2_200_000), large]
   await using proxy = await cuttingProxy(
     ssh.port,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 
-/** The little of ssh2's server that is used here. It comes with the client and lies behind it. */
+/** The part of the server of ssh2 that is used here. It is installed with the client. */
 interface Ssh2 {
   readonly Server: new (
     options: { readonly hostKeys: readonly string[] },
@@ -38,16 +38,19 @@ interface Session {
 export interface SftpLies {
   /** Ways to log in that the server offers. */
   readonly ways: readonly string[]
-  /** Questions it asks, where it asks any. */
+  /** Its prompts, if it has any. */
   readonly questions?: readonly { readonly prompt: string; readonly echo: boolean }[]
   readonly content?: Buffer
-  /** Most bytes that it answers to one request. */
+  /** Maximum bytes of one answer. */
   readonly most?: number
   /** Reported size and time of the file instead of the real ones. */
   readonly attrs?: object
 }
 
-/** An SFTP server of one file, `/crm.csv`, and one user, whose password is `open sesame`; in this process, so that it can lie. */
+/**
+ * An SFTP server of one file, `/crm.csv`, and one user, whose password is `open sesame`; in this process, so that it can send wrong
+ * answers.
+ */
 export async function sftpServer({ ways, questions = [], content = Buffer.from('id\n1\n'), most = 1_000_000, attrs }: SftpLies) {
   const { Server, utils } = createRequire(import.meta.resolve('ssh2-sftp-client'))('ssh2') as Ssh2
   const key = utils.generateKeyPairSync('ed25519')
@@ -85,7 +88,7 @@ export async function sftpServer({ ways, questions = [], content = Buffer.from('
   return {
     uri: `sftp://shop@127.0.0.1:${server.address().port}/crm.csv`,
     hostKey: `SHA256:${createHash('sha256').update(shown).digest('base64').replace(/=+$/, '')}`,
-    /** The ways in which a person tried to log in. */
+    /** The methods that the client tried to log in. */
     logins,
     [Symbol.asyncDispose]: () => {
       for (const client of clients) client.end()

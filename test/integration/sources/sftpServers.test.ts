@@ -61,7 +61,7 @@ test.each([
   ['FTP', undefined, 'the source cannot be reached (nothing came for 0.05 s)'],
 ] as const)('the error says that %s answers instead of SFTP', async (_, words, message) => {
   const server = createServer((socket) => {
-    // Read, so that the end of the other side is noticed.
+    // Read, so that the end of the connection is noticed.
     socket.on('error', () => undefined).resume()
     if (words === undefined) socket.write('220 FTP ready\r\n')
     else socket.end(words)

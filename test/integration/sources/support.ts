@@ -30,7 +30,7 @@ export async function temporaryFolder(): Promise<Folder> {
 }
 
 export interface Outcome {
-  /** Code of the refusal, `unchanged`, or `read`. */
+  /** Code of the error, `unchanged`, or `read`. */
   readonly code: string
   readonly rows: readonly Row[]
   readonly facts: SourceFacts | undefined

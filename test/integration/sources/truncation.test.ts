@@ -21,7 +21,7 @@ for (const [format, text] of Object.entries(files)) {
   test(`${format}, plain, cut at every byte is complete nowhere but at the end of a record`, async () => {
     const outcomes = await cutEverywhere(`feed.${format}`, bytes)
     const complete = outcomes.flatMap(({ facts }, length) => (facts?.completeness.complete === true ? [length] : []))
-    // a plain file cut exactly at the end of a record is unknown; every format with an end mark can.
+    // a plain file that is truncated at the end of a record cannot be recognized; every format with an end marker can.
     const untold =
       format === 'csv'
         ? [endOf(text, 'price\n'), endOf(text, ',1.00 USD\n'), endOf(text, ',2.00 USD\n')]
@@ -58,7 +58,7 @@ for (const complete of [
     const end = text.trimEnd().length
     const outcomes = await cutEverywhere('feed.csv', Buffer.from(text), { complete })
     const proven = outcomes.flatMap(({ facts }, length) => (facts?.completeness.complete === true ? [length] : []))
-    // Only the line end itself is missing there; rows and count are whole.
+    // Only the line end itself is missing there; rows and count are complete.
     expect(proven.filter((length) => length < Buffer.byteLength(text.slice(0, end)))).toEqual([])
   })
 }

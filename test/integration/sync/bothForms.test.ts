@@ -50,7 +50,7 @@ test('case 121: both forms are kept while a row has the number, and deleted with
   engine.write('people.csv', written([['C2', 'p2@example.org', number]]))
   await run(engine, 'people')
   await held(engine, [...forms, email('p2@example.org')])
-  // One form again: the other is taken back, and nothing else.
+  // With one form again, only the other form is deleted.
   engine.pipeline('people', audience())
   await run(engine, 'people')
   await held(engine, [phone(number), email('p2@example.org')])
@@ -116,7 +116,7 @@ test.for([
       [earlier, 'e@example.org', number],
     ],
   ],
-  // The record that brought the form without plus has left the number by then; another one still holds it.
+  // The record that had the form without plus has another number by then; another record still has it.
   [
     'another record than the one that brought it',
     (later: string, earlier: string) => [
@@ -129,7 +129,7 @@ test.for([
   await using engine = await engineUnderTest()
   const [earlier, later] = ids()
   const people = (some: readonly (readonly string[])[]) => written(some as readonly (readonly [string, string, string])[])
-  // The form with plus stands under one record, sent before; then the other form comes under the other record.
+  // The form with plus is sent under one record first; then the other form comes under the other record.
   engine.pipeline('people', audience())
   engine.write('people.csv', people([[later, 'l@example.org', number]]))
   await run(engine, 'people')

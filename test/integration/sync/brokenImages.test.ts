@@ -34,7 +34,7 @@ test('404 and 410 count as broken; other answers, redirects and slow servers do 
       { index: 2, reason: 'answer 410' },
     ],
   })
-  // Each link once, by HEAD only; the redirect was not followed.
+  // Each link is requested once, by HEAD only, and the redirect is not followed.
   expect(server.asked.toSorted()).toEqual(['/302', '/403', '/404', '/410', '/500', '/ok.jpg', '/slow.jpg'].map((path) => `HEAD ${path}`))
 })
 
@@ -82,7 +82,7 @@ test('a run notes the broken links of a sample; without the option, and for priv
   engine.pipeline('shop', yaml(''))
   await engine.run('shop')
   engine.pipeline('shop', yaml('options: { image_sample: 20 }\n'))
-  // The links lead to this machine: the run itself requests none of them.
+  // The links have addresses of this machine, so the run requests none of them.
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   expect(server.asked).toEqual([])
 
@@ -109,7 +109,7 @@ test('a run notes the broken links of a sample; without the option, and for priv
   expect(await notes()).toEqual([
     expect.objectContaining({ code: 'IMAGE_BROKEN', message: '1 of 3 image links checked by sample is broken: A2 (answer 404)' }),
   ])
-  // A check that fails is logged and no more.
+  // A failed check is only logged.
   await noteBrokenImages(deps, claimed, 20, () => Promise.reject(new Error('no network')))
   expect(await notes()).toHaveLength(1)
 })

@@ -25,10 +25,10 @@ test('a cancelled run sends no further request, keeps confirmed records, and the
   await control.fault({ path: '/12/product_catalogs' }, { kind: 'delay', ms: 300 }, 'always')
   const report = engine.run('shop')
   const runId = await running(engine)
-  // Shown while it runs as far as it has come.
+  // The counts so far are shown while it runs.
   while ((await loadRun(engine.db, runId)).counts.confirmed === 0) await wait(20)
   expect(await cancel(engine.deps, runId, { actor: 'jane' })).toEqual({ runId, state: 'stopping' })
-  // From this moment on no one begins another one, long before the run has noticed: workers that help it least of all.
+  // From now on no worker starts another request, long before the run notices the cancellation.
   const after = await engine.mark()
   const ended = await report
   expect((await engine.writes(after)).length).toBeLessThanOrEqual(engine.deps.settings.concurrency)
@@ -49,7 +49,7 @@ test('a run can be cancelled while it reads', async () => {
   engine.write('feed.xml', rss(products(5).map((row) => item(row))))
   const lock = await engine.db.connect()
   try {
-    // Held at the beginning of its plan, for longer than it takes to notice.
+    // Waits at the beginning of its plan for longer than it takes to notice.
     await engine.run('shop')
     await lock.query('begin')
     await lock.query('select from sluice.destination for no key update')
@@ -60,7 +60,7 @@ test('a run can be cancelled while it reads', async () => {
       const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and snapshot_id is not null`)
       runId = row === undefined ? undefined : `r_${row.id}`
     }
-    // Its destination cannot be paused just now: the run has to notice on its own.
+    // Its destination cannot be paused now, so the run must notice the cancellation itself.
     await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
     await wait(2_500)
     await lock.query('commit')

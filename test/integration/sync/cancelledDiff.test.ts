@@ -14,7 +14,7 @@ test.each(['run', 'plan'] as const)(
     engine.pipeline('shop', catalogYaml('feed.xml'))
     engine.write('feed.xml', rss(products(3).map((row) => item(row))))
     const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
-    // Stands for a diff of many rows: its statement waits for this lock, and for nothing else.
+    // Simulates a diff of many rows: its statement waits for this lock only.
     const other = new pg.Client({ connectionString: engine.databaseUrl })
     await other.connect()
     try {

@@ -25,9 +25,9 @@ async function changed(db: Database): Promise<{ all: boolean; noted: number; ove
   return row ?? { all: true, noted: -1, overlooked: -1 }
 }
 
-/** Rows of `remote` rewritten so far, and how many of them in place. */
+/** Number of rewritten rows of `remote` so far, and of those in place. */
 async function rewritten(engine: EngineUnderTest): Promise<{ updated: number; inPlace: number; entries: number }> {
-  // Every connection reports its figures when it is idle for a while, or when asked: this asks all that wrote.
+  // Every connection reports its figures after some idle time, or on request. This requests them from all that wrote.
   await Promise.all(Array.from({ length: 20 }, () => engine.db.query('select pg_stat_force_next_flush(), pg_sleep(0.05)')))
   const [row] = await engine.db.query<{ updated: number; inPlace: number; entries: number }>(
     `select pg_stat_get_tuples_updated('remote'::regclass)::int as updated, pg_stat_get_tuples_hot_updated('remote'::regclass)::int as "inPlace",
@@ -47,7 +47,7 @@ test('a first load rewrites no key, and a run with few changes updates its keys 
   engine.write('people.csv', csv(0, 3_000, 'example.com', 100))
   expect((await engine.run('people', { approveDeletes: 200 })).counts).toMatchObject({ deletes: 100, updates: 100, pending: 0 })
   const second = await rewritten(engine)
-  // The address that stays and the new one, each by the answer that confirms it. The one that left is deleted by its answer.
+  // The kept and the new address are each removed by the answer that confirms them, and the removed one by the answer to its delete.
   const updates = second.updated - first.updated
   expect(updates).toBe(200)
   expect(second.inPlace - first.inPlace).toBe(updates)
@@ -105,7 +105,7 @@ test('an answer that confirms content that is no longer desired leaves its key i
   await engine.run('people')
   engine.write('people.csv', csv(0, 10))
   const { planId } = await engine.plan('people')
-  // While it is on its way something newer is desired of one, and no key is said to have changed.
+  // While it is in flight, one key gets newer desired content, and no key is stored as changed.
   await engine.db.execute(
     `update remote set desired_hash = '\\x09' where key = (select min(key::text)::bytea from remote where synced_hash is null)`,
   )

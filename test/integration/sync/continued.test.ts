@@ -62,7 +62,7 @@ test.for(['shop', 'people'])('%s: the next run completes an interrupted full ref
   engine.write('people.csv', csv(...Array.from({ length: 60 }, (_, i) => `k${i},m${i}@example.com,,`)))
   await engine.run(name)
   await interruptedRun(engine, name, 'planned', { full: true })
-  // What carries it on may be cut short as well, by a pause or by another crash.
+  // The run that continues it may be interrupted too, by a pause or by another crash.
   await control.fault({ path: '/12/' }, forbidden, 'always')
   expect(await engine.run(name)).toMatchObject({
     status: 'failed',

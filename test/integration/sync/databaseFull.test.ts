@@ -7,7 +7,7 @@ test('a run reports that the database has no disk space left, and the next run i
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(2).map((row) => item(row))))
-  // What the server reports when it cannot extend a file, at the first row that it should write.
+  // The error of the server if it cannot extend a file, at the first row to write.
   await engine.db.execute(`create function full_disk() returns trigger language plpgsql as
     $$ begin raise exception using errcode = '53100', message = 'could not extend file'; end $$`)
   await engine.db.execute('create trigger full_disk before insert on batch for each row execute function full_disk()')

@@ -11,7 +11,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 `
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
-/** A catalog or an audience of records `from` to `to`, and what the service should hold of it. */
+/** A catalog or an audience with the records `from` to `to`, and their expected digest at the service. */
 const kinds = {
   shop: {
     yaml: catalogYaml('feed.xml'),
@@ -109,7 +109,7 @@ test.for(['shop', 'people'] as const)(
     await engine.plan(name)
     for (let i = 0; i < 3; i++)
       expect(await engine.run(name)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_FELL' }], counts: { withheld: 40 } })
-    // One row more is no answer either.
+    // One more row does not approve them either.
     write(engine, numbers(0, 21))
     expect(await engine.run(name)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_FELL' }], counts: { withheld: 39 } })
     expect(await held(engine)).toBe(expected(numbers(0, 60)))
@@ -131,7 +131,7 @@ test.for(['failed', 'not_found'])('C2, C3 and C4: a product that another writer 
   await call('DELETE', '/12/product_catalogs/4001/products', { json: { product_keys: gone } })
   kinds.shop.write(engine, numbers(3, 12))
   expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { deletes: 3, confirmed: 1, refused: 2 } })
-  // Put once more, they answer with the key that stands now. Their deletes are still outstanding, and the run says so.
+  // They are put once more, and the answers have the current keys. Their deletes are still outstanding, and the run reports that.
   const repeated = await engine.run('shop')
   expect(repeated).toMatchObject({ status: 'partial', counts: { unchanged: 9, updates: 2, deferred: 2, confirmed: 2, refused: 0 } })
   expect(imbalance(repeated.counts)).toEqual([])

@@ -36,7 +36,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 const says = (engine: EngineUnderTest, status: 'out' | 'back') =>
   engine.write('optouts.csv', `email,status\nann@example.com,${status}\nzoe@example.com,out\n`)
 
-/** Both are run as one command runs them; the audience's file stays as it is. */
+/** Both run in the order of one command; the file of the audience stays unchanged. */
 async function expectBack(engine: EngineUnderTest): Promise<void> {
   const { control } = engine.sandbox
   expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded' })

@@ -31,7 +31,7 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'answered', httpStatus: 200, outcome: 'confirmed', runId }))
   const gone = await explain(engine, 'people', ' GONE@example.com ')
   expect(gone.headline).toBe(`Not live: deleted at the service: no row that may be sent has it any more (${runId})`)
-  // What took its place, what never was, and the customer's own key are answered as before.
+  // Its replacement, an unknown value, and the key of the customer get the same answers as before.
   expect((await explain(engine, 'people', 'new@example.com')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)

@@ -14,10 +14,10 @@ guards: { min_rows: 0, max_reject_percent: 100 }
 `
 const catalog = (id: string) => catalogYaml('feed.xml').replace('4001', id) + 'guards: { min_rows: 0, max_reject_percent: 100 }\n'
 
-/** Plans `name` into its untouched destination, and `other` into one of which something is known that changes nothing. */
+/** Plans `name` into its untouched destination, and `other` into one with a stored key that changes nothing. */
 async function planBoth(engine: EngineUnderTest, name: string, other: string): Promise<[unknown, unknown]> {
   const first = await contentOf(engine, (await engine.plan(name)).planId)
-  // Stopped by its first guard, so that its destination is known and nothing more.
+  // A guard stops it, so that its destination exists and is empty.
   const id = await destinationOf(engine, other)
   await engine.db.execute(`insert into remote (destination_id, key, ref_count) values ($1, '\\x00', 0)`, [id])
   return [first, await contentOf(engine, (await engine.plan(other)).planId)]

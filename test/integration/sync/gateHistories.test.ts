@@ -22,14 +22,14 @@ afterAll(async () => {
   await slow[Symbol.asyncDispose]()
 })
 
-/** One run of the same pipeline on both sides; the second forgets what it knew, so that it reads every record. */
+/** One run of the same pipeline on both engines; the second deletes its digests, so that it reads every record. */
 interface Day {
   readonly files: Readonly<Record<string, string>>
   readonly yaml?: string
   readonly run?: RunOptions
 }
 
-/** Plays the days on a gated and on a slow engine and compares counts, guards, rejects and what is held. */
+/** Plays the days on an engine with the gate and on one without, and compares counts, guards, rejects and content. */
 async function sameEnds(name: string, yaml: string, days: readonly Day[], fingerprint: (engine: EngineUnderTest) => Promise<unknown>) {
   await forgetAll(gated, slow)
   for (const [day, { files, yaml: changed, run }] of days.entries()) {
@@ -85,7 +85,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
 
 test('a new record without a required field is rejected, alone or beside known records', { timeout: 60_000 }, async () => {
   const three = numbers(3).map((id) => product(id))
-  // The name of the file does not say what it is, so that its columns have to.
+  // The name of the file has no type, so that the columns must show it.
   await sameEnds(
     'shop',
     `${catalogYaml('feed.txt')}${loose}`,
@@ -233,7 +233,7 @@ test('a changed feed with an ETag goes through the record gate', { timeout: 60_0
         )),
       )
     }
-    // A whole reading would write one chunk again, or none; a gated one appends.
+    // A full read would write one chunk again, or none; a gated one appends.
     expect(stored).toEqual([
       { digests: 8, outdated: 0, chunks: 1 },
       { digests: 9, outdated: 0, chunks: 2 },
@@ -257,7 +257,7 @@ test('contradicting rows of a feed on one line are reported with their own cells
   expect(cells.map((reject) => reject.cells).toSorted()).toEqual(two.map((row) => Object.values(row)))
 })
 
-/** A row of a random file by small numbers, so that keys meet again, contradict, break and come back. */
+/** A row of a random file by small numbers, so that keys are repeated, contradict, break and return. */
 interface Item {
   readonly id: number
   readonly price: number
@@ -289,7 +289,7 @@ function csv(rows: readonly Item[], { reordered, semicolons, ending, marked }: H
 
 const plain = { action: 'run', reordered: false, semicolons: false, ending: '\n', marked: false } as const
 const good = (id: number): Item => ({ id, price: 0, broken: false })
-/** Opens the gate for certain: the same rows but one, three days on. */
+/** Makes sure that the gate is used: the same rows except one, for three more days. */
 const steady: [How[]] = [[0, 1, 2].map((day) => ({ ...plain, first: [good(day), good(3), good(4)], second: [good(5), good(6)] }))]
 
 test('after any history, a gated run of two sources has the result of a full read', { timeout: 3_600_000 }, async () => {
@@ -339,7 +339,7 @@ test('after any history, a gated run of two sources has the result of a full rea
   expect(gatedReadings, 'the gate must have been open').toBeGreaterThan(0)
 })
 
-/** Possible changes of a long file overnight; places are parts of its length, so that each falls inside. */
+/** Possible changes of a long file from one day to the next. Places are fractions of its length, so that each is inside. */
 const change = fc.record({
   what: fc.constantFrom('moved', 'repeated', 'changed', 'left', 'new', 'contradicted'),
   at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),

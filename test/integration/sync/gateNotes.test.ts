@@ -20,7 +20,7 @@ afterAll(async () => {
   await slow[Symbol.asyncDispose]()
 })
 
-/** All that is reported. Of warnings the message is that of one row, and of which, the gate does not promise. */
+/** Everything that is reported. The message of a warning is that of one row, and the gate does not promise which. */
 function reported({ counts, status, guards, error, warnings }: RunReport) {
   return {
     counts,
@@ -31,7 +31,7 @@ function reported({ counts, status, guards, error, warnings }: RunReport) {
   }
 }
 
-/** Plays the days on both; returns how many readings passed the gate. */
+/** Plays the days on both engines. Returns the number of gated reads. */
 async function sameReports(name: string, yaml: string, file: string, days: readonly string[]): Promise<number> {
   await forgetAll(gated, slow)
   let passed = 0
@@ -55,7 +55,7 @@ async function sameReports(name: string, yaml: string, file: string, days: reado
 
 const loose = 'max_delete_count: 1000, max_reject_percent: 100, max_out_of_stock_percent: 100'
 
-/** A row's oddities, each a small number, so that few of them make a warning, a note or a guard. */
+/** Irregular values of a row by small numbers, so that few of them give a warning, a note or a guard. */
 interface Odd {
   readonly price: number
   readonly stock: number
@@ -85,7 +85,7 @@ const product = (id: number, row: Odd): Readonly<Record<string, string>> => ({
 
 type Row = readonly [id: number, row: Odd]
 
-/** A day after another: rows leave, change, come and stand there twice. */
+/** One day after another: rows are removed, changed, added and repeated. */
 interface Turn {
   readonly leave: number
   readonly from: number
@@ -124,7 +124,7 @@ const jsonl = (rows: readonly Readonly<Record<string, string>>[]) => rows.map((r
 const many = (count: number, row: Partial<Odd>): Odd[] => Array.from({ length: count }, () => ({ ...plain, ...row }))
 const still: Turn = { leave: 0, from: 0, change: [], come: [], twice: [] }
 
-/** Cases that random files find late: notes that stand and fall with one row, and large things that grow and shrink. */
+/** Cases that random files find late: notes that depend on one row, and large values that grow and shrink. */
 const productExamples: [Odd[], Turn[]][] = [
   [
     many(120, { price: 1, group: 1 }),
@@ -181,7 +181,7 @@ for (const [format, render] of Object.entries({ csv, jsonl })) {
           passed += await sameReports('shop', yaml, `feed.${format}`, files)
         },
       ),
-      // The statistics of known rows are the same for either format: JSON lines need some of the cases only.
+      // The statistics of known rows are the same for both formats, so JSON lines need only some of the cases.
       format === 'csv'
         ? { ...histories(productExamples.length + 2), examples: productExamples }
         : { ...histories(3), examples: productExamples.slice(0, 3) },
@@ -323,7 +323,7 @@ test('a source is read whole if its stored digests have no row statistics', { ti
   const file = (more: readonly Odd[]) => csv([...rows, ...more].map((row, id) => product(id, row)))
   engine.write('feed.csv', file([]))
   await engine.run('shop')
-  // As the version before left it.
+  // As the version before stored it.
   await engine.db.execute(`update sluice.record_digest set feature_sets = ''`)
   await engine.db.execute('delete from sluice.record_quality')
   engine.write('feed.csv', file(many(1, { price: 1 })))

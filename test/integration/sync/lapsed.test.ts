@@ -16,7 +16,7 @@ const inDays = (days: number) => `${new Date(Date.now() + days * day).toISOStrin
 const lists = '/do_not_reach_lists/'
 const audiences = '/custom_audiences/'
 
-/** Everything stored is that much older: ends come nearer, and pass. */
+/** Makes everything stored that much older, so that ends come nearer and pass. */
 async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   for (const [table, ...columns] of [
     ['remote', 'expires_at', 'late_until', 'synced_at'],
@@ -104,12 +104,12 @@ test.for(['lost', 'refused'] as const)(
     await engine.run('people')
     await control.clearFaults()
     await pass(engine, 60)
-    // The row is as it was; its time is over now.
+    // The row is unchanged, and its end has passed.
     write(inDays(-10))
     const run = await engine.run('people')
     expect(run).toMatchObject({ counts: { rejected: 1, stale: 1, deletes: 1 } })
     expect(imbalance(run.counts)).toEqual([])
-    // What another row holds stays.
+    // Identifiers of another row stay.
     expect((await control.audience()).digest).toBe(audienceDigest(['bob@example.com', 'own@example.com', 'cat@example.com'].map(email)))
     const after = await engine.mark()
     for (let i = 0; i < 2; i++)

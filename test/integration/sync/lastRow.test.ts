@@ -65,7 +65,7 @@ test('the last row of an id is used, whether the other rows are known or not', {
     {
       ...histories(5),
       examples: [
-        // What is known stands behind, then before a new row of its id; then the new one is known.
+        // A known row is after, then before a new row of its id; then the new one is known.
         [
           [
             [

@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   feed: fc.constantFrom('shop', 'people', 'optouts'),
 })
 
-/** A history that meets every fault with something new in the request: a random one meets few of them so. */
+/** A history in which every fault affects a request with new content; random ones rarely do. */
 function everyFault(feed: Step['feed']): Step[] {
   return kinds.map((fault, i) => ({
     hold: [[`q${i}`, [`x${i}@example.com`]]],
@@ -90,7 +90,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
 `,
 } as const
 
-/** Keeps the text of everything that leaves, by its digest: the ledger names bodies by it. */
+/** Keeps the text of every sent body by its digest, which the ledger has. */
 function keepBodies(engine: EngineUnderTest): ReadonlyMap<string, string> {
   const { transport } = engine.deps
   const bodies = new Map<string, string>()
@@ -118,12 +118,15 @@ const syncedKeys = (engine: EngineUnderTest) =>
      where length(m.synced_hash) <> 9`,
   )
 
-/** As the model names it: `type value`, or the product's id. */
+/** Name in the model: `type value`, or the id of the product. */
 function nameOf({ kind, key }: Pick<SyncedKey, 'kind' | 'key'>): string {
   return kind === 'catalog' ? key.toString() : `${identifierTypes[(key[0] ?? 1) - 1]} ${key.toString('hex', 1)}`
 }
 
-/** Confirmed keys and contents as the audit log reports them: each confirmed entry of each checked request, in their order (docs/guarantees.md#nothing-silent). */
+/**
+ * Confirmed keys and contents as the audit log reports them: each confirmed entry of each checked request, in their order
+ * (docs/guarantees.md#nothing-silent).
+ */
 async function replayAuditLog(engine: EngineUnderTest): Promise<Map<string, string>> {
   const rows = await engine.db.query<{ target_id: string; kind: string; operation: string; keys: Buffer[]; hash: string | null }>(
     `select d.target_id, d.kind, b.operation, e.keys, encode(e.hash, 'hex') as hash
@@ -143,7 +146,10 @@ async function replayAuditLog(engine: EngineUnderTest): Promise<Map<string, stri
   return synced
 }
 
-/** Keys held for confirmed whose confirming request the ledger does not know as answered by 200 and applied to them (docs/guarantees.md#confirmed-only). */
+/**
+ * Keys stored as confirmed without a request in the ledger that was answered by 200 and applied to them
+ * (docs/guarantees.md#confirmed-only).
+ */
 function unfounded(synced: readonly SyncedKey[], lines: readonly ReplayedLine[], state: LedgerState): string[] {
   const answered = Map.groupBy(
     lines.filter(({ status }) => status === 200),
@@ -160,7 +166,7 @@ const userOperation = fc.record({
 })
 const catalogCall = fc.oneof(
   fc.record({ put: fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 3 }), price: fc.integer({ min: 1, max: 3 }) }),
-  // Products there are, and keys that were deleted before.
+  // There are products, and keys that were deleted before.
   fc.record({ gone: fc.uniqueArray(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 }) }),
 )
 
@@ -272,7 +278,7 @@ test('the replayed ledger is the state of the service, and the replayed audit lo
       expect([...names.keys()].toSorted()).toEqual(there.toSorted())
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
       expect(await outOfOrder(engine.db)).toEqual([])
-      // The model lets memberships end as the service does.
+      // In the model memberships end as at the service.
       await control.advance(14 * 31 * 86_400)
       expect((await control.audience()).digest).toBe(audienceDigest(state.members('1nmth', nowS() + 14 * 31 * 86_400)))
     }),

@@ -1,4 +1,7 @@
-/** Random days of a catalog whose `missing` policy changes, with backfills, faults and stops, against one map (docs/guarantees.md#nothing-lost, docs/guarantees.md#deletes-need-proof). */
+/**
+ * Random days of a catalog whose `missing` policy changes, with backfills, faults and stops, against one map
+ * (docs/guarantees.md#nothing-lost, docs/guarantees.md#deletes-need-proof).
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
@@ -10,7 +13,7 @@ const policies = ['delete', 'out-of-stock', 'keep'] as const
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'short', 'html', 'status', 'duplicate_results'] as const
 
 interface Day {
-  /** Product → price in hundreds; 0: not in the feed. */
+  /** Product → price in hundreds; 0 if it is not in the feed. */
   readonly price: readonly (readonly [product: number, price: number])[]
   readonly policy: (typeof policies)[number]
   readonly fault: (typeof faults)[number]

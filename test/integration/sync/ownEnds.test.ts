@@ -14,7 +14,7 @@ const inDays = (days: number) => `${new Date(Date.now() + days * day).toISOStrin
 const soon = inDays(50)
 const late = inDays(90)
 
-/** End of each address's membership at the service. */
+/** End of the membership of each address at the service. */
 async function endsAt(engine: EngineUnderTest, name: string): Promise<string | undefined> {
   const [, digest] = email(`${name}@example.com`)
   const line = (await engine.sandbox.control.identifiers()).split('\n').find((one) => one.includes(digest))
@@ -37,7 +37,7 @@ test.for([1, 5])('a shared address expires with the last row that has it, %i use
   expect(await endsAt(engine, 'own.b')).toBe(late)
   expect((await run(engine, a, b)).counts).toMatchObject({ unchanged: 2, requests: 0 })
 
-  // The last of them leaves: what stays is the other's end. Whose row it was sent under first makes no difference.
+  // The last of them is removed, and the end of the other one stays. The row under which it was sent first makes no difference.
   expect((await run(engine, a)).status).toBe('succeeded')
   expect([await endsAt(engine, 'shared'), await endsAt(engine, 'own.b')]).toEqual([soon, undefined])
   expect((await run(engine, a, b)).status).toBe('succeeded')
@@ -56,10 +56,10 @@ test('a shared address of a row without an end expires as the pipeline says', as
   await run(engine, a, b)
   expect(Date.parse((await endsAt(engine, 'shared')) ?? '')).toBeGreaterThan(Date.now() + 380 * day)
   expect(await endsAt(engine, 'own.a')).toBe(soon)
-  // It goes: then the other's end counts.
+  // After it is removed, the end of the other one applies.
   expect((await run(engine, a)).status).toBe('succeeded')
   expect(await endsAt(engine, 'shared')).toBe(soon)
-  // It comes back, long before that end: the address is renewed when its time comes, and not let go.
+  // It returns long before that end: the address is renewed in time, and not deleted.
   expect((await run(engine, a, b)).status).toBe('succeeded')
   for (const table of ['remote', 'record', 'batch'])
     await engine.db.execute(`update sluice.${table} set expires_at = expires_at - interval '30 days'`)
@@ -77,7 +77,7 @@ test('an unresolved request with one expired membership is resolved for its othe
     const first = `where expires_at = (select min(expires_at) from sluice.${table})`
     await engine.db.execute(`update sluice.${table} set expires_at = clock_timestamp() - interval '1 day' ${first}`)
   }
-  // No one wants the other two any more, and yet they may be there.
+  // The other two are no longer desired, but may still be at the service.
   expect(await run(engine, 'keep,keep@example.com,,')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
   expect([await endsAt(engine, 'b'), (await endsAt(engine, 'keep')) !== undefined]).toEqual([undefined, true])
 })

@@ -25,7 +25,7 @@ async function observe(engine: EngineUnderTest, work: () => Promise<unknown>): P
       )
       return rows
     }
-    // What is there when the plan begins was filled by the reading.
+    // Tables that exist when the plan begins were filled by the read.
     let before = new Set<string>()
     const look = async (statement: string) => {
       const rows = await list()
@@ -33,7 +33,7 @@ async function observe(engine: EngineUnderTest, work: () => Promise<unknown>): P
       else columns.push(...rows.filter(({ table }) => !before.has(table)))
       return query(statement)
     }
-    // A COPY is a stream, not a promise: all but these two go through as they are.
+    // A COPY is a stream and not a promise. All but these two are passed through.
     client.query = ((...given: unknown[]) =>
       given[0] === 'begin' || given[0] === 'commit' ? look(given[0]) : query(...given)) as typeof client.query
     return client
@@ -64,7 +64,7 @@ test('every temporary table of a plan is declared with its columns and types', a
   const found = new Map<string, Record<string, string>>()
   for (const { table, column, type } of columns) found.set(table, { ...found.get(table), [column]: type })
   const declared = new Map(Object.entries(planTables).map(([table, { columns: own }]) => [table, own]))
-  // Only after a full refresh that was cut short.
+  // Exists only after an interrupted full refresh.
   declared.delete('resync')
   found.delete('resync')
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(declared))

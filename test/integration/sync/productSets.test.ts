@@ -77,7 +77,7 @@ test('product sets are created once, updated or replaced, and deleted with their
   expect((await engine.run('shop')).productSets?.map(({ action }) => action)).toEqual(['unchanged', 'unchanged'])
   expect(await engine.writes(mark)).toEqual([])
 
-  // The brand gains a product, the description of one set changes, the other gets another rule.
+  // The brand has one more product, the description of one set changes, the other gets another rule.
   engine.write('feed.csv', feed([...rows, ['A3', 'acme', '']]))
   engine.pipeline(
     'shop',
@@ -161,7 +161,7 @@ test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
     await engine.run('shop')
     engine.pipeline('shop', yaml(summer))
     expect(await killedAt(engine, label)).toBe('SIGKILL')
-    // What a dead process sent is not waited for here: nothing of it is on its way.
+    // Requests of the ended process need no wait here, because none is in flight.
     await engine.db.execute(`update product_set set late_until = clock_timestamp()`)
     await engine.run('shop')
     await engine.run('shop')
@@ -223,7 +223,7 @@ test('products and other sets are synced although the service lists no sets and 
   expect((await listed(engine)).map(({ name }) => name)).toEqual(['Acme', 'Summer'])
 })
 
-/** The command in a process of its own, killed where it passes the label. */
+/** The command in a process of its own, killed at the label. */
 function killedAt(engine: EngineUnderTest, label: string): Promise<string | number | null> {
   const main = join(fileURLToPath(new URL('../../..', import.meta.url)), 'src/cli/main.ts')
   const { PATH = '', HOME = '' } = process.env

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { forgetAll, histories } from '../../support/histories.ts'
 
-/** Content of a file in one run: rows by small numbers, so that keys meet again, contradict and come back. */
+/** Content of a file in one run: rows by small numbers, so that keys are repeated, contradict and return. */
 interface Item {
   readonly id: number
   readonly price: number
@@ -53,18 +53,18 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
 const row = (id: number, price = 0, broken = false): Item => ({ id, price, broken, spaced: false })
 const three = [row(0), row(1), row(2)]
 
-/** Cases that random files find late: each breaks the gate if one of its conditions is taken away. */
+/** Cases that random files find late: each breaks the gate if one of its conditions is removed. */
 const examples: [Item[][]][] = [
   [[three, [...three, row(0, 1)]]], // a known record, and a new row that contradicts it
   [[three, [...three, row(1)], [row(1), row(1), row(2)]]], // a known record twice
-  [[three, [row(0, 1, true), row(1), row(2)], [row(1), row(2)]]], // stale, then gone: it never had a digest
+  [[three, [row(0, 1, true), row(1), row(2)], [row(1), row(2)]]], // stale, then missing: it never had a digest
   [[three, [...three, row(0, 1, true)]]], // a known record, and a broken row of its key
-  [[three, [row(1)], three]], // gone, and back
+  [[three, [row(1)], three]], // missing, and back
 ]
 
 const yaml = (file: string) => `${catalogYaml(file)}guards: { max_delete_count: 1000, max_reject_percent: 100 }\n`
 
-/** Everything of the state that a person could report apart; lines move without a record being read again. */
+/** All of the state that users can distinguish. Lines move without a record being read again. */
 async function state(engine: EngineUnderTest): Promise<unknown> {
   return {
     records: await engine.db.query(`select convert_from(key, 'UTF8') as key, status, body from sluice.record order by key`),
@@ -93,7 +93,7 @@ for (const [format, render] of Object.entries(formats)) {
           for (const engine of [gated, slow]) {
             engine.write(`feed.${format}`, render(rows))
             const { counts, status, guards } = await engine.run('shop')
-            // The same batches, unless the sandbox's answers reported another story.
+            // The same batches, unless the answers of the sandbox differed.
             reports.push({ ...counts, status, guards: guards.map(({ code }) => code) })
           }
           expect(reports[0]).toEqual(reports[1])
@@ -106,7 +106,7 @@ for (const [format, render] of Object.entries(formats)) {
   })
 }
 
-/** A customer: emails are shared between customers, consent comes and goes, a broken phone leaves the email only. */
+/** A customer: emails are shared between customers, consent changes, and a broken phone leaves only the email. */
 interface Person {
   readonly id: number
   readonly email: number

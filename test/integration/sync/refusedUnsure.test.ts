@@ -9,7 +9,7 @@ import { goodProduct, item, rss } from '../acceptance/products.ts'
 
 const guards = 'guards: { max_delete_count: 1000, max_delete_percent: 0, min_rows: 0 }\n'
 
-/** The first sending is applied and its answer lost, the second refused. */
+/** The first attempt is applied and its answer is lost; the second one is refused. */
 async function lose(engine: EngineUnderTest, name: string, path: string): Promise<void> {
   const { control } = engine.sandbox
   await control.fault({ path, nth: 1 }, { kind: 'commit_then_reset' })

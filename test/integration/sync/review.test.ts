@@ -92,7 +92,7 @@ test('after a full refresh with a new identifier, the next run sends nothing', a
   expect((await engine.run('people')).counts.requests).toBe(0)
 })
 
-/** Everything known happened that much earlier, here and at the service. */
+/** Makes everything that much older, here and at the service. */
 async function monthLater(engine: EngineUnderTest): Promise<void> {
   const columns = await engine.db.query<{ table_name: string; column_name: string }>(
     `select table_name, column_name from information_schema.columns where table_schema = 'sluice' and data_type = 'timestamp with time zone'`,
@@ -251,7 +251,7 @@ test('a plan that conflicts with a late answer starts again instead of failing',
   engine.write('people.csv', csv(...many(1, 4)))
   const other = await engine.db.connect()
   try {
-    // As an answer is booked: keys first, the destination last.
+    // In the order in which an answer is recorded: keys first, the destination last.
     await other.query('begin')
     await other.query('update sluice.remote set late_until = null')
     const report = engine.run('people')
@@ -259,7 +259,7 @@ test('a plan that conflicts with a late answer starts again instead of failing',
       async () =>
         (await engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0,
     )
-    // On a crowded machine Postgres may look too late and end this one instead: the run must get through then as well.
+    // On a busy machine Postgres may check too late and end this transaction instead. The run must succeed then too.
     await other.query('update sluice.destination set state_version = state_version + 1').catch((error: unknown) => {
       expect(error).toMatchObject({ code: '40P01' })
     })

@@ -29,16 +29,16 @@ const faults = {
   unavailable: { kind: 'status', status: 503 },
   refused: { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
   forbidden: { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } },
-  // Answered as refused, and applied all the same: for products that stay.
+  // Refused in the answer, but applied; for products that stay.
   product: { kind: 'product_error', ids: ['SKU-98', 'SKU-99'] },
 } as const
 
 interface Step {
-  /** Person → addresses held and days until the end of the membership (0: none of its own); no address: gone. */
+  /** Person → addresses, and days until the end of the membership (0 without one). Without an address, the person has no row. */
   readonly hold: readonly (readonly [person: string, addresses: readonly string[], ends: number])[]
-  /** Product → price; 0: gone. */
+  /** Product → price; 0 if it has no row. */
   readonly price: readonly (readonly [product: number, price: number])[]
-  /** Product that another writer deletes at the service, where it is gone from the feed as well. */
+  /** Product that another writer deletes at the service, if it is missing from the feed too. */
   readonly taken: number
   readonly fault: keyof typeof faults
   readonly times: number
@@ -106,7 +106,7 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
         const away = new Set<number>()
         const startMs = Math.floor(Date.now() / 1_000) * 1_000
         let passedMs = 0
-        // No two ends alike: moved back by the days that pass, one would be taken for the other.
+        // No two ends are equal, because after the days move back one could be mistaken for the other.
         let ended = 0
         calendar.reset()
         const write = () => {
@@ -124,7 +124,7 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
             else held.set(person, { addresses: some, endsAtMs: ends === 0 ? 0 : startMs + passedMs + ends * dayMs + 1_000 * ++ended })
           }
           for (const [product, cents] of price) {
-            // What others took away behind our back could not be known to be gone, were it wanted again.
+            // If it were desired again, Sluice could not know that another writer deleted it.
             if (cents === 0 || away.has(product)) prices.delete(product)
             else prices.set(product, cents)
           }
@@ -164,12 +164,12 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
           ['succeeded', 0],
           ['succeeded', 0],
         ])
-        // Every run's counts add up, whatever became of it, and nothing of any of them is unsettled.
+        // The counts of every run add up, for any end of the run, and none has an unresolved request.
         for (const { runId, counts, trigger } of await listRuns(engine.db, { limit: 1_000 }))
           expect([runId, trigger === 'plan' ? [] : imbalance(counts), counts.ambiguous]).toEqual([runId, [], 0])
         const living = [...held.values()].flatMap(({ addresses: some }) => some)
         expect((await control.audience()).digest).toBe(audienceDigest([...living, 'keep@example.org'].map(email)))
-        // Who holds an address longest says when it ends; one who names no end keeps it for good.
+        // The latest end of all people with an address applies; without an end it is kept.
         const ends = new Map<string, number>()
         for (const { addresses: some, endsAtMs } of held.values()) {
           const atMs = endsAtMs === 0 ? Number.POSITIVE_INFINITY : endsAtMs - passedMs
@@ -186,8 +186,9 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
         expect((await control.catalog()).digest).toBe(
           catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
         )
-        // What ended while its outcome was unknown is not sent again (docs/guarantees.md#freshness), but superseded: no case for the rule of docs/guarantees.md#key-order.
-        // Nor are backoffs of a millisecond, which are this test's, for `same_body_at_once`.
+        // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness), so the
+        // rule of docs/guarantees.md#key-order does not apply.
+        // The backoffs of this test are a millisecond, so `same_body_at_once` does not apply either.
         const allowed = ['same_body_at_once', ...(passedMs === 0 ? [] : ['newer_before_older_settled'])]
         const broken = (await control.violations()).filter(({ rule }) => !allowed.includes(rule))
         expect(broken).toEqual([])
@@ -198,9 +199,9 @@ test('after a run, every key that is out of sync is withheld, refused or unresol
   )
 }, 600_000)
 
-/** Keys that want something after a run that does not account for it. */
+/** Keys that are out of sync after a run that does not report them. */
 async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<unknown[]> {
-  // A pause says itself that nothing more was tried.
+  // A pause reports that nothing more was sent.
   if (report.error !== undefined) return []
   return engine.db.query(
     `select encode(m.key, 'escape') as key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
@@ -219,7 +220,7 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
   )
 }
 
-/** Everything known happened that much earlier, and the service is that much later. */
+/** Makes everything stored that much older, and moves the clock of the service forward. */
 async function pass(engine: EngineUnderTest, days: number): Promise<void> {
   for (const [table, ...columns] of [
     ['remote', 'expires_at', 'late_until', 'synced_at'],
@@ -236,8 +237,8 @@ async function pass(engine: EngineUnderTest, days: number): Promise<void> {
 }
 
 /**
- * Our clock is the machine's, the service's goes ahead with the days that pass: each membership is sent with the times of
- * the day on which it was first sent, so that both sides mean the same day by it.
+ * Sluice uses the clock of the machine, and the clock of the service moves ahead with the days. Each membership is sent with the times of
+ * the day on which it was first sent, so that both sides agree on the day.
  */
 function keepCalendar(engine: EngineUnderTest): { readonly pass: (ms: number) => void; readonly reset: () => void } {
   const { transport } = engine.deps
@@ -271,7 +272,7 @@ interface UserOperation {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** Another writer deletes a product at the service, if it is there. */
+/** Deletes a product at the service as another writer, if it exists. */
 async function takeAway(engine: EngineUnderTest, id: string): Promise<void> {
   const found = (await engine.sandbox.control.products()).find((product) => product.id === id)
   if (found === undefined) return

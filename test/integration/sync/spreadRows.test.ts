@@ -18,7 +18,7 @@ const product = fc.record({
   images: fc.nat(2),
   broken: fc.boolean(),
 })
-// Each handle once a file: a product exported twice is another matter.
+// Each handle occurs once in a file; a product that is exported twice is not tested here.
 const day = fc.uniqueArray(product, { selector: ({ handle }) => handle, minLength: 1, maxLength: 4 })
 const days = fc.array(day, { minLength: 2, maxLength: 4 })
 
@@ -39,7 +39,7 @@ const exported = (products: readonly Product[]): string =>
     '',
   ].join('\n')
 
-/** The same products with all of themselves in each row, as a feed. */
+/** The same products as a feed with one full row each. */
 const flat = (products: readonly Product[]): string =>
   [
     'id,title,description,brand,availability,condition,price,link,image_link,additional_image_link,item_group_id',
@@ -86,7 +86,7 @@ test('an export with row groups has the result of a feed of the same products, d
       for (const products of history) {
         rows.write('export.csv', exported(products))
         feed.write('feed.csv', flat(products))
-        // The oracle forgets what it knew, so that it reads every record.
+        // The oracle deletes its digests, so that it reads every record.
         await feed.db.execute('delete from sluice.record_digest')
         const [one, other] = [await rows.run('shop'), await feed.run('shop')]
         expect(one.counts).toEqual(other.counts)
@@ -97,7 +97,7 @@ test('an export with row groups has the result of a feed of the same products, d
     {
       numRuns: Number(process.env['SLUICE_RUNS'] ?? 4),
       examples: [
-        // The first row alone changes, and with it what its variants say; then an image in a row of its own.
+        // Only the first row changes, and with it the content of its variants; then an image in a row of its own.
         [
           [
             [{ handle: 1, title: 0, sizes: [0, 1, 2], images: 0, broken: false }],
@@ -110,7 +110,7 @@ test('an export with row groups has the result of a feed of the same products, d
   )
 })
 
-/** The same table, which nothing reports for a shop's export under its second header: its rows stand for themselves there. */
+/** The same table with its second header, by which it is not recognized as an export of a shop: its rows are read one by one. */
 const renamed = (text: string) => text.replace('Body (HTML)', 'Text')
 
 test('a table that has row groups only on some days has the result of a full read', async () => {

@@ -9,7 +9,7 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: ${id} }
 `
 const people = (count: number) => `id,email\n${Array.from({ length: count }, (_, i) => `${i},person${i}@example.com\n`).join('')}`
 
-/** Rows of the newest destination that Postgres expects in `table`. */
+/** Number of rows of the newest destination that Postgres expects in `table`. */
 async function expectedRows(db: Database, table: string): Promise<number> {
   const [row] = await db.query<{ id: number }>('select max(id) as id from destination')
   const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
@@ -47,7 +47,7 @@ test('Postgres estimates the confirmed keys of a destination that was just loade
   }
   expect((await engine.run('people')).counts.confirmed).toBe(6_000)
   expect(await expectedConfirmed()).toBeGreaterThan(3_000)
-  // As the server's own analyze may see it between the plan and the first answer.
+  // As the automatic analyze may find it between the plan and the first answer.
   await engine.db.transaction(async (tx) => {
     await tx.execute('create temp table saved as select * from remote')
     await tx.execute('update remote set synced_hash = null')

@@ -101,7 +101,7 @@ test.for([
     if (state === 'coming off') await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
     if (state !== 'still listed') await list(engine, { 7: 'back', 99: 'out' })
     await control.clearFaults()
-    // Their row is gone as well, and so are others: only those are asked about.
+    // Their row is missing too, and so are others: only those need an approval.
     write(engine, rest)
     const withheld = 59 - rest.length
     const run = await engine.run('people')
@@ -121,7 +121,7 @@ test.for(['out', 'back'] as const)(
     await control.clearFaults()
     await list(engine, { 7: 'out', 99: 'out' })
     if (state === 'back') {
-      // Not off it before the service says so.
+      // The person stays suppressed until the service confirms the removal.
       await control.fault({ path: '/do_not_reach_lists/' }, { kind: 'status', status: 503 }, 'always')
       await list(engine, { 7: 'back', 99: 'out' })
       await control.clearFaults()
@@ -135,14 +135,14 @@ test.for(['out', 'back'] as const)(
 test('the other identifiers of a suppressed person are deleted with the listed one, also if sent under another row', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
-  // k8's address moves to k7, whom it stays with: sent under k8's row, held by k7's.
+  // The address of k8 moves to k7 and stays there: sent under the row of k8, and owned by that of k7.
   write(engine, [...numbers(0, 7), `k7,${address(7)},${address(8)}`, ...numbers(9, 60)])
   await engine.run('people')
   await list(engine, { 7: 'out' })
   await control.fault({ path: '/custom_audiences/' }, refusal, 'always')
   await engine.run('people')
   await control.clearFaults()
-  // A feed of nothing but its header: all is withheld, and no delete of it is known as checked any more.
+  // A feed with only its header: all deletes are withheld, and none counts as checked any more.
   write(engine, [])
   await engine.run('people')
   expect(await held(engine)).toBe(expected(numbers(9, 60).concat(numbers(0, 7))))
@@ -166,7 +166,7 @@ test('people whom a list suppresses do not count as a fall of the rows', async (
   await list(engine, Object.fromEntries(numbers(0, 40).map((n) => [n, 'out' as const])))
   write(engine, numbers(0, 59))
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', guards: [], counts: { valid: 19, deletes: 41, confirmed: 41 } })
-  // What falls from here on is measured by those who are left.
+  // A later drop of rows is compared with the remaining people.
   write(engine, numbers(40, 45))
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { withheld: 14 } })
 })

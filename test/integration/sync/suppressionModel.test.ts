@@ -24,7 +24,7 @@ interface Day {
   readonly list: readonly (readonly [address: string, listed: boolean])[]
   readonly fault: (typeof faults)[number]
   readonly feed: 'people' | 'optouts'
-  /** `late`: the plan that was stored last is applied, whatever came since. */
+  /** `late`: the plan that was stored last is applied, after any later changes. */
   readonly how: 'run' | 'full' | 'plan' | 'apply' | 'late' | 'stop' | 'die' | 'failed'
 }
 
@@ -106,7 +106,7 @@ test.for([sandboxAudience, staticListTarget])(
           const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
           expect(await people.digest()).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
-          // Backoffs of a millisecond are this test's own.
+          // Only this test has backoffs of a millisecond.
           expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
           expect(await outOfOrder(engine.db)).toEqual([])
           const after = await engine.mark()
@@ -121,8 +121,8 @@ test.for([sandboxAudience, staticListTarget])(
 )
 
 /**
- * A stored plan is sent as it was, or refused because its ground moved: it never brings back whom a later file took away. One that
- * was applied before sends nothing, even for people who were removed since.
+ * A stored plan is sent unchanged, or rejected because the state changed: it never adds people again whom a later file removed. A plan that
+ * was applied before sends nothing, not even for people who were removed since.
  */
 async function applyLate(engine: EngineUnderTest, planId: string | undefined, feed: Day['feed']): Promise<void> {
   if (planId === undefined) return

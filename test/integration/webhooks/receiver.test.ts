@@ -45,7 +45,7 @@ async function serve(options: Partial<WebhookReceiverOptions> & { readonly db?: 
   }
 }
 
-/** Sends bytes as they are and resolves with what came back until the connection closed. */
+/** Sends bytes unchanged. Resolves with the bytes of the answer once the connection is closed. */
 function raw(port: number, parts: readonly (string | Buffer)[], end = false): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -91,7 +91,7 @@ test('H1: a request without the exact signature of its raw bytes changes nothing
   const flipped = Buffer.from(body)
   flipped[20] = (flipped[20] ?? 0) ^ 1
   expect(await served.post(flipped, header(good))).toBe(401)
-  // Same meaning, other bytes: a receiver that verifies what it re-serialized would take it.
+  // The same meaning in other bytes: a receiver that verifies re-serialized JSON would accept it.
   const spaced = body.replaceAll(':', ': ')
   expect(JSON.stringify(JSON.parse(spaced))).toBe(JSON.stringify(JSON.parse(body)))
   expect(await served.post(spaced, header(good))).toBe(401)
@@ -133,7 +133,7 @@ test('H3: a long body is refused before it is hashed, declared or not', async ()
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n', ...chunks])).toMatch(
     /^HTTP\/1\.1 413 /,
   )
-  // A sender in the middle of its body reads the refusal, not a reset.
+  // A sender in the middle of its body gets the answer, and not a reset.
   expect(await served.post(event('long', 'a'.repeat(3_000_000)))).toBe(413)
   expect(await served.post(event('edge', 'a'.repeat(1_048_576 - event('edge').length)))).toBe(200)
 })

@@ -29,7 +29,7 @@ interface Bench extends AsyncDisposable {
   readonly auditLog: () => Promise<string[]>
 }
 
-/** A receiver whose database can be taken away, registered with a sandbox. */
+/** A receiver that is registered with a sandbox, and whose database can be removed. */
 async function bench(wrap: (service: ReplayService) => ReplayService = (service) => service): Promise<Bench> {
   const database = await testDatabase()
   const sandbox = await withSandbox()
@@ -84,7 +84,7 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
   }
 }
 
-/** A crowded machine takes its time. */
+/** Time for a busy machine. */
 const patient = { timeout: 20_000 }
 
 const emit = (sandbox: SandboxUnderTest, ...ids: string[]) =>
@@ -135,7 +135,7 @@ test('a replay is requested again if it got no answer or is incomplete', async (
   under.database('up')
   await under.receiver.probe()
   under.keep()
-  // The second replay falls into another outage: refused again, and the gap of that outage does not reach back to them.
+  // The second replay is during another outage: it is refused again, and the gap of that outage begins after them.
   await expect.poll(() => asked, patient).toBe(2)
   await expect.poll(() => under.receiver.refusingSince(), patient).toBeDefined()
   under.database('up')

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export const PYTHON_CLIENTS = 'needs python3-requests-oauthlib and python3-oauthlib: apt-get install python3-requests-oauthlib'
 
-/** Undefined when no interpreter can import them. The system's own comes first: Debian's packages are installed for it. */
+/** Undefined if no interpreter can import them. The system's interpreter comes first, because packages of Debian are installed for it. */
 export const python: string | undefined = ['/usr/bin/python3', 'python3'].find((candidate) => {
   try {
     execFileSync(candidate, ['-c', 'import requests_oauthlib, oauthlib.oauth1'], { stdio: 'ignore' })

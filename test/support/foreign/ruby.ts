@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 
 export const RUBY_CLIENT = 'needs ruby-oauth: apt-get install ruby-oauth'
 
-/** Undefined when no interpreter can load it. */
+/** Undefined if no interpreter can load it. */
 export const ruby: string | undefined = ['/usr/bin/ruby', 'ruby'].find((candidate) => {
   try {
     execFileSync(candidate, ['-e', 'require "oauth"'], { stdio: 'ignore' })
