@@ -128,7 +128,7 @@ export async function alertActivity(db: Queryable): Promise<AlertActivity> {
   return { mark: row?.mark ?? '', open: row?.open ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
 }
 
-/** Takes due messages for these receivers. The message of a recovery waits until that of its alert was delivered or given up. */
+/** Takes due messages for these receivers. The message of a recovery waits until the message of its alert was delivered or given up. */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &

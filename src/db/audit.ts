@@ -50,8 +50,8 @@ export async function noteEvent(
 }
 
 /**
- * SQL that inserts the rows of a query with these columns, in this order. For lines about many batches, in the statement that
- * changes them.
+ * SQL that inserts the rows of a query with these columns, in this order. Used for lines about many batches, in the statement that
+ * changes these batches.
  */
 export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
 

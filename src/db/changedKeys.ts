@@ -20,7 +20,7 @@ const mostChangedFrom = 100_000
 const openShare = 0.1
 
 /**
- * SQL that adds the keys that `keys` returns, as one row. A row and an index entry for each took four times as much log. The table may
+ * SQL that adds the keys that `keys` returns, as one row. One row and index entry per key took four times as much log. The table may
  * have a key more than once.
  */
 export const addChanged = (keys: string, destination = '$1'): string =>
@@ -92,7 +92,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       await replaceChanged(tx, destinationId, `select m.key from remote m where m.destination_id = $1 and m.key = ck.key and ${outOfSync}`)
       return
     }
-    // Before the keys are counted, so that rows which answers add from now on are kept.
+    // Deleted before the keys are counted, so that rows which answers add from now on are kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [found] = await tx.query<{ keys: number; open: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,

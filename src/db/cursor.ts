@@ -15,7 +15,7 @@ export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
 }
 
-/** Yields up to `rows` rows at a time. `query` is SQL from our code without parameters. One cursor of a `name` may be open. */
+/** Yields up to `rows` rows at a time. `query` is SQL from our code without parameters. Only one cursor of the same `name` may be open. */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   name: string,
@@ -32,7 +32,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
       const last = portion.length < rows
       if (!last) {
         next = fetch()
-        // A caller that stops or fails does not await it; its own statement fails then too.
+        // A caller that stops or fails does not await this promise. Its own statement then fails too.
         next.catch((error: unknown) => failures.set(client, error))
       }
       if (portion.length > 0) yield portion

@@ -218,7 +218,7 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** By the answer, because retention deletes the operations before the receipt. */
+/** SQL condition: the delete is confirmed. Decided by the answer, because retention deletes the operations before the receipt. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**

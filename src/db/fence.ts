@@ -11,7 +11,7 @@ export interface Fence {
 
 /**
  * SQL condition: the destination of this id belongs to the environment whose address and credentials are these parameters.
- * One without credentials belongs to the environment that runs it first.
+ * A destination without credentials belongs to the environment that runs it first.
  */
 export function withinFence(destinationId: string, origin: string, credentials: string): string {
   return `exists (select from destination f where f.id = ${destinationId} and f.service = ${origin} and coalesce(f.credentials, ${credentials}) = ${credentials})`

@@ -18,7 +18,7 @@ const filterBits = 24
 /** Digests with the same first 12 bits are in one chunk. `otherBits`: number of bits of an entry after these. */
 const chunks = 4_096
 const otherBits = digestBytes * 8 - 12
-/** Maximum number of entries in memory (5 MB). Then they are stored as one more part of each chunk. */
+/** Maximum number of entries in memory (5 MB). When it is reached, they are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
 /** Maximum number of chunks per query; more than that are searched by COPY. */
 const chunksAtOnce = 256
@@ -208,7 +208,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
   }
 }
 
-/** Removes the entries of deleted records, and of those with other identifiers now: writes all entries of the destination again. */
+/** Removes the entries of deleted records, and of records that now have other identifiers, by writing all entries of the destination again. */
 export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(client, destinationId)
@@ -218,7 +218,7 @@ export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, des
   await index.end()
 }
 
-/** Identifiers to find, by chunk and by the other bits of their entry. Without those that are shorter than a digest. */
+/** Identifiers to find, by chunk and by the other bits of their entry. Leaves out identifiers that are shorter than a digest. */
 type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 function byChunk(identifiers: readonly Buffer[]): Wanted {
@@ -259,7 +259,7 @@ function placesOf(
 async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
   if (places.length === 0) return []
   const rows = await db.query<{ identifier: Buffer; record_key: Value<'record', 'key'> }>(
-    // The inner "offset 0": without it, Postgres may read the records first.
+    // Without the inner "offset 0", Postgres may read the records first.
     `select w.identifier, r.key as record_key
      from (
        select c.identifier, substring(ik.record_keys from c.place * ${keyBytes} + 1 for ${keyBytes}) as first

@@ -36,8 +36,8 @@ export const nextKeyOf = (b: string) =>
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
 
 /**
- * SQL condition: batch `b` has a record whose keys are implied. Without `exists`, because Postgres would expect an early match and
- * might read the table from its beginning instead of the index.
+ * SQL condition: batch `b` has a record whose keys are implied. Not written as `exists`, for which Postgres would expect an early
+ * match and might read the table from its beginning instead of the index.
  */
 export const hasImplied = (b: string): string =>
   `(${mayImply(b)} and (select lr.key from record lr
@@ -45,8 +45,9 @@ export const hasImplied = (b: string): string =>
      order by lr.key limit 1) is not null)`
 
 /**
- * Reads the search of a load once, if the plan is one. Postgres marks rows as visible when they are read first, and logs each page whole
- * for that if a checkpoint was since: 21 MB for the first change after a million users. Just after the load it logs nothing.
+ * Reads all rows of a load's search once, if the plan is a load. Postgres marks rows as visible when they are read first. If a checkpoint
+ * happened since they were written, it logs each page whole for that: 21 MB for the first change after a million users. Just after the
+ * load it logs nothing.
  */
 export async function markVisible(db: Queryable, planId: string): Promise<void> {
   const [load] = await db.query<Row<'batch', 'destination_id'>>(

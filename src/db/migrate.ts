@@ -126,7 +126,7 @@ async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
 }
 
 /**
- * Drops the schema in which earlier versions kept the queue. It has only wake-ups: queued runs are in the `run` table.
+ * Drops the schema in which earlier versions kept the queue. The queue contains only notifications: queued runs are in the `run` table.
  * A queue that cannot be dropped does no harm.
  */
 async function dropFormerQueue(client: pg.Client): Promise<void> {

@@ -59,7 +59,7 @@ export async function replaceMissing(
   )
 }
 
-/** The keys of these records have rows of their own from here on (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
+/** Marks records whose keys now have rows of their own (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
 export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and r.load_id is not null`,

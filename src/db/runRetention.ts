@@ -70,7 +70,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   const rows = await tx.query<Row<'batch', 'id'>>(
-    // A batch of a load marks where the records of the one before it end, so all are kept while one of them implies a key.
+    // The `first_key` of a batch is the end of the batch before it. So all batches of a load are kept while one of them implies a key.
     `with live as materialized (select distinct batch_id from remote where batch_id is not null),
      implying as materialized (
        select distinct i.destination_id, i.load_id from batch i

@@ -23,7 +23,7 @@ export interface RunRow {
   readonly startedAtMs: number
 }
 
-/** Returns true for a backfill and the rerun of one. It reads another source than the pipeline's own, so no row counts as missing. */
+/** Returns true for a backfill and for its rerun. Such a run reads another source than the pipeline's own, so no row counts as missing. */
 export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
@@ -61,8 +61,8 @@ export async function requestRun(
 }
 
 /**
- * Adds the options of a request that joins a queued run: a full refresh stays one, and the higher limit of approved deletes is
- * used.
+ * Adds the options of a request that joins a queued run: the run is a full refresh if one of the requests is, and the higher
+ * limit of approved deletes is used.
  */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(

@@ -1,4 +1,4 @@
-/** Writes the `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes. */
+/** Writes the `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed snapshot may cause deletes. */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { RowCounts } from '../model/report.ts'

@@ -65,9 +65,9 @@ export class FrequentDigests {
     return entries
   }
 
-  /** Returns counts above `least`, highest first. */
-  above(least: number): number[] {
-    return [...this.#counts].filter((count) => count > least).sort((a, b) => b - a)
+  /** Returns counts above `limit`, highest first. */
+  above(limit: number): number[] {
+    return [...this.#counts].filter((count) => count > limit).sort((a, b) => b - a)
   }
 
   #count(high: number, low: number): void {

@@ -1,6 +1,6 @@
 /**
  * Counts values that are on many rows (item groups, identifiers), also in gated reads, which look at new rows only. The most frequent
- * values are counted exactly: the row statistics of a row say that it has one (`rowStatistics.ts`). For the others there is an upper
+ * values are counted exactly: the row statistics of a row show that the row has one (`rowStatistics.ts`). For the others there is an upper
  * bound: the count of the last full read, plus the new rows since.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'

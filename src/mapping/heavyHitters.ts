@@ -1,6 +1,6 @@
 /**
- * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than
- * 1/`size` of all added values. Counts may be too low, never too high.
+ * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added
+ * values. Counts may be too low, never too high.
  */
 export class HeavyHitters {
   readonly #size: number

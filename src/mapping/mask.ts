@@ -1,5 +1,5 @@
 /**
- * Masks personal values. The user can find a masked value in the own file; another person cannot use it
+ * Masks personal values. The user can find a masked value in the source file; another person cannot use it
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
 import type { IdentifierType } from '../model/record.ts'

@@ -21,8 +21,8 @@ const minRowsForShare = 100
 const minRowsForGroup = 20
 
 /**
- * Returns true above 5 % of the products, in small files above half. Then the encoding of the file is wrong, and not that of a
- * single text.
+ * Returns true if more than 5 % of the products are garbled, in small files more than half. Then the encoding of the file is wrong, and
+ * not that of a single text.
  */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)

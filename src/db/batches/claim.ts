@@ -30,7 +30,7 @@ export interface ClaimedBatch {
   readonly entryCount: number
   readonly userCount: number
   readonly parentId: number | null
-  /** True if the service may have applied it already. Then it is ambiguous until an answer resolves it. */
+  /** True if the service may have applied the batch already. Then the batch is ambiguous until an answer resolves it. */
   readonly maybeApplied: boolean
   readonly attempts: number
   readonly miscounts: number

@@ -19,7 +19,7 @@ export async function mayMembersEnd(tx: Queryable, destinationId: number, before
   return (await tx.query(`select from batch b where ${mayEnd(before)} limit 1`, [destinationId])).length > 0
 }
 
-/** Sets the end of each such batch to the earliest end of the keys that it was the last one to confirm; null if there are none. */
+/** Sets the end of each batch that `mayEnd` finds to the earliest end of the keys that this batch confirmed last; null if there are none. */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, before: string): Promise<void> {
   await tx.execute(
     `with ends as (select m.batch_id, min(m.expires_at) as first from remote m

@@ -20,7 +20,7 @@ export type Release =
       readonly miscounts?: number
       readonly maybeApplied: boolean
     }
-  /** It has no more attempts in this run, and one in each later run. */
+  /** The batch has no more attempts in this run, and one in each later run. */
   | { readonly to: 'parked'; readonly reason: string }
   /** Every entry has its final outcome. */
   | { readonly to: 'settled' }
@@ -61,8 +61,8 @@ export async function releaseBatch(
 
 /**
  * Recovers batches whose lease has expired or whose process is dead. If an attempt was started, the batch is ambiguous, because its
- * bytes may have been sent and may arrive until the horizon. Otherwise nothing was sent. Leaves live leases, and batches of another
- * service, because its horizon is not known here.
+ * bytes may have been sent and may arrive until the horizon. Otherwise nothing was sent. Does not change live leases, nor batches
+ * of another service, because the horizon of that service is not known here.
  */
 export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
@@ -116,7 +116,7 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 
 /**
  * Supersedes the unsent batches of a destination's started plans, because a newer plan has their changes. Plans that wait for
- * `apply` keep theirs.
+ * `apply` keep their batches.
  */
 export async function supersedeUnsent(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(

@@ -72,8 +72,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
 }
 
 /**
- * Moves all entries of unclaimed batches into one new batch, in the given order of batches, and ends them as split. The caller has
- * locked them, and none is in flight.
+ * Moves all entries of unclaimed batches into one new batch, in the given order of batches, and ends the old batches as split. The
+ * caller has locked these batches, and none is in flight.
  */
 export async function mergeBatches(
   tx: Queryable,

@@ -79,7 +79,7 @@ function sweepOrphans(): void {
       if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
       rmSync(base, { recursive: true, force: true })
     } catch {
-      // Not the files of a server (the binaries are stored here too), or another process has just removed them.
+      // These are not the files of a server (the binaries are stored here too), or another process has just removed them.
     }
   }
 }

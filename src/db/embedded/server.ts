@@ -1,8 +1,8 @@
 /**
- * Runs the embedded Postgres 18, for machines without a Postgres. It starts in 0.3 s, the first time in 8 s with its files, and a running
- * one is used after 0.03 s (docs/benchmarks.md#readers). It runs as an ordinary user or as root, on loopback with its own password. Any
- * number of commands share it: the first starts it, and the last stops it, unless a command keeps it (`serve`, `demo --keep`, `db`). If
- * a command is killed, it keeps running, and the next command uses it.
+ * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (the first time, with its files,
+ * in 8 s), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). It runs as an ordinary user or as root, on loopback with its own password. Any
+ * number of commands share the server: the first starts it, and the last stops it, unless a command keeps it (`serve`, `demo --keep`, `db`).
+ * If a command is killed, the server keeps running, and the next command uses it.
  */
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

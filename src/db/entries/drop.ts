@@ -55,8 +55,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
        from dropped g group by g.destination_id`,
       values,
     )
-    // The search for implied keys contains digests of people too, so it is cleaned: of deleted identifiers, and of a load that was
-    // not sent completely.
+    // The search for implied keys contains digests of people too. So the entries of deleted identifiers, and of a load that was not sent
+    // completely, are removed from it.
     for (const { destination_id, deleted } of [...together, ...each]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)

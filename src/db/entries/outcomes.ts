@@ -32,8 +32,8 @@ export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: re
 }
 
 /**
- * Marks every entry of the batch as confirmed, also those with an outcome of an earlier answer. Works for a batch that is not
- * expanded too.
+ * Marks every entry of the batch as confirmed, also those with an outcome of an earlier answer. Also works for a batch that is
+ * not expanded.
  */
 export async function confirmEntries(tx: Queryable, batchId: number): Promise<void> {
   await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [

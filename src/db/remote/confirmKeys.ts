@@ -111,8 +111,8 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 }
 
 /**
- * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that one, although it refused
- * this one. Then the key counts as synced with unknown content, until an answer confirms its content or its delete
+ * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that attempt, although it
+ * refused this one. Then the key counts as synced with unknown content, until an answer confirms its content or its delete
  * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). This applies only with `staysIfApplied`, which is true for
  * audiences. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is false
  * for products, because their delete needs a product_key, which only an accepted put returns: such a product would be retried

@@ -17,7 +17,7 @@ export const productSet = sluice.table(
     state: text('state').$type<'creating' | 'kept' | 'removing'>().notNull(),
     /** Id at the service; null until the create is answered. */
     setId: text('set_id'),
-    /** Confirmed content; for a set in state creating, the requested one. */
+    /** Confirmed content; for a set in state creating, the requested content. */
     content: jsonb('content').notNull(),
     /**
      * Ids of the sets that the service listed before the create, to recognize the new one. Null if the service has no listing of

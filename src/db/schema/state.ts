@@ -24,10 +24,10 @@ export const record = sluice.table(
      * unchanged, as out of stock, or until its delete is confirmed.
      */
     status: text('status').notNull().default('live'),
-    /** Snapshot that last changed it. */
+    /** Snapshot that last changed the record. */
     snapshotId: bigint('snapshot_id', { mode: 'number' }).notNull(),
     /**
-     * Number of the run of the first load that wrote it. Then its keys may be implied, without rows in `remote`
+     * Number of the first load that wrote the record. The keys of such a record may be implied, without rows in `remote`
      * (`db/impliedKeys.ts`).
      */
     loadId: bigint('load_id', { mode: 'number' }),

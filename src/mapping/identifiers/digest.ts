@@ -9,7 +9,7 @@ export const typeByte: Readonly<Record<IdentifierType, number>> = Object.fromEnt
 
 /** Hashes and packs a normalized text. */
 export function hashIdentifier(type: IdentifierType, normalized: string): PackedIdentifier {
-  // A digest as binary text that is then written: 3.3 M/s. A digest as a Buffer: 0.7 M/s (docs/benchmarks.md, Node 24.21).
+  // The digest is taken as binary text and then written: 3.3 million per second, and 0.7 million if taken as a Buffer (Node 24.21).
   const packed = Buffer.allocUnsafe(33)
   packed[0] = typeByte[type]
   packed.latin1Write(hash('sha256', normalized, 'binary'), 1, 32)

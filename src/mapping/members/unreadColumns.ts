@@ -1,6 +1,6 @@
 /**
- * Watches the unmapped columns of each row, to find consent columns and columns of emails or phone numbers. Without the first,
- * people who did not consent would be sent. Without the second, people would not be sent.
+ * Watches the unmapped columns of each row, to find consent columns and columns of emails or phone numbers. If a consent
+ * column is not mapped, people who did not consent would be sent. If a column of identifiers is not mapped, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'

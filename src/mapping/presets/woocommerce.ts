@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Customers of a WooCommerce shop. It exports no consent: add `consent:` if the shop records one. */
+/** Customers of a WooCommerce shop. WooCommerce exports no consent: add `consent:` if the shop records one. */
 export const woocommerce: Preset = {
   name: 'woocommerce',
   title: 'WooCommerce customer export',
