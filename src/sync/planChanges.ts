@@ -36,7 +36,7 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body: Buffer | null
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
-    readonly erase: boolean
+    readonly suppressed: boolean
   }
 
 /** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
@@ -60,7 +60,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
          case when d.kind = any($3) then (
            select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
          f.keys as keys_before, r.line,
-         exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.erase) as erase
+         exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed
        from o
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
@@ -124,8 +124,8 @@ function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldC
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
 }
 
-function reasonOfMember({ line, erase }: ChangeRow): string {
-  if (erase) return 'on a do-not-reach list'
+function reasonOfMember({ line, suppressed }: ChangeRow): string {
+  if (suppressed) return 'on a do-not-reach list'
   return line === null ? 'no row that may be sent has it (row missing, or without consent)' : 'its row has other identifiers now'
 }
 

@@ -66,7 +66,7 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
  */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
-    `update remote m set ref_count = greatest(m.ref_count - x.n, 0), erase = m.erase or (x.suppressed and m.ref_count <= x.n)
+    `update remote m set ref_count = greatest(m.ref_count - x.n, 0), suppressed = m.suppressed or (x.suppressed and m.ref_count <= x.n)
      from (${removed}) x
      where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],
@@ -79,7 +79,7 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
-    `update remote m set ref_count = m.ref_count + x.n, erase = false,
+    `update remote m set ref_count = m.ref_count + x.n, suppressed = false,
        group_key = case when m.ref_count <= 0 and m.synced_hash is null then x.group_key else m.group_key end,
        desired_hash = case when m.ref_count <= 0 and m.synced_hash is null then x.times else m.desired_hash end
      from (${gained}) x where m.destination_id = $1 and m.key = x.identifier`,

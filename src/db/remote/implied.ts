@@ -12,7 +12,7 @@ const columns = (
     'destination_id',
     'key',
     'ref_count',
-    'erase',
+    'suppressed',
     'group_key',
     'desired_hash',
     'synced_hash',
@@ -43,13 +43,13 @@ export const recordColumns = 'r.destination_id, r.key, r.identifiers, r.load_id'
 /** State in which implied keys are stored: SQL over the row `r` of the records, and `i.identifier`. */
 interface StoredState {
   readonly refCount: string
-  readonly erase: string
+  readonly suppressed: string
   readonly desired: string
   /** SQL of further tables. */
   readonly joins: string
 }
 
-const unchanged: StoredState = { refCount: '1', erase: 'false', desired: plainTimes, joins: '' }
+const unchanged: StoredState = { refCount: '1', suppressed: 'false', desired: plainTimes, joins: '' }
 
 /**
  * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
@@ -63,9 +63,9 @@ export async function insertChangedKeys(changed: ChangedKeys, records: string, s
   )
 }
 
-const inserted = (records: string, { refCount, erase, desired, joins }: StoredState): string =>
+const inserted = (records: string, { refCount, suppressed, desired, joins }: StoredState): string =>
   `insert into remote (${columns})
-   select r.destination_id, i.identifier, ${refCount}, ${erase}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
+   select r.destination_id, i.identifier, ${refCount}, ${suppressed}, r.key, ${desired}, case when b.settled then ${plainTimes} end,
      case when b.settled then b.expires_at end, case when b.settled then b.id end
    from (${records}) r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
    order by r.key`

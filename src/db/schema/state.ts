@@ -99,7 +99,7 @@ export const remote = sluice.table(
      * True if its last record was suppressed. Then no guard withholds its delete (docs/guarantees.md#mass-delete-guard,
      * docs/guarantees.md#suppression-wins).
      */
-    erase: boolean('erase').notNull().default(false),
+    suppressed: boolean('suppressed').notNull().default(false),
     /** For identifiers: key of the record under which it is sent, together with other identifiers of that record. */
     groupKey: bytea('group_key'),
     /**

@@ -19,7 +19,7 @@ export interface GuardContext {
   readonly guarded: boolean
   /** True for a plain first load: everything is created, nothing can be deleted. */
   readonly nothingToDelete: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'erased' | 'examples'>
+  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'suppressed' | 'examples'>
 }
 
 export interface GuardedChanges {
@@ -61,7 +61,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
     fresh > context.facts.guards.maxDeleteCount
       ? await desired.countConfirmed(enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
       : 0
-  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, erased: context.diff.suppressed, examples })
+  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, suppressed: context.diff.suppressed, examples })
   const results: GuardResult[] = []
   for (const one of found)
     results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await context.pending.replacedIdentifiers() } : one)
@@ -79,7 +79,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
 
 /** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
-  const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, erased: 0, examples: [] }
+  const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
   return { results, withheld: 0, deferred: 0, deletesWithheld: results.length > 0 }
 }

@@ -59,7 +59,7 @@ async function applyRemovals({ client, destinationId, implied, changed }: Desire
       `select ${recordColumns}, k.suppressed
        from (select key, bool_or(cause = 'suppressed') as suppressed from removal group by key) k
          join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`,
-      { refCount: '0', erase: 'r.suppressed' },
+      { refCount: '0', suppressed: 'r.suppressed' },
     )
   await changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })

@@ -14,7 +14,7 @@ export interface GuardFacts {
   readonly valid: number
   readonly previousValid: number | undefined
   /** Records that a do-not-reach list removes in this plan. They do not count as a fall of the rows. */
-  readonly erased: number
+  readonly suppressed: number
   readonly read: number
   readonly rejected: number
   /** Deletes of the diff, without those of suppressed people. */
@@ -119,7 +119,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
     facts.deletesMissing &&
     facts.previousValid !== undefined &&
     facts.previousValid >= 20 &&
-    facts.valid + facts.erased < facts.previousValid / 2
+    facts.valid + facts.suppressed < facts.previousValid / 2
   ) {
     withhold(
       'GUARD_ROWS_FELL',

@@ -86,7 +86,7 @@ async function collect(context: MembershipContext): Promise<number> {
   await fillTable(
     client,
     'pending_group',
-    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.erase and m.ref_count = 0 and m.synced_hash is not null) as erase, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal,
+    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal,
        bool_and(m.synced_hash is null) as created, ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as content_version,
        ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.ref_count = 0 and m.synced_hash is not null)` : 'null'} as keys_to_delete
@@ -214,7 +214,11 @@ async function markExempt({ client, destinationId, changed }: PendingContext, su
   const listed = `select m.group_key from remote m
      where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.ref_count = 0
        and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
-  await fillTable(client, 'exempt', `select group_key from pending_group where erase ${suppressedBy.length === 0 ? '' : `union ${listed}`}`)
+  await fillTable(
+    client,
+    'exempt',
+    `select group_key from pending_group where suppressed ${suppressedBy.length === 0 ? '' : `union ${listed}`}`,
+  )
 }
 
 async function withholdDeletes({ client, destinationId }: PendingContext, sendCleared: boolean): Promise<void> {

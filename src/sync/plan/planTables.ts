@@ -69,7 +69,7 @@ export const planTables = {
       group_key: 'bytea',
       deletes: 'boolean',
       overdue: 'boolean',
-      erase: 'boolean',
+      suppressed: 'boolean',
       out_of_sync: 'boolean',
       renewal: 'boolean',
       created: 'boolean',
@@ -82,7 +82,7 @@ export const planTables = {
   },
   /** Deletes that passed the guards in an earlier plan. */
   cleared: { columns: key, filledBy: 'pendingProducts, pendingGroups', readBy: ['pendingProducts', 'pendingGroups'] },
-  /** Groups whose deletes no guard withholds: erasures. */
+  /** Groups of suppressed people, whose deletes no guard withholds. */
   exempt: { columns: { group_key: 'bytea' }, filledBy: 'pendingGroups', readBy: ['pendingGroups'] },
 } satisfies Record<string, PlanTable>
 
