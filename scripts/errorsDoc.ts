@@ -9,12 +9,12 @@ const noteMeanings: Readonly<Record<string, string | undefined>> = {
   ...qualityCodes,
 }
 
-/** The page as it should stand: a heading for each code, so that a code is an address. */
+/** Returns the page: a heading for each code, so that links can lead to a code. */
 export function errorsDoc(): string {
   return [
     '# Errors',
     '',
-    'Generated from `src/model/errorCodes.ts` by `scripts/errorsDoc.ts`. Every error has a code, says where and what, whether anything was sent, and what to do. Codes are stable, sentences are not. Reasons why a single row is not used are in [rejects.md](rejects.md).',
+    'Generated from `src/model/errorCodes.ts` by `scripts/errorsDoc.ts`. Every error has a code and names the place, the problem, whether anything was sent, and the next step. Codes are stable, sentences are not. Reasons why a single row is not used are in [rejects.md](rejects.md).',
     '',
     ...errorGroups.flatMap(({ title, note, codes }) => [
       `## ${title}`,
@@ -25,22 +25,21 @@ export function errorsDoc(): string {
     ]),
     '## Notes that withhold a run',
     '',
-    'Exit code 4. Nothing was sent: a note on what was read (docs/rejects.md) argues against the whole source. Some always withhold, others where `guards.hold` names them.',
+    'Exit code 4. Nothing was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run, others only if `guards.hold` names them.',
     '',
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
-      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds.' : `Withholds where \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${personCodes[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
+      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${personCodes[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
       '',
     ]),
   ].join('\n')
 }
 
-/** Hints of the notes that decide over people: a setting for the file, never the switch that lets it pass. */
+/** Hints of the notes about people: a setting for the file, never the switch that accepts the note. */
 const personCodes: Readonly<Record<string, string>> = {
   CONSENT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
   LEFT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
-  CONSENT_UNKNOWN:
-    'Export the file again with the column; or, where every person in it agreed, set `consent: none` ([consent](consent.md)).',
+  CONSENT_UNKNOWN: 'Export the file again with the column; or, if every person in it agreed, set `consent: none` ([consent](consent.md)).',
   IDENTIFIER_UNMAPPED: 'Map the column, or list it in `ignore:` ([consent](consent.md#columns-of-emails-and-phone-numbers)).',
 }

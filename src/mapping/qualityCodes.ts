@@ -17,11 +17,11 @@ export const qualityCodes = {
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
-  PRICE_MOVED: 'Prices moved by more than a percentage against what was synced (guards.max_price_change_percent, 50).',
+  PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
   SANDBOX_REPLACED:
-    'The sandbox was started again without its state, so what was synced to it is gone. `sluice run PIPELINE --full` sends everything again.',
+    'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:
-    'A column that is not mapped holds email addresses or phone numbers: these people, or a way to reach them, would be lost.',
+    'A column that is not mapped contains email addresses or phone numbers, so these people, or one of their identifiers, would not be sent.',
   IMAGE_BROKEN: 'Image links of a sample of products lead nowhere (options.image_sample). Checked after everything was sent.',
   OUT_OF_STOCK_ROSE: 'More products than allowed went out of stock since the last sync (guards.max_out_of_stock_percent, 10).',
 } as const

@@ -65,11 +65,11 @@ export const recordCodes = {
     'Keep the rows of a product together, the one with its title first, as the shop exports them.',
   ),
   JOIN_ROW_MISSING: reject(
-    'The joined file has no row for this one, so its price or stock is not known. What is synced of it stays as it is.',
+    'The joined file has no row for this one, so its price or stock is not known. Its synced content stays as it is.',
     'Add the row to the joined file, or correct join.on.',
   ),
   JOIN_ROW_CONFLICT: reject(
-    'The joined file has several rows for this one with different values. What is synced of it stays as it is.',
+    'The joined file has several rows for this one with different values. Its synced content stays as it is.',
     'Leave one row of each id in the joined file.',
   ),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
