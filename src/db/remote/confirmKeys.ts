@@ -138,6 +138,20 @@ export async function refuseKeys(
 }
 
 /**
+ * Marks desired keys that were never confirmed as synced with unknown content: an update that the service may have applied is not sent
+ * again. So they are deleted when their last row is removed.
+ */
+export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
+  await tx.execute(
+    `with doubted as (
+       update remote m set synced_hash = ${invalidatedBy(`'unsure'`, runId)}
+       where m.destination_id = $1 and m.key = any($2::bytea[]) and m.ref_count > 0 and m.synced_hash is null returning m.key)
+     ${addChanged('select key from doubted')}`,
+    [destinationId, keys],
+  )
+}
+
+/**
  * Invalidates desired products whose confirmed content is still the one that an audit compared. Returns their numbers by kind. `found`: SQL
  * of `key`, `outcome` and the compared `synced_hash`; `except`: SQL of the keys with a request under way.
  */

@@ -9,6 +9,7 @@ import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { doubtKeys } from '../../db/remote/confirmKeys.ts'
 import { renewGroups, contentVersionOf } from '../../db/remote/desireKeys.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
@@ -111,6 +112,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
 
 interface Carried {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
+  readonly runId: number
   readonly keys: readonly Buffer[]
   /** True if the service may have these keys, or may still get them. */
   readonly maybeApplied: boolean
@@ -149,6 +151,7 @@ async function cutOut(
   }
   return named.map((entry) => ({
     batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId: audience },
+    runId: Number(entry.run_id),
     keys: entry.keys,
     maybeApplied: entry.status !== 'pending',
   }))
@@ -185,10 +188,12 @@ async function planRemote(
     'select key from remote where destination_id = $1 and key = any($2::bytea[]) and ref_count > 0',
     [audience, carriedKeys],
   )
+  const [oldest] = uncertain
+  if (oldest !== undefined) await doubtKeys(tx, audience, carriedKeys, oldest.runId)
   const kept = new Set(shared.map(({ key }) => key.toString('hex')))
   const keys = unique([...synced.map(({ key }) => key), ...carriedKeys.filter((key) => !kept.has(key.toString('hex')))])
   if (keys.length === 0) return
-  const beside = uncertain[0]?.batch ?? (await carrierOf(tx, audience, synced[0]))
+  const beside = oldest?.batch ?? (await carrierOf(tx, audience, synced[0]))
   if (beside === undefined) return
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }

@@ -55,22 +55,26 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
   // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record no
-  // longer has a key, the record that has it is searched in one pass over the audience. There are few such keys.
-  const listed = (keys: string) =>
-    `select from unnest(${keys}) as k (key) join remote r on r.destination_id = any($2::int[]) and r.key = k.key and ${isSuppressed('$2::int[]')}
-     union all select from unnest(${keys}) as k (key) where k.key in (${erasedIdentifiers('$4')})`
+  // longer has a key, the record that has it is searched in one pass over the audience. There are few such keys, but for operations of
+  // several users: they have the key of the first one's record. So by joins only, not by searches in arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys'>>(
     `with carried as materialized (
        select e.ord, e.keys, e.record_key, coalesce(o.identifiers, '{}') as identifiers
        from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
      moved as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
-     present_row as materialized (
-       select h.identifiers from record h
-       where exists (select from moved) and h.destination_id = $3 and h.identifiers && (select array_agg(key) from moved))
+     beside as materialized (
+       select m.ord, h.key, h.identifiers
+       from record h cross join lateral unnest(h.identifiers) as i (key) join moved m on m.key = i.key
+       where exists (select from moved) and h.destination_id = $3),
+     named as materialized (
+       select e.ord, k.key from carried e cross join lateral unnest(e.keys || e.identifiers) as k (key)
+       union select b.ord, k.key from beside b cross join lateral unnest(b.identifiers) as k (key))
      select e.ord, e.keys from carried e
-     where exists (${listed('e.keys')}) or exists (${listed('e.identifiers')})
-       or exists (select from moved m join present_row h on m.key = any(h.identifiers) where m.ord = e.ord and exists (${listed('h.identifiers')}))
+     where e.ord in (
+         select n.ord from named n join remote r on r.destination_id = any($2::int[]) and r.key = n.key and ${isSuppressed('$2::int[]')}
+         union all select n.ord from named n where n.key in (${erasedIdentifiers('$4')})
+         union all select b.ord from beside b where b.key in (${erasedRecords('$4', '$3')}))
        or e.record_key in (${erasedRecords('$4', '$3')})
      order by e.ord`,
     [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],

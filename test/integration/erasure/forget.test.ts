@@ -142,6 +142,20 @@ test('an update whose answer was lost is sent again without the person, who is d
   expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
+test('an identifier that a second row shared is deleted with that row, although no answer confirmed it', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await control.switches({ delete_reach: 'identifier' })
+  write(engine, ['k6,mum@example.com,+12025550123'])
+  await control.fault({ path: '/custom_audiences/' }, { kind: 'commit_then_reset' })
+  await interruptedRun(engine, 'customers', 'stop')
+  // The shared number stays, because k6 has it. Its update is not sent again, so its state is unknown.
+  await forgets(engine, { emails: [canary] })
+  engine.write('people.csv', `id,mail,phone\n${rows.filter((row) => !row.includes(canary)).join('\n')}\n`)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+  expect(await held(engine)).toBe(without)
+})
+
 test('a frozen batch is sent without the person', async () => {
   await using engine = await setUp()
   const plan = await engine.plan('customers')
