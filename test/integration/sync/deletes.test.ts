@@ -66,6 +66,20 @@ test.for(['shop', 'people'] as const)('%s: deletes beyond the approved ones need
   expect(await held(engine)).toBe(expected(numbers(35, 60)))
 })
 
+test('a missing product keeps its record until its delete is confirmed, and no longer', async () => {
+  await using engine = await engineUnderTest()
+  const { yaml, write } = kinds.shop
+  const missing = () => engine.db.query(`select status from record where status <> 'live'`)
+  engine.pipeline('shop', yaml)
+  write(engine, numbers(0, 5))
+  await engine.run('shop')
+  write(engine, numbers(1, 5))
+  await interruptedRun(engine, 'shop', 'planned')
+  expect(await missing()).toEqual([{ status: 'missing' }])
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
+  expect(await missing()).toEqual([])
+})
+
 test('an approval does not cover later deletes: a record that came back and is missing again needs a new one', async () => {
   await using engine = await engineUnderTest()
   const { yaml, write } = kinds.shop
