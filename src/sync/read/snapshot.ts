@@ -135,7 +135,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       rows,
       reading: read.unseen === undefined ? 'whole' : 'gated',
       unseen: read.unseen ?? [],
-      previousValid: last?.goodValid,
+      previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
       incomplete,
       suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
@@ -201,6 +201,22 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     columns: decodeColumns(row.columns, row.run_id),
     mustReread: row.must_reread,
   }
+}
+
+/**
+ * Returns the number of valid rows of a first load that was interrupted, because it leaves no complete snapshot. Undefined if there is
+ * none.
+ */
+async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
+  if (readsBackfillSource(run)) return undefined
+  const [row] = await db.query<{ valid: number }>(
+    `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
+     where p.destination_id = $1 and p.status in ('applying', 'superseded') and u.trigger not in ('plan', 'backfill')
+       and u.options ->> 'source' is null and jsonb_array_length(p.guards) = 0
+     order by p.created_at desc limit 1`,
+    [run.destinationId],
+  )
+  return row?.valid
 }
 
 /**

@@ -311,3 +311,15 @@ test('plan stores a load in one transaction, because nothing may be sent before 
   expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 60, requests: 1 })
   await expectInSync(engine, rows)
 })
+
+test('a file with less than half of the rows withholds the deletes of an interrupted load, although the limits allow them', async () => {
+  await using engine = await open(20, people(range(0, 200)))
+  engine.pipeline('people', yaml.replace('min_rows: 0', 'min_rows: 0, max_delete_percent: 100'))
+  await planSlowly(engine)
+  await interruptedRun(engine, 'people', 'die')
+  expect((await engine.db.query(`select from snapshot where status = 'closed'`)).length).toBe(0)
+  write(engine, people(range(0, 60)))
+  const run = await engine.run('people')
+  expect(run).toMatchObject({ status: 'withheld', counts: { deletes: 0 }, guards: [{ code: 'GUARD_ROWS_FELL' }] })
+  expect(run.guards[0]?.message).toBe('valid rows fell from 200 to 60, by more than half')
+})
