@@ -501,3 +501,18 @@ test('an opted-out identifier is found although the search for implied keys chan
     client.release(true)
   }
 })
+
+test('a person who comes back while their delete is unresolved is added again once it is confirmed', async () => {
+  await using engine = await engineUnderTest({ settings: { maxAttempts: 2, horizonMs: 20 } })
+  engine.pipeline('people', yaml)
+  engine.write('people.csv', csv([1, 2, 3]))
+  await engine.run('people')
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'status', status: 503 }, 'always')
+  engine.write('people.csv', csv([2, 3]))
+  await engine.run('people')
+  engine.write('people.csv', csv([1, 2, 3]))
+  await engine.run('people')
+  await engine.sandbox.control.clearFaults()
+  await engine.run('people')
+  await converges(engine, [1, 2, 3])
+})
