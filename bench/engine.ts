@@ -32,7 +32,7 @@ export interface Setting {
 }
 
 /** Credentials of every sandbox, written out: loading the sandbox for them would count as the engine's memory. */
-const credentials = {
+export const credentials = {
   consumerKey: 'sandbox-consumer-key',
   consumerSecret: 'sandbox-consumer-secret',
   accessToken: '1001-sandbox-access-token',

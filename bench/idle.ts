@@ -5,13 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { audienceYaml, writePipeline } from './engine.ts'
 import { mean, type Bench } from './figure.ts'
-import { megabytesOf, processorSeconds, serverUse, startServe, stopServe } from './serveProcess.ts'
+import { buildPackage, megabytesOf, processorSeconds, serverUse, startServe, stopServe } from './serveProcess.ts'
 
 const tenants = 3
 /** As long as the rarest poll. */
 const minutes = 5
 
 export const bench: Bench = async ({ folder, database, say, small }) => {
+  buildPackage()
   const databaseUrl = await database()
   writePipeline(folder, 'customers', `schedule: "0 3 1 1 *"\n${audienceYaml(join(folder, 'customers.csv'), 0)}`)
   const client = new pg.Client({ connectionString: databaseUrl })

@@ -32,6 +32,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   schedules: async () => (await import('./schedules.ts')).bench,
   dashboard: async () => (await import('./dashboard.ts')).bench,
   idle: async () => (await import('./idle.ts')).bench,
+  tenants: async () => (await import('./tenants.ts')).bench,
   growth: async () => (await import('./growth.ts')).bench,
 }
 

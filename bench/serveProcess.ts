@@ -1,5 +1,5 @@
 /** `sluice serve` in a process of its own, and what it takes; Linux only. */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,15 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { environmentOf } from './engine.ts'
 
-const launcher = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
+const program = join(root, 'dist/cli/main.js')
+
+/** Builds the JavaScript of the package, because stripping types takes 25 MB of each process. */
+export function buildPackage(): void {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tsconfig.build.json')], {
+    stdio: 'ignore',
+  })
+}
 
 export interface ServeOptions {
   /** Holds `pipelines/`. */
@@ -18,13 +26,16 @@ export interface ServeOptions {
   readonly schema: string
 }
 
-/** Starts `serve` and resolves when it is up. */
+/** Starts `serve` of the built package and resolves when it is up. */
 export async function startServe({ folder, databaseUrl, serviceUrl, schema }: ServeOptions): Promise<ChildProcess> {
   mkdirSync(join(folder, 'home'), { recursive: true })
-  const child = spawn(process.execPath, [launcher, 'serve', '--port', '0'], {
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl }), SLUICE_SCHEMA: schema },
+    env: {
+      ...environmentOf({ home: join(folder, 'home'), databaseUrl, serviceUrl }),
+      SLUICE_SCHEMA: schema,
+    },
   })
   const ended = once(child, 'close').then(() => Promise.reject(new Error(`serve of ${schema} ended`)))
   await Promise.race([once(createInterface(child.stdout), 'line'), ended])

@@ -2,6 +2,7 @@
  * Opens the queues: pg-boss on the same connections, used only to wake workers. The work itself is stored in Sluice's own tables. So a
  * lost job only delays work until the next poll, and a repeated one finds nothing to do.
  */
+import pLimit from 'p-limit'
 import { getConstructionPlans, PgBoss, type Db } from 'pg-boss'
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -102,19 +103,22 @@ export function queueScript(schema: string): string {
 
 /** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */
 function onPool(db: Database): Db {
+  // A notification wakes all its workers in the same moment. In parallel, each would open a connection for a query of a millisecond.
+  const oneByOne = pLimit(1)
+  const execute = async (text: string, values?: unknown[]) => {
+    const client = await db.connect()
+    let failed = true
+    try {
+      const result = await client.query<Record<string, unknown>>(text, values)
+      failed = false
+      return result
+    } finally {
+      // Some of its messages are whole transactions: after an error the connection would stay in one.
+      client.release(failed)
+    }
+  }
   return {
-    async executeSql(text, values) {
-      const client = await db.connect()
-      let failed = true
-      try {
-        const result = await client.query<Record<string, unknown>>(text, values)
-        failed = false
-        return result
-      } finally {
-        // Some of its messages are whole transactions: after an error the connection would stay in one.
-        client.release(failed)
-      }
-    },
+    executeSql: (text, values) => oneByOne(() => execute(text, values)),
     async listen(_channel, onNotification, onReconnect) {
       const close = db.listen((topic) => (topic === undefined ? onReconnect() : onNotification(topic)))
       onReconnect()

@@ -61,7 +61,7 @@ export function initialize(places: Places): void {
  *
  * @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL
  */
-export async function start(places: Places): Promise<string> {
+export async function start(places: Places, maxConnections = 200): Promise<string> {
   const { postgres } = findBinaries(places.account, places.binaries)
   const port = await keptPort(places.port)
   if (!existsSync(places.log)) writeFileSync(places.log, '')
@@ -80,7 +80,7 @@ export async function start(places: Places): Promise<string> {
       '-c',
       'unix_socket_directories=',
       '-c',
-      'max_connections=200',
+      `max_connections=${maxConnections}`,
       '-c',
       'shared_buffers=256MB',
       // Bulk loads into new tables are not logged, and no checkpoint happens during an apply of a million rows.

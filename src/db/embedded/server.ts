@@ -17,14 +17,17 @@ export interface EmbeddedServer {
 }
 
 /** Starts the server below `dataDir`, or uses the one that runs there. `keep`: it keeps running after this command. */
-export async function startEmbedded(dataDir: string, options: { readonly keep?: boolean } = {}): Promise<EmbeddedServer> {
+export async function startEmbedded(
+  dataDir: string,
+  options: { readonly keep?: boolean; readonly maxConnections?: number } = {},
+): Promise<EmbeddedServer> {
   const places = placesOf(dataDir)
   const unlock = await lock(places.lock)
   try {
     let url = await running(places)
     if (!url) {
       if (!existsSync(join(places.data, 'PG_VERSION'))) initialize(places)
-      url = await start(places)
+      url = await start(places, options.maxConnections)
     }
     if (options.keep) writeFileSync(places.keep, '')
     return { url, release: () => releaseEmbedded(dataDir) }

@@ -66,7 +66,7 @@ test('a tenant does not wait for a transaction of another tenant', async () => {
   }
 })
 
-test('more due pipelines than the pool has connections all finish', { timeout: 60_000 }, async () => {
+test('more due pipelines than the pool has connections all finish', { timeout: 100_000 }, async () => {
   await using engine = await engineUnderTest()
   const names = Array.from({ length: 30 }, (_, i) => `shop-${i}`)
   engine.write('feed.xml', rss([]))
@@ -85,7 +85,7 @@ test('more due pipelines than the pool has connections all finish', { timeout: 6
   const worker = await startWorkerOf(engine)
   try {
     const unfinished = () => engine.db.query(`select from run where status in ('queued', 'running')`)
-    await expect.poll(unfinished, { timeout: 40_000, interval: 500 }).toEqual([])
+    await expect.poll(unfinished, { timeout: 80_000, interval: 500 }).toEqual([])
   } finally {
     await worker.stop()
   }
