@@ -96,6 +96,7 @@ test('entries are the same packed, one by one, and expanded', async () => {
       const sizes = shapes.map(({ size }) => size)
       const each = await plant(db, items, sizes, 'ids')
       const together = await plant(db, items, sizes, 'counts')
+      expect(await db.query('select from entry where batch_id = $1', [each])).toHaveLength(items.length)
       expect(await db.query('select from entry where batch_id = $1', [together])).toEqual([])
       const expected = await read(db, each, items)
       expect(expected.entries).toHaveLength(items.length)
