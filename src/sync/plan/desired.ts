@@ -146,7 +146,7 @@ export async function storeRecords({ client, destinationId, snapshotId }: Desire
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = 'stale'`)
-  await records.updateRecords(tx, read, `select s.* from change c join stage s using (key) where c.what = 'update'`)
+  await records.updateRecords(tx, read, `select s.*, c.place from change c join stage s using (key) where c.what = 'update'`)
   await records.insertRecords(
     tx,
     read,

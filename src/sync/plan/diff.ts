@@ -54,9 +54,9 @@ const changed = `case when s.kind = ${stagedKind.valid} then r.key is null or r.
 
 function wholeDiff(destinationId: number): string {
   return `select coalesce(s.key, r.key) as key, ${what} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
-      null::timestamptz as expires_at, null::bigint as load_id
+      null::timestamptz as expires_at, null::bigint as load_id, r.place
     from stage s
-    full join (select key, hash, status from record where destination_id = ${destinationId}) r on r.key = s.key
+    full join (select key, hash, status, ctid as place from record where destination_id = ${destinationId}) r on r.key = s.key
     where case when s.key is null then r.status <> 'missing' else ${changed} end`
 }
 
@@ -65,15 +65,15 @@ function wholeDiff(destinationId: number): string {
  * their rows are staged each time.
  */
 function gatedDiff(destinationId: number): string {
-  return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at, r.load_id
+  return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at, r.load_id, r.ctid
     from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
-    select r.key, 'missing', null, null, null, null
+    select r.key, 'missing', null, null, null, null, null
     -- Most missing digests belong to changed records: those are excluded before any record is looked up.
     from (select key from unseen_key l where not exists (select from stage s where s.key = l.key) offset 0) l
       join record r on r.destination_id = ${destinationId} and r.key = l.key
     where r.status = 'live'
     union all
-    select r.key, 'missing', null, null, null, null from record r
+    select r.key, 'missing', null, null, null, null, null from record r
     where r.destination_id = ${destinationId} and r.status = 'stale' and not exists (select from stage s where s.key = r.key)`
 }

@@ -41,6 +41,8 @@ export interface PlannedPart {
   readonly planned: Planned
   /** Undefined after the last part. */
   readonly next: LoadPart | undefined
+  /** True for a first load, which inserts all its records. */
+  readonly isLoad: boolean
 }
 
 /**
@@ -97,7 +99,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
     await startPlan(queryable(client), planId)
     await raiseStateVersion(queryable(client), destinationId)
   }
-  return { planned, next: upTo && { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts } }
+  return { planned, isLoad: true, next: upTo && { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts } }
 }
 
 /**

@@ -5,7 +5,8 @@
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { isRetryable } from '../../db/database.ts'
+import { isRetryable, queryable } from '../../db/database.ts'
+import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
 import { applyChanges, type Changes } from './changes.ts'
@@ -31,15 +32,18 @@ export async function makePlan(
   input: PlanInput,
   onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
+  let pages = await recordPages(queryable(client))
   let stored = await inTransaction(client, async () =>
     planInTransaction(await openWork(deps, client, pipeline, run, input), onPart !== undefined),
   )
-  while (stored.next !== undefined) {
+  for (;;) {
     const { planned, next } = stored
-    await onPart?.(planned.planId)
+    if (next !== undefined) await onPart?.(planned.planId)
+    if (stored.isLoad) await markRecordsVisible(queryable(client), run.destinationId, pages)
+    if (next === undefined) return planned
+    pages = await recordPages(queryable(client))
     stored = await inTransaction(client, () => planPart(next))
   }
-  return stored.planned
 }
 
 /** Tries again after a deadlock with a worker that records an answer at the same time. */
@@ -85,7 +89,7 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   crashPoint('plan.frozen')
   const keyLookups = compared ? await pending.countKeyLookups() : 0
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
-  return { planned, next: undefined }
+  return { planned, next: undefined, isLoad: first !== undefined }
 }
 
 function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing, sourceless }: PlanWork, changes: Changes) {

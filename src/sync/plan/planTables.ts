@@ -5,7 +5,9 @@
 import type pg from 'pg'
 
 interface PlanTable {
-  readonly columns: Readonly<Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'timestamp with time zone'>>
+  readonly columns: Readonly<
+    Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'>
+  >
   readonly filledBy: string
   readonly readBy: readonly string[]
 }
@@ -15,11 +17,12 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. If only changes
-   * were read, also has the earlier version of updated people; after a whole read that could be too many.
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. If only changes were read, also has the earlier
+   * version of updated people; after a whole read that could be too many. `place`: `ctid` of the record, so that its update need not
+   * search it again.
    */
   change: {
-    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint' },
+    columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
     filledBy: 'diff',
     readBy: ['desired', 'desiredProducts', 'desiredIdentifiers', 'reviewUpdates', 'qualityGuard', 'applyGuards', 'pendingGroups'],
   },
