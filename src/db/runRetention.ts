@@ -9,7 +9,8 @@ import { deleteBatches } from './batches/release.ts'
 import { openStatuses } from './batches/states.ts'
 import type { Database, Queryable } from './database.ts'
 import { deleteEntries } from './entries/drop.ts'
-import { hasImplied } from './impliedKeys.ts'
+import { mayImply } from './impliedKeys.ts'
+import { endLoads } from './remote/implied.ts'
 import type { Row } from './row.ts'
 import { deletePlans } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
@@ -69,14 +70,12 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 /** Deletes requests of these plans, except those whose answer confirms a key; then plans without requests. */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
+  await endLoads(tx, plans)
   const rows = await tx.query<Row<'batch', 'id'>>(
     // The `first_key` of a batch is the end of the batch before it. So all batches of a load are kept while one of them implies a key.
-    `with live as materialized (select distinct batch_id from remote where batch_id is not null),
-     implying as materialized (
-       select distinct i.destination_id, i.load_id from batch i
-       where (i.destination_id, i.load_id) in (select o.destination_id, o.load_id from batch o where o.plan_id = any($1)) and ${hasImplied('i')})
+    `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)
-       and not exists (select from implying i where i.destination_id = b.destination_id and i.load_id = b.load_id)`,
+       and not exists (select from batch i where i.destination_id = b.destination_id and i.load_id = b.load_id and ${mayImply('i')})`,
     [plans],
   )
   const batches = rows.map(({ id }) => id)

@@ -1,7 +1,7 @@
 /** Stores implied keys as rows of `remote`, before anything about them changes (docs/decisions/implied-keys.md). */
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
-import { implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
+import { hasImplied, implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
 import { dropImpliedKeys } from '../impliedKeySearch.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
@@ -145,5 +145,23 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, hori
   await storeKeysOfBatches(
     tx,
     rows.map(({ id }) => id),
+  )
+}
+
+/**
+ * Marks all batches of the loads of these plans as batches without implied keys, if no record of the load implies its keys any more. Must
+ * be called before one of them is deleted: otherwise the batch before it would imply the stored keys of its records.
+ */
+export async function endLoads(tx: Queryable, plans: readonly string[]): Promise<void> {
+  await tx.execute(
+    `with load as materialized (
+       select distinct destination_id, load_id from batch where plan_id = any($1) and load_id is not null),
+     implying as materialized (
+       select distinct b.destination_id, b.load_id from batch b
+       where (b.destination_id, b.load_id) in (select destination_id, load_id from load) and ${hasImplied('b')})
+     update batch b set keys_stored = true from load l
+     where b.destination_id = l.destination_id and b.load_id = l.load_id and ${mayImply('b')}
+       and not exists (select from implying i where i.destination_id = l.destination_id and i.load_id = l.load_id)`,
+    [plans],
   )
 }

@@ -297,3 +297,45 @@ test('requests of a load are kept while one of them implies a key, because they 
   expect([report.status, report.error, report.counts.deletes]).toEqual(['succeeded', undefined, 10])
   expect((await engine.sandbox.control.audience()).members).toBe(51)
 })
+
+test('the records of a deleted request are not implied by an earlier request of the load', async () => {
+  await using engine = await engineUnderTest({ settings: { usersInFirstPart: 5, concurrency: 1, horizonMs: 20 } })
+  engine.pipeline('people', `${peopleYaml}guards: { max_delete_count: 1000 }\n`)
+  const names = Array.from({ length: 60 }, (_, i) => `p${i}`)
+  const rows = names.map((name) => ({ id: name, mail: name }))
+  const write = () => engine.write('people.csv', `id,mail\n${rows.map(({ id, mail }) => `${id},${mail}@example.com\n`).join('')}`)
+  write()
+  // Only the first request is confirmed. The keys of the others are stored, and confirmed by a later plan.
+  await engine.sandbox.control.fault({ path: '/users', nth: 2 }, { kind: 'status', status: 403 })
+  await engine.run('people')
+  await engine.sandbox.control.clearFaults()
+  await engine.run('people')
+  const stored = new Set(
+    (await engine.db.query<{ key: string }>(`select right(encode(key, 'hex'), 64) as key from sluice.remote`)).map(({ key }) => key),
+  )
+  const implied = names.filter((name) => !stored.has(email(`${name}@example.com`)[1]))
+  expect([implied.length > 0, implied.length < 60]).toEqual([true, true])
+  // The keys of the first request get rows too, which it still confirms.
+  for (const name of implied) rows.push({ id: `second-${name}`, mail: name })
+  write()
+  await engine.run('people')
+  rows.push({ id: 'new', mail: 'new' })
+  write()
+  await engine.run('people')
+  const requests = () =>
+    engine.db.query<{ keys_stored: boolean }>('select keys_stored from sluice.batch where load_id is not null order by first_key')
+  const before = await requests()
+  expect([before[0], before.at(-1)]).toEqual([{ keys_stored: false }, { keys_stored: true }])
+  await pass(engine, 60)
+  // Memberships have not ended meanwhile.
+  await engine.db.execute(`update batch set expires_at = expires_at + interval '60 days'`)
+  await engine.db.execute(`update remote set expires_at = expires_at + interval '60 days'`)
+  await applyRetention(engine.db, { keepRunsDays: 30 })
+  expect((await requests()).length).toBeLessThan(before.length)
+  expect(await engine.db.query(`select from ${everyKey} m group by m.destination_id, m.key having count(*) > 1`)).toEqual([])
+  for (const row of rows) if (!implied.includes(row.mail)) row.mail += '-changed'
+  write()
+  const report = await engine.run('people')
+  expect([report.status, report.error, report.counts.deletes]).toEqual(['succeeded', undefined, 60 - implied.length + 1])
+  expect((await engine.sandbox.control.audience()).members).toBe(61)
+})
