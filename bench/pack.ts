@@ -40,12 +40,12 @@ export function users(count: number): readonly (readonly string[])[] {
 export function packAll(all: readonly (readonly string[])[]): number {
   const destination = destinationOf('audience')
   const started = performance.now()
-  const packer = new Packer<{ readonly text: string }>(destination.frame('upsert'), destination.limits('upsert'))
+  const packer = new Packer<{ readonly bytes: Buffer }>(destination.frame('upsert'), destination.limits('upsert'))
   let bodies = 0
   for (const keys of all) {
     if (
       packer.add({
-        text: renderUserOperation({ op: 'update', users: [[...keys]], effectiveAtMs: 1_800_000_000_000, expiresAtMs: 1_830_000_000_000 }),
+        bytes: renderUserOperation({ op: 'update', users: [[...keys]], effectiveAtMs: 1_800_000_000_000, expiresAtMs: 1_830_000_000_000 }),
       })
     )
       bodies++

@@ -78,9 +78,14 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   classify,
 }
 
+/** Renders a product: the JSON of its record. */
+export function renderProduct(json: string): Buffer {
+  return Buffer.from(json)
+}
+
 /** Renders one element of `product_keys`. */
-export function renderProductKey(productKey: string): string {
-  return JSON.stringify(productKey)
+export function renderProductKey(productKey: string): Buffer {
+  return Buffer.from(JSON.stringify(productKey))
 }
 
 function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {

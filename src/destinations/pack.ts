@@ -14,12 +14,6 @@ export interface PackedBatch<T> {
   readonly lengths: Int32Array
 }
 
-/** Text around the items of a body, in ASCII. */
-export interface Frame {
-  readonly open: string
-  readonly close: string
-}
-
 /** Error for one operation that is larger than a request may be. Nothing was sent; drop the operation and report it. */
 export class OversizedOperationError extends SluiceError {
   readonly code = 'OPERATION_TOO_LARGE'
@@ -37,21 +31,18 @@ export class OversizedOperationError extends SluiceError {
  * (docs/guarantees.md#idempotent-resend). `limits.bytes` counts UTF-8, with frame and commas. Source: spec 8 (25 products, 2,500
  * operations, 5,000,000 bytes).
  */
-export class Packer<T extends { readonly text: string }> {
-  readonly #frame: Frame
-  readonly #frameBytes: number
+export class Packer<T extends { readonly bytes: Buffer }> {
+  readonly #open: Buffer
+  readonly #close: Buffer
   readonly #limits: BatchLimits
-  /** Body so far. Reused, because a buffer for each item takes twice as long and more memory. */
-  #body = Buffer.allocUnsafe(65_536)
-  #size: number
   #items: T[] = []
-  #lengths: number[] = []
+  #size: number
 
-  constructor(frame: Frame, limits: BatchLimits) {
-    this.#frame = frame
-    this.#frameBytes = frame.open.length + frame.close.length
+  constructor(frame: { readonly open: string; readonly close: string }, limits: BatchLimits) {
+    this.#open = Buffer.from(frame.open)
+    this.#close = Buffer.from(frame.close)
     this.#limits = limits
-    this.#size = this.#body.write(frame.open)
+    this.#size = this.#open.length + this.#close.length
   }
 
   /**
@@ -60,56 +51,53 @@ export class Packer<T extends { readonly text: string }> {
    * @throws {OversizedOperationError} if the item alone is too large; the packer is unchanged
    */
   add(item: T): PackedBatch<T> | undefined {
-    const { text } = item
-    const length = Buffer.byteLength(text)
-    const alone = this.#frameBytes + length
+    const length = item.bytes.length
+    const alone = this.#open.length + this.#close.length + length
     if (alone > this.#limits.bytes) throw new OversizedOperationError(alone, this.#limits.bytes)
-    const isFull = this.#items.length >= this.#limits.entries || this.#size + 1 + length + this.#frame.close.length > this.#limits.bytes
-    const finished = isFull ? this.flush() : undefined
-    if (this.#items.length > 0) this.#write(',', 1)
-    this.#write(text, length)
+    const fits = this.#items.length === 0 || (this.#items.length < this.#limits.entries && this.#size + 1 + length <= this.#limits.bytes)
+    const finished = fits ? undefined : this.flush()
+    this.#size += this.#items.length === 0 ? length : length + 1
     this.#items.push(item)
-    this.#lengths.push(length)
     return finished
   }
 
   /** Returns the current batch, if any; the packer is empty afterwards. */
   flush(): PackedBatch<T> | undefined {
-    const items = this.#items
-    if (items.length === 0) return undefined
-    this.#write(this.#frame.close, this.#frame.close.length)
-    const body = Buffer.from(this.#body.subarray(0, this.#size))
-    const lengths = Int32Array.from(this.#lengths)
+    if (this.#items.length === 0) return undefined
+    const batch = joinEntries(this.#items, this.#open, this.#close, this.#size)
     this.#items = []
-    this.#lengths = []
-    this.#size = this.#frame.open.length
-    return { body, sha256: hash('sha256', body, 'buffer'), items, offsets: offsetsOf(this.#frame, lengths), lengths }
+    this.#size = this.#open.length + this.#close.length
+    return batch
   }
-
-  #write(text: string, bytes: number): void {
-    if (this.#size + bytes > this.#body.length) {
-      const larger = Buffer.allocUnsafe((this.#size + bytes) * 2)
-      this.#body.copy(larger, 0, 0, this.#size)
-      this.#body = larger
-    }
-    this.#size += this.#body.write(text, this.#size)
-  }
-}
-
-function offsetsOf(frame: Frame, lengths: Int32Array): Int32Array {
-  let at = Buffer.byteLength(frame.open)
-  return lengths.map((length) => {
-    const offset = at
-    at += length + 1
-    return offset
-  })
 }
 
 /** Builds a body of exactly these items, for a split batch. The caller checks the limits; a part of a batch always fits. */
-export function pack<T extends { readonly bytes: Buffer }>(items: readonly T[], frame: Frame): PackedBatch<T> {
-  const lengths = Int32Array.from(items, ({ bytes }) => bytes.length)
-  const comma = Buffer.from(',')
-  const separated = items.flatMap(({ bytes }, i) => (i === 0 ? [bytes] : [comma, bytes]))
-  const body = Buffer.concat([Buffer.from(frame.open), ...separated, Buffer.from(frame.close)])
-  return { body, sha256: hash('sha256', body, 'buffer'), items, offsets: offsetsOf(frame, lengths), lengths }
+export function pack<T extends { readonly bytes: Buffer }>(
+  items: readonly T[],
+  frame: { readonly open: string; readonly close: string },
+): PackedBatch<T> {
+  const open = Buffer.from(frame.open)
+  const close = Buffer.from(frame.close)
+  let size = open.length + close.length + Math.max(0, items.length - 1)
+  for (const item of items) size += item.bytes.length
+  return joinEntries(items, open, close, size)
+}
+
+const comma = 0x2c
+
+function joinEntries<T extends { readonly bytes: Buffer }>(items: readonly T[], open: Buffer, close: Buffer, size: number): PackedBatch<T> {
+  const body = Buffer.allocUnsafe(size)
+  const offsets = new Int32Array(items.length)
+  const lengths = new Int32Array(items.length)
+  let at = open.copy(body)
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) body[at++] = comma
+    // The index is within bounds.
+    const { bytes } = items[i]!
+    offsets[i] = at
+    lengths[i] = bytes.length
+    at += bytes.copy(body, at)
+  }
+  close.copy(body, at)
+  return { body, sha256: hash('sha256', body, 'buffer'), items, offsets, lengths }
 }

@@ -49,7 +49,7 @@ export interface PlannedPart {
  * Each part is twice as large as the one before it, up to this share of all rows, because planning a part reads the whole stage (0.15 s
  * per million rows).
  */
-const largestShare = 1 / 6
+const largestShare = 1 / 12
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 

@@ -3,7 +3,7 @@
  * so that memory does not grow with the plan. Yields some thousand at a time, because a promise for each one costs as much as the rest.
  */
 import type pg from 'pg'
-import { renderProductKey } from '../../destinations/catalog.ts'
+import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
@@ -14,10 +14,9 @@ import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
-/** One operation to freeze: its JSON, and the keys that its answer settles. */
+/** One operation to freeze: its bytes, and the keys that its answer settles. */
 export interface PlannedOperation {
-  /** May be rendered with each access. */
-  readonly text: string
+  readonly bytes: Buffer
   readonly op: Operation
   readonly change: Change
   /**
@@ -68,7 +67,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   )
   for await (const portion of deletes) {
     yield portion.map(({ key, remote_key }) => ({
-      text: renderProductKey(remote_key),
+      bytes: renderProductKey(remote_key),
       op: 'delete',
       change: 'delete',
       phase: 1,
@@ -91,7 +90,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
 
 function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): PlannedOperation {
   return {
-    text: body,
+    bytes: renderProduct(body),
     op: 'upsert',
     change,
     phase: 1,
@@ -175,8 +174,8 @@ export async function* memberOperations(context: OperationContext, terms: Member
   for await (const portion of deletes) {
     yield portion.map(({ group_key, keys: joined }) => {
       const keys = joined.split(',')
-      const text = renderUserOperation({ op: 'delete', users: [keys] })
-      return { text, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
+      const bytes = renderUserOperation({ op: 'delete', users: [keys] })
+      return { bytes, op: 'delete', change: 'delete', phase: 1, recordKey: group_key, keys, hash: null, expiresAtMs: null, users: 1 }
     })
   }
 
@@ -251,13 +250,14 @@ function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): Pla
   if (!first) throw new Error('an operation has a user')
   const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
   const users = groups.map(({ keys }) => keys.split(','))
-  const effectiveMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
-  const effectiveAtMs = terms.withEffectiveAt ? effectiveMs : undefined
+  const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)
   return {
-    // Rendered when it is packed: thousands of texts in memory made the collector keep 30 MB more.
-    get text() {
-      return renderUserOperation({ op: 'update', users, effectiveAtMs, expiresAtMs })
-    },
+    bytes: renderUserOperation({
+      op: 'update',
+      users,
+      ...(terms.withEffectiveAt ? { effectiveAtMs } : {}),
+      expiresAtMs,
+    }),
     op: 'upsert',
     change: changeOf(first),
     phase: first.deletes ? 2 : 1,

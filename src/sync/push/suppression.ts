@@ -137,7 +137,7 @@ export async function planErasure(
   keys: readonly Buffer[],
   how: { readonly phase: number; readonly waitsMs: readonly number[] },
 ): Promise<readonly number[]> {
-  const body = pack([{ bytes: Buffer.from(renderUserOperation({ op: 'delete', users: [keys] })) }], destination.frame('delete'))
+  const body = pack([{ bytes: renderUserOperation({ op: 'delete', users: [keys] }) }], destination.frame('delete'))
   await lockEndOfPlan(tx, beside.planId)
   const ids: number[] = []
   for (const waitMs of how.waitsMs) {

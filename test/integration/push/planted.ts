@@ -69,13 +69,10 @@ export interface PlantedEntry {
 }
 
 export const user = (...keys: Buffer[]): PlantedEntry => ({
-  bytes: Buffer.from(renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) })),
+  bytes: renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) }),
   keys,
 })
-export const gone = (...keys: Buffer[]): PlantedEntry => ({
-  bytes: Buffer.from(renderUserOperation({ op: 'delete', users: [keys] })),
-  keys,
-})
+export const gone = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'delete', users: [keys] }), keys })
 export const product = (id: string, title = id): PlantedEntry => ({
   bytes: Buffer.from(JSON.stringify({ id, title })),
   keys: [Buffer.from(id)],

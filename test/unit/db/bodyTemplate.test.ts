@@ -10,7 +10,7 @@ const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).di
 const key = (type: number, n: number) => `0${type}${sha256(`${n}`).toString('hex')}`
 const bodyOf = (users: readonly (readonly string[])[]) =>
   pack(
-    users.map((keys) => ({ bytes: Buffer.from(renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) })) })),
+    users.map((keys) => ({ bytes: renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) }) })),
     destinationOf('audience').frame('upsert'),
   ).body
 
