@@ -30,6 +30,16 @@ export const decodeReview = jsonColumn('plan', 'review', review)
 /** Plans of interrupted full refreshes whose outstanding keys a plan has. */
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
+/**
+ * SQL of the last started plan of each destination. It is kept, because the next plan reads its cleared deletes and outstanding
+ * keys.
+ */
+export const lastPlans = `
+  select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
+  where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
+/** SQL of the full refreshes whose outstanding keys the next plan takes over. */
+export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
+
 /** Product sets as a plan stores them: the rules to keep, and the expected changes. */
 export interface PlannedSets {
   readonly rules: readonly ProductSetRule[]

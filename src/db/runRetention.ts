@@ -12,7 +12,7 @@ import { deleteEntries } from './entries/drop.ts'
 import { mayImply } from './impliedKeys.ts'
 import { endLoads } from './remote/implied.ts'
 import type { Row } from './row.ts'
-import { deletePlans } from './plans.ts'
+import { deletePlans, lastPlans } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
 import { deleteRuns } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
@@ -30,14 +30,6 @@ const comparedSnapshots = `
     where o.status = 'closed' and u.trigger <> 'backfill' and u.options ->> 'source' is null group by o.destination_id) l
     on l.destination_id = s.destination_id and (s.id >= l.last or s.id = l.good)
   union select max(id) from snapshot where status = 'closed' group by destination_id`
-
-/**
- * SQL of the last started plan of each destination. It is kept, because the next plan reads its cleared deletes and outstanding
- * keys.
- */
-const lastPlans = `
-  select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
-  where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
 
 /** Deletes runs older than `days`, with a line in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {

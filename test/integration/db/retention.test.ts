@@ -339,3 +339,39 @@ test('the records of a deleted request are not implied by an earlier request of 
   expect([report.status, report.error, report.counts.deletes]).toEqual(['succeeded', undefined, 60 - implied.length + 1])
   expect((await engine.sandbox.control.audience()).members).toBe(61)
 })
+
+test.for([
+  ['people', 40],
+  ['shop', 400],
+] as const)(
+  '%s: operations of a full refresh that is not fully confirmed are kept until the next run has the rest, %d days later',
+  async ([name, days]) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    engine.pipeline('people', peopleYaml)
+    engine.pipeline('shop', catalogYaml('feed.xml'))
+    engine.write('people.csv', csv('ann', 'ben', 'cat'))
+    engine.write('feed.xml', feed(3, 0, 0))
+    await engine.run(name)
+    const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+    await control.fault({ path: '/12/' }, refusal, 'always')
+    expect((await engine.run(name, { full: true })).counts).toMatchObject({ updates: 3, refused: 3 })
+    await control.clearFaults()
+    const later = async () => {
+      await pass(engine, days)
+      // Memberships have not ended meanwhile.
+      await engine.db.execute(`update batch set expires_at = expires_at + $1 * interval '1 day'`, [days])
+      await engine.db.execute(`update remote set expires_at = expires_at + $1 * interval '1 day'`, [days])
+      await applyRetention(engine.db)
+    }
+    await later()
+    const after = await engine.mark()
+    expect((await engine.run(name)).status).toBe('succeeded')
+    expect((await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)).toBe(3)
+    expect((await engine.run(name)).counts).toMatchObject({ requests: 0 })
+    // Now they expire as those of any other plan.
+    await later()
+    expect(await engine.db.query('select from sluice.entry')).toEqual([])
+    expect(await engine.db.query('select from sluice.batch_entries')).toEqual([])
+  },
+)
