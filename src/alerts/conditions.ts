@@ -170,7 +170,7 @@ function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchan
       message: `the source is unchanged for ${grouped(same.runs)} runs`,
       hint: `sluice check ${pipeline.name}`,
       counts: { unchangedRuns: same.runs },
-      since: same.since.toISOString(),
+      since: same.unchangedAtLeastSince.toISOString(),
     },
   ]
 }

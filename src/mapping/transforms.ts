@@ -1,6 +1,6 @@
 /**
- * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` and the messages of the schema come
- * from `meaning` and `example`. Regular expressions of a user are not supported.
+ * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` shows `meaning` and `example`;
+ * messages of the schema show the fault from `check`, and `example`. Regular expressions of a user are not supported.
  */
 import type { Transform } from '../model/pipeline.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
@@ -83,7 +83,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
     },
   },
   join: {
-    meaning: 'Joins all texts of all columns that are not empty.',
+    meaning: 'Joins the texts of all columns, without empty ones, with `with` (default: a space).',
     example: '{ columns: [Price, Currency], transform: { join: { with: " " } } }   "9.99", "EUR" → "9.99 EUR"',
     check: none,
     apply: (texts, args) => {
@@ -94,7 +94,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
   map: {
     meaning: 'Replaces whole values, compared trimmed and ignoring case; others stay, or become `otherwise`.',
     example: '{ column: Stock, transform: { map: { values: { yes: in stock, no: out of stock } } } }   "Yes" → "in stock"',
-    check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a list of texts by text'),
+    check: (args) => (isTexts(args['values']) ? undefined : 'needs values, a mapping from text to text'),
     apply: (texts, args) => {
       const values = lookup(args['values'])
       return texts.map((text) => values.get(trimText(text).toLowerCase()) ?? textOf(args, 'otherwise', text))
@@ -113,7 +113,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
     },
   },
   date: {
-    meaning: 'Reads a date in a form of YYYY MM DD HH mm ss and writes ISO 8601 with the given offset (default Z).',
+    meaning: 'Reads a date by `form`, made of YYYY, MM, DD, HH, mm and ss, and writes ISO 8601 with the given `offset` (default Z).',
     example:
       '{ column: Joined, transform: { date: { form: "DD.MM.YYYY", offset: "+01:00" } } }   "31.12.2025" → "2025-12-31T00:00:00+01:00"',
     check: (args) =>
@@ -242,7 +242,7 @@ const sharedSigns: Readonly<Record<string, string>> = {
   p: 'PHP RUB BYN',
 }
 
-/** Writes an amount in the form of the service. A group sign must come before three digits (in India before two or three). */
+/** Writes an amount in the form of the service. Every group after the first has three digits, or two (as in India) if it is not the last. */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
   const group = plainSign(textOf(args, 'group'))
@@ -259,7 +259,7 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
   return currency === '' ? plain : `${plain} ${currency}`
 }
 
-/** Replaces every kind of space by a space, and every kind of apostrophe by `'`. */
+/** Replaces every kind of space by a space, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
 function plainSign(text: string): string {
   return text
     .replace(/[\s\u00a0\u202f]/g, ' ')
@@ -275,6 +275,8 @@ function currencyOf(sign: string, configured: string): string {
   if (configured !== '' && sharedSigns[sign.toLowerCase()]?.split(' ').includes(configured) === true) return configured
   throw new TransformFault(
     'price',
-    configured === '' ? 'has a currency sign of several currencies' : `has a currency sign that is not that of ${configured}`,
+    configured === ''
+      ? 'has a currency sign that does not name one currency; set currency'
+      : `has a currency sign that ${configured} does not have`,
   )
 }

@@ -6,7 +6,7 @@ import type { CampaignsState, FeaturesSet } from './campaigns/state.ts'
 import type { CatalogState } from './catalogs/state.ts'
 import type { CreativesState } from './creatives/state.ts'
 import type { PostPublished, PostsState } from './posts/state.ts'
-import type { WebhookEvent, WebhooksState } from './webhooks/state.ts'
+import type { WebhooksJournalEvent, WebhooksState } from './webhooks/state.ts'
 
 const auth: AreaRef<AuthState, PersonAdded> = { name: 'auth' }
 const catalogs: AreaRef<CatalogState> = { name: 'catalogs' }
@@ -14,6 +14,6 @@ const audiences: AreaRef<AudienceState> = { name: 'audiences' }
 const creatives: AreaRef<CreativesState> = { name: 'creatives' }
 const campaigns: AreaRef<CampaignsState, FeaturesSet> = { name: 'campaigns' }
 const posts: AreaRef<PostsState, PostPublished> = { name: 'posts' }
-const webhooks: AreaRef<WebhooksState, WebhookEvent> = { name: 'webhooks' }
+const webhooks: AreaRef<WebhooksState, WebhooksJournalEvent> = { name: 'webhooks' }
 
 export const areaRefs = { auth, catalogs, audiences, creatives, campaigns, posts, webhooks }

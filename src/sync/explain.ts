@@ -129,7 +129,9 @@ async function formerRecordKeys(
   const [last] = rows
   if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, former: [] }
   const why =
-    last.line === null ? 'no row that may be sent has it any more' : `its row, now line ${last.line} of the source, has other identifiers`
+    last.line === null
+      ? 'no row that may be sent has this identifier any more'
+      : `its row, now line ${last.line} of the source, has other identifiers`
   return {
     keys,
     former: [

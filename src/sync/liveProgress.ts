@@ -6,7 +6,10 @@ import type { EngineDeps } from './engine.ts'
 /** Interval of the writes of one run. */
 const writeEveryMs = 1_000
 
-/** Returns `onProgress` that also stores progress: immediately for a new stage, else once a second. Ignores failed writes. */
+/**
+ * Returns an `onProgress` that also stores progress: at the first call of a stage, then at most once a second, and never two writes at
+ * the same time. Ignores failed writes.
+ */
 export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''

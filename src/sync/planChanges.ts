@@ -37,6 +37,8 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
+    /** True if the row still has these identifiers, but the end of its membership has passed. */
+    readonly ended: boolean | null
   }
 
 /** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
@@ -60,7 +62,8 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
          case when d.kind = any($3) then (
            select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
          f.keys as keys_before, r.line,
-         exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed
+         exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed,
+         r.identifiers @> o.keys and r.expires_at <= statement_timestamp() as ended
        from o
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key
@@ -124,9 +127,10 @@ function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldC
   return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
 }
 
-function reasonOfMember({ line, suppressed }: ChangeRow): string {
+function reasonOfMember({ line, suppressed, ended }: ChangeRow): string {
   if (suppressed) return 'on a do-not-reach list'
-  return line === null ? 'no row that may be sent has it (row missing, or without consent)' : 'its row has other identifiers now'
+  if (line === null) return 'no row that may be sent has these identifiers (row missing, or without consent)'
+  return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'
 }
 
 function parsed(body: Buffer | null): Readonly<Record<string, unknown>> {

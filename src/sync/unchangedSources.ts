@@ -3,9 +3,10 @@ import type { Queryable } from '../db/database.ts'
 
 export interface UnchangedSource {
   readonly pipeline: string
-  /** Number of consecutive runs whose source was unchanged. */
+  /** The limit that was reached: at least this many consecutive runs found the source unchanged. */
   readonly runs: number
-  readonly since: Date
+  /** Finish of the oldest compared run. */
+  readonly unchangedAtLeastSince: Date
 }
 
 /** Finds pipelines whose source was unchanged in each of the last `runs` runs. */
@@ -15,7 +16,7 @@ export async function findUnchangedSources(
 ): Promise<readonly UnchangedSource[]> {
   if (limits.length === 0) return []
   const rows = await db.query<UnchangedSource>(
-    `select p.pipeline, p.runs, u.since from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
+    `select p.pipeline, p.runs, u.since as "unchangedAtLeastSince" from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
        select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
          select r.finished_at as at,
            (select string_agg(f.fact ->> 'sha256', ' ' order by f.place) from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest

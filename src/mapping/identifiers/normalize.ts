@@ -12,8 +12,8 @@ export interface IdentifierRules {
 }
 
 /**
- * Normalizes one value of any type. Used by `explain` and `forget`, and for the types without a faster way in `members/rowIdentifiers.ts`.
- * A SHA-256 in hex is used as the digest.
+ * Normalizes one value of any type. Used for values that an operator types (`explain`, `forget`), and by `members/rowIdentifiers.ts`
+ * for all types but email and phone. Callers handle a SHA-256 in hex before.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,
@@ -75,8 +75,9 @@ function normalizeDeviceId(text: string): Normalized {
 }
 
 /**
- * Checks a partner id. It is sent as it is, so no text that looks like an email, a phone number or a card number may pass
- * (docs/inputs.md, cases 126 and 199). Plain digits pass as an id, unless they begin like an international call.
+ * Checks a partner id. It is sent as it is, so no text that looks like an email, a phone number, a card number or a bank account
+ * number may pass (docs/inputs.md, cases 126 and 199). Plain digits pass, unless they are a card number, or a phone number that begins
+ * with 00.
  */
 function normalizePartnerId(text: string): Normalized {
   const personal = (what: string): Normalized => ({ code: 'PARTNER_ID_PERSONAL', message: `looks like ${what}` })
@@ -91,12 +92,12 @@ function normalizePartnerId(text: string): Normalized {
   if (/^[\d\s+().\-/\u2010-\u2015]+$/.test(text)) {
     const digits = text.replace(/\D/g, '')
     if (isCardNumber(digits)) return personal('a card number')
-    const spelled =
+    const writtenAsPhone =
       text.startsWith('+') ||
       text.includes('(') ||
       /^(?:1[ .-])?\d{3}[ .\u2010-\u2015-]\d{3}[ .\u2010-\u2015-]\d{4}$/.test(text) ||
       /^0\d{1,4}[\s/-]\d/.test(text)
-    if (spelled && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
+    if (writtenAsPhone && digits.length >= 7 && digits.length <= 15) return personal('a phone number')
   }
   return { text }
 }

@@ -1,4 +1,4 @@
-/** Reads and changes the features of accounts: by the API, and by the control API, which grants every feature (spec 4.5, spec 5 rule 7). */
+/** Features of accounts. The API adds and removes only keys of `accountFeatures` (spec 4.5); the control API any key (spec 5 rule 7). */
 import { accountOf, type Call, ControlError, type ControlHandler, type Handler, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'

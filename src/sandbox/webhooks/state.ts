@@ -62,7 +62,7 @@ export interface ReplayJob {
 }
 
 export interface WebhooksState {
-  /** Id of the runtime (`runtime.ts`). */
+  /** Id of this sandbox's open streams and running work, which cannot be in the state (`runtime.ts`). */
   readonly runtime: number
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>
@@ -74,7 +74,7 @@ export interface WebhooksState {
 }
 
 /** Event of the journal: a change without a request. */
-export type WebhookEvent =
+export type WebhooksJournalEvent =
   | { readonly kind: 'checked'; readonly id: string; readonly outcome: CheckOutcome; readonly at: number }
   | { readonly kind: 'expired'; readonly id: string }
   | {

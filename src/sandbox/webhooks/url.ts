@@ -31,7 +31,7 @@ export function webhookUrlProblem(text: string, devUrls: boolean): string | unde
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (devUrls && isLoopback(host) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'
-  // The URL parser drops the default port, but no port is allowed.
+  // Checked on the text, because the URL parser drops `:443`, and not even that port is allowed.
   if (/^https:\/\/[^/?#]*:\d*(?:[/?#]|$)/i.test(text.trim())) return 'the url must not contain a port'
   if (!isPublic(host)) return 'the url must be publicly reachable'
   return undefined

@@ -30,7 +30,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   await refreshStatistics(client, destinationId, work.input.previousValid ?? 0)
   // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
-  const heedsErasures = work.type.reachesPeople && work.erasures > 0
+  const heedsErasures = work.type.reachesPeople && work.latestErasureId > 0
   if (heedsErasures && work.input.reading !== 'unchanged') await suppressErased(client, erasures)
   if (!work.untouched) return applyDiff(work)
   await createTable(client, 'change')
@@ -53,7 +53,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const { removesBy, reachesPeople } = work.type
   const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
   const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = reachesPeople && work.erasures > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : 0
+  const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : 0
   const listed = await suppressListed(context, input.suppressedBy)
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')

@@ -106,10 +106,10 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
  * Begins a later part. New erasures wait for its commit; answers do not. If an erasure was committed since the plan began, removes its
  * people from the stage.
  */
-async function beginLaterPart({ client, destinationId, deps, type, erasures }: PlanWork): Promise<void> {
+async function beginLaterPart({ client, destinationId, deps, type, latestErasureId }: PlanWork): Promise<void> {
   await client.query('select from destination where id = $1 for key share', [destinationId])
   const service = deps.service.origin
-  if (type.reachesPeople && (await latestErasure(queryable(client), service)) > erasures)
+  if (type.reachesPeople && (await latestErasure(queryable(client), service)) > latestErasureId)
     await suppressErased(client, { destinationId, service })
 }
 

@@ -20,7 +20,7 @@ export interface PendingContext {
   /** Selects only keys that this run left refused, ambiguous or pending. */
   readonly onlyFailedOf: number | undefined
   /** True if the table `resync` has outstanding keys of an earlier full refresh. */
-  readonly resync: boolean
+  readonly hasResync: boolean
 }
 
 /** Pending changes of one type of key: products (`pendingProducts.ts`), or groups of identifiers (`pendingGroups.ts`). */

@@ -28,10 +28,10 @@ export interface MembershipContext extends PendingContext {
   /**
    * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
    */
-  readonly takesBack: boolean
+  readonly endsExactly: boolean
   readonly terms: MembershipTerms
   /** True if a plan of the destination was started before. */
-  readonly started: boolean
+  readonly hadPlan: boolean
   /** True if this plan is applied in any case, so it gives groups with deletes their new content too. */
   readonly renews: boolean
 }
@@ -52,7 +52,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 }
 
 async function collect(context: MembershipContext): Promise<number> {
-  const { client, destinationId, full, planId, resync } = context
+  const { client, destinationId, full, planId, hasResync } = context
   if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
   const unresolved = await some(client, 'select from unresolved')
   const confirmed = await some(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
@@ -66,7 +66,7 @@ async function collect(context: MembershipContext): Promise<number> {
     ? [`select m.*, ${outOfSync} as out_of_sync, true as again, false as overdue ${due} and (m.ref_count > 0 or ${outOfSync})`]
     : [
         `select m.*, true as out_of_sync, false as again, false as overdue ${due} and ${context.changed.outOfSync}`,
-        ...(resync
+        ...(hasResync
           ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.key in (select key from resync)`]
           : []),
         ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
@@ -78,7 +78,7 @@ async function collect(context: MembershipContext): Promise<number> {
           : []),
       ]
   // An entry of a do-not-reach list may last too long without harm.
-  if (confirmed && timed && context.takesBack) {
+  if (confirmed && timed && context.endsExactly) {
     parts.push(
       `select m.*, true, false, true from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${overdue} ${onlyFailed(context)}`,
     )
@@ -114,7 +114,7 @@ async function collect(context: MembershipContext): Promise<number> {
   }
   // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
   // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
-  if (context.started) {
+  if (context.hadPlan) {
     await client.query(
       `update pending_group t set content_version = ${contentVersion} from (
          select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0

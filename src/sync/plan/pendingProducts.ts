@@ -23,8 +23,8 @@ export function pendingProducts(context: PendingContext): PendingChanges {
 }
 
 async function collect(context: PendingContext): Promise<number> {
-  const { client, destinationId, full, resync } = context
-  const again = full ? 'or m.ref_count > 0' : resync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
+  const { client, destinationId, full, hasResync } = context
+  const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
   const unlike = full ? outOfSync : context.changed.outOfSync
   await fillTable(
     client,

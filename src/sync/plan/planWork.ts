@@ -28,7 +28,7 @@ import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
-/** Result of a read, or its replacement if nothing was read (unchanged source, `rerun --failed`). */
+/** Result of a read, or what stands in for it: for an unchanged source, `rerun --failed` and the repair of an audit. */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Plans only operations that this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
@@ -56,14 +56,14 @@ export interface PlanWork {
   /** Sends every key, also those in sync. */
   readonly full: boolean
   /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
-  readonly resync: readonly string[]
-  /** True if the destination has no state, and the read was a full one. */
+  readonly resyncPlans: readonly string[]
+  /** True if the destination has no record, key or open batch, and the record gate skipped no row. */
   readonly untouched: boolean
   /** True if no row counts as missing: for a backfill source, and if no source was read. */
   readonly ignoresMissing: boolean
-  /** Number of the newest erasure. Before a batch of this plan is sent, people of later erasures are taken out of it. */
-  readonly erasures: number
-  /** True if no source was read (`rerun --failed`, repair of an audit). */
+  /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are taken out of that batch. */
+  readonly latestErasureId: number
+  /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
   readonly sourceless: boolean
 }
 
@@ -85,21 +85,21 @@ export async function openWork(
   )
   const [locked] = rows
   if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
-  const erasures = await latestErasure(queryable(client), deps.service.origin)
+  const latestErasureId = await latestErasure(queryable(client), deps.service.origin)
   const type = destinationOf(destination.kind)
   const membership = type.membership(destination)
   const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
   const full = run.options.full ?? false
   await storeOpenKeys(queryable(client), destinationId, changed)
-  // A full refresh sends all keys, so implied keys are stored.
+  // A full refresh sends all keys, so keys that only batches imply get their rows in `remote` first (docs/decisions/implied-keys.md).
   if (full) await storeAllKeys(queryable(client), destinationId)
   crashPoint('plan.keys_stored')
   await supersedeUnsent(queryable(client), destinationId)
   await supersedeStarted(queryable(client), destinationId)
-  const resync = await collectResync(client, destinationId)
-  const started =
+  const resyncPlans = await collectResync(client, destinationId)
+  const hadPlan =
     (await client.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).rowCount === 1
-  const renews = run.trigger !== 'plan' && started
+  const renews = run.trigger !== 'plan' && hadPlan
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const plannedAtMs = Math.floor(Number(locked.now_ms) / 1000) * 1000
   const context: DesiredContext = {
@@ -117,12 +117,12 @@ export async function openWork(
     changed,
     planId,
     onlyFailedOf: input.onlyFailedOf,
-    resync: resync.length > 0,
+    hasResync: resyncPlans.length > 0,
   }
   const stepsOfType =
     membership === undefined
       ? { desired: desiredProducts(context), pending: pendingProducts(pending), terms: undefined }
-      : stepsOfMembers(context, { ...pending, started, renews }, membership, plannedAtMs)
+      : stepsOfMembers(context, { ...pending, hadPlan, renews }, membership, plannedAtMs)
   return {
     deps,
     client,
@@ -136,24 +136,24 @@ export async function openWork(
     plannedAtMs,
     ...stepsOfType,
     full,
-    resync,
+    resyncPlans,
     untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
     ignoresMissing: readsBackfillSource(run) || sourceless,
-    erasures,
+    latestErasureId,
     sourceless,
   }
 }
 
 function stepsOfMembers(
   context: DesiredContext,
-  pending: Omit<MembershipContext, 'renewBeforeMs' | 'takesBack' | 'terms'>,
+  pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,
   { expiresIn, renewBefore, usersPerOperation, withEffectiveAt, endsExactly }: Membership,
   plannedAtMs: number,
 ): Pick<PlanWork, 'desired' | 'pending' | 'terms'> {
   const terms = { plannedAtMs, expiresAtMs: addDuration(plannedAtMs, expiresIn), usersPerOperation, withEffectiveAt }
   return {
     desired: desiredIdentifiers(context),
-    pending: pendingGroups({ ...pending, terms, renewBeforeMs: durationMs(renewBefore), takesBack: endsExactly }),
+    pending: pendingGroups({ ...pending, terms, renewBeforeMs: durationMs(renewBefore), endsExactly }),
     terms,
   }
 }

@@ -99,12 +99,12 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
   return {
     updateFields: changes.updateFields,
     desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesWithheld) ? 1 : 0),
-    erasures: work.erasures,
+    erasures: work.latestErasureId,
     renewed: work.desired.context.renewed !== undefined,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
-    resync: [...(input.onlyFailedOf === undefined ? [] : work.resync), ...(work.full || work.resync.length > 0 ? [planId] : [])],
+    resync: [...(input.onlyFailedOf === undefined ? [] : work.resyncPlans), ...(work.full || work.resyncPlans.length > 0 ? [planId] : [])],
   }
 }
 

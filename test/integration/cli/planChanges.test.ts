@@ -54,7 +54,10 @@ test('several pipelines and globs are planned in one call; people are shown by s
         reason: 'its row has other identifiers now',
         line: 2,
       },
-      expect.objectContaining({ action: 'delete', reason: 'no row that may be sent has it (row missing, or without consent)' }),
+      expect.objectContaining({
+        action: 'delete',
+        reason: 'no row that may be sent has these identifiers (row missing, or without consent)',
+      }),
       expect.objectContaining({ action: 'update', fields: [{ field: 'identifiers', before: [masked, masked], after: [masked, masked] }] }),
     ]),
   )

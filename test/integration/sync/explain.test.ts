@@ -30,7 +30,7 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'planned', change: 'delete', outcome: 'confirmed', runId }))
   expect(replaced.events).toContainEqual(expect.objectContaining({ what: 'answered', httpStatus: 200, outcome: 'confirmed', runId }))
   const gone = await explain(engine, 'people', ' GONE@example.com ')
-  expect(gone.headline).toBe(`Not live: deleted at the service: no row that may be sent has it any more (${runId})`)
+  expect(gone.headline).toBe(`Not live: deleted at the service: no row that may be sent has this identifier any more (${runId})`)
   // Its replacement, an unknown value, and the key of the customer get the same answers as before.
   expect((await explain(engine, 'people', 'new@example.com')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { listRuns } from '../../../src/sync/index.ts'
+import { planChanges } from '../../../src/sync/planChanges.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 
@@ -109,6 +110,9 @@ test.for(['lost', 'refused'] as const)(
     const run = await engine.run('people')
     expect(run).toMatchObject({ counts: { rejected: 1, stale: 1, deletes: 1 } })
     expect(imbalance(run.counts)).toEqual([])
+    expect(await Array.fromAsync(planChanges(engine.db, run.planId ?? ''))).toMatchObject([
+      { action: 'delete', reason: 'its membership now ends earlier, and that end has passed', line: 2 },
+    ])
     // Identifiers of another row stay.
     expect((await control.audience()).digest).toBe(audienceDigest(['bob@example.com', 'own@example.com', 'cat@example.com'].map(email)))
     const after = await engine.mark()
