@@ -33,7 +33,7 @@ export interface EngineOptions {
   readonly credentials?: string | undefined
 }
 
-/** Counts the requests in flight. */
+/** Returns a transport that counts its requests in flight. */
 function counted(transport: Transport, inFlight: { requests: number }): Transport {
   return {
     async exchange(request) {

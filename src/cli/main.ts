@@ -8,7 +8,7 @@ import { writeFully } from './wholeFile.ts'
 
 // Caches compiled code between starts, so that help takes a third less time.
 module.enableCompileCache()
-// Called before any import, because otherwise loading takes 20 MB more.
+// Called before the command is imported, because otherwise loading takes 20 MB more.
 keepMemoryFlat()
 
 process.exitCode = await main(process.argv.slice(2))

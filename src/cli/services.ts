@@ -49,7 +49,7 @@ export async function serviceOf(context: Context, credentials: string | undefine
 }
 
 /**
- * Returns the service and user that a pipeline's destination belongs to, without calling it.
+ * Returns the service and user that a pipeline's destination belongs to, without a request to the service.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -73,8 +73,8 @@ export async function credentialSets(context: Context): Promise<readonly (string
 }
 
 /**
- * Returns the credentials of the pipeline that a stored plan or run belongs to. Undefined if there is no such plan, run or
- * file, which the caller reports.
+ * Returns the name of the credentials of the pipeline that a stored plan or run belongs to; undefined for those of the environment.
+ * Also undefined if there is no such plan or run, or if the pipeline cannot be loaded: the caller reports that.
  */
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {

@@ -1,4 +1,4 @@
-/** Files that are written completely, or not left behind: a full disk takes part of a write and reports it only with the next. */
+/** Files that are written completely, or not left behind: a full disk accepts part of a write, and only the next write fails. */
 import {
   chmodSync,
   chownSync,
@@ -30,23 +30,26 @@ export interface WholeFileOptions {
   readonly exclusive?: boolean
 }
 
-/** Writes all of the bytes. Throws what the system reports: a short write is never taken for a whole one. */
+/** Writes all of the bytes, with as many writes as needed. @throws the error of the system */
 export function writeFully(descriptor: number, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   for (let done = 0; done < bytes.length;) {
     try {
       done += writeSync(descriptor, bytes, done)
     } catch (error) {
-      // A pipe whose reader is slow.
+      // EAGAIN: the reader of a pipe is slow.
       if (errorCode(error) !== 'EAGAIN') throw error
     }
   }
 }
 
-/** Opens `path` for writing, beside the file of that name if there is one. Owner and mode of an existing file are kept. */
+/**
+ * Opens a temporary file beside `path`; `finish` gives it that name. A device, a pipe and an exclusive file are written directly. Owner
+ * and mode of an existing file are kept.
+ */
 export function openWholeFile(path: string, options: WholeFileOptions = {}): WholeFile {
   const existing = options.exclusive ? undefined : statOf(path)
-  // A device or a pipe has no name to take over.
+  // A device or a pipe cannot be replaced by a file.
   const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
   const written = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)

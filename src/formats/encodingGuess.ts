@@ -11,17 +11,17 @@ export interface EncodingGuess {
 export interface EncodingGuesses {
   /** Most likely first, each with a different reading; at most three. */
   readonly guesses: readonly EncodingGuess[]
-  /** True if the first one is far more likely than the second. */
+  /** True if the first one is far more likely than the second, and there were enough values. */
   readonly certain: boolean
 }
 
 /**
- * Weight of encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a windows code page is more
+ * Factor on the confidence in encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a windows code page is more
  * likely.
  */
 const oldWeight = 0.7
 const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
-/** Minimum of different values; with fewer, a wrong guess may look certain. */
+/** Minimum number of different values; with fewer, a wrong guess may look certain. */
 const fewestCells = 3
 /**
  * Minimum factor between the first and the second guess for the first one to be certain. Measured over 13 languages in 22

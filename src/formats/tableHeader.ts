@@ -32,7 +32,7 @@ export interface SampleRecord {
  * Skips title rows (one filled cell) and comment rows (`# …`) narrower than the header. A comment row as wide as the header is
  * an error with a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
- * A repeated name gets its position as a suffix; it is an error only if a field reads it (mapping/repeatedColumns.ts).
+ * A repeated name gets its position as a suffix, as in `Email (column 5)`; it is an error only if a field reads it (mapping/repeatedColumns.ts).
  *
  * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
  */

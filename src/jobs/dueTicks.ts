@@ -46,7 +46,7 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
   const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
   let decided = 0
-  for (const { id } of schedules.filter(isDue)) decided += await decide(deps, id, (tx, schedule, at) => start(deps, tx, schedule, at))
+  for (const { id } of schedules.filter(isDue)) decided += await decide(deps, id, (tx, schedule, at) => queueTick(deps, tx, schedule, at))
   for (const { id } of broken.filter(isDue))
     decided += await decide(deps, id, async (_, schedule, at) =>
       skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
@@ -64,7 +64,10 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
   return Math.max(0, next - now.getTime())
 }
 
-/** Decides the newest due tick. Records older ones as missed, because the run of the newest one covers them. */
+/**
+ * Decides the newest due tick. Records older ones as missed, because the run of the newest one covers them. Returns the number of due
+ * ticks.
+ */
 function decide(
   deps: DueTicksDeps,
   id: number,
@@ -91,7 +94,8 @@ function decide(
   })
 }
 
-async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
+/** Queues the run of a tick, or records why there is none. */
+async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow, scheduledFor: Date): Promise<Tick> {
   const { pipeline, destinationId } = schedule
   const other = await otherCredentials(tx, destinationId, deps.declaration.credentials)
   if (other !== undefined) {
@@ -125,7 +129,7 @@ async function start(deps: DueTicksDeps, tx: Transaction, schedule: ScheduleRow,
         code: 'TICK_SKIPPED',
         message: reason,
         where: pipeline,
-        hint: 'overlap: queue lets one run wait instead',
+        hint: waiting === undefined ? 'overlap: queue lets one run wait instead' : `sluice show r_${waiting.id}`,
       })
     return skipped(scheduledFor, reason, runId)
   }

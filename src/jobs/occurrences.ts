@@ -11,7 +11,7 @@ export interface CronTimes {
 /** Maximum number of missed ticks that are listed. Older ones are left out. */
 const listedAtMost = 1_000
 
-/** Returns the newest 1,000 occurrences after `after` and up to `now` inclusive, in order. */
+/** Returns the occurrences after `after`, up to `now` inclusive, oldest first; only the newest 1,000 if there are more. */
 export function dueOccurrences(times: CronTimes, after: Date, now: Date): Date[] {
   const cron = cronOf(times)
   const first = cron.nextRun(after)
@@ -39,8 +39,8 @@ export interface TrackedSchedule extends CronTimes {
 export type NextDue = (schedule: TrackedSchedule) => number
 
 /**
- * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing one takes 0.1 ms;
- * without the cache, 3,000 schedules would use a third of a core, because they are checked each second.
+ * Creates a function that caches the next occurrence of each schedule until its last tick changes. Computing one takes 0.1 ms, and each
+ * poll checks all schedules: without the cache, a poll of 3,000 schedules would take 0.3 s.
  */
 export function createNextDue(): NextDue {
   const nextTimes = new Map<number, { readonly key: string; readonly next: number }>()

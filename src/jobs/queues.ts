@@ -103,7 +103,7 @@ export function queueScript(schema: string): string {
 
 /** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */
 function onPool(db: Database): Db {
-  // A notification wakes all its workers in the same moment. In parallel, each would open a connection for a query of a millisecond.
+  // A notification wakes all workers of pg-boss in the same moment. In parallel, each would open a connection for a query of a millisecond.
   const oneByOne = pLimit(1)
   const execute = async (text: string, values?: unknown[]) => {
     const client = await db.connect()
@@ -113,7 +113,7 @@ function onPool(db: Database): Db {
       failed = false
       return result
     } finally {
-      // Some of its messages are whole transactions: after an error the connection would stay in one.
+      // Some statements of pg-boss are whole transactions. After an error the connection may still be in one, so it is closed.
       client.release(failed)
     }
   }

@@ -13,6 +13,7 @@ import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/claimDestination.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/rerun.ts'
 
+/** Request for a run, with its options. */
 export interface RunRequestOf {
   readonly actor: string
   readonly reason?: string
@@ -30,12 +31,13 @@ export interface RunRequestOf {
 export interface QueuedRun {
   readonly runId: string
   readonly status: 'queued'
-  /** True if the request joined a run that was already queued. */
+  /** True if the request made no new run: it joined a queued one, or repeated an earlier request with the same key. */
   readonly coalesced: boolean
 }
 
 /**
- * Queues a run for any worker. While a run of the pipeline is queued, further requests join it.
+ * Queues a run for any worker. While a run of the pipeline is queued, further requests join it, except those for a rerun of failed
+ * operations.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere

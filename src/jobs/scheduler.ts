@@ -1,6 +1,6 @@
 /**
- * Runs the scheduler. node-cron polls every 15 seconds, and a timer when the next tick is due before that. Each poll decides the due
- * ticks.
+ * Runs the scheduler. node-cron starts a poll every 15 seconds; a timer starts one earlier if a tick is due before. Each poll decides
+ * the due ticks.
  */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
@@ -22,9 +22,9 @@ export interface Scheduler {
 }
 
 const pollPattern = '*/15 * * * * *'
-/** Interval of reading the pipeline files again, so that an edited schedule takes effect. Shorter than that of the polls. */
+/** Interval of reading the pipeline files again, so that an edited schedule takes effect. Shorter than 15 s, so that each poll of node-cron reads them. */
 const reloadEveryMs = 14_000
-/** Longest timer for a tick, longer than the interval of the polls. */
+/** Maximum time of the timer. Polls of node-cron, every 15 s, find later ticks. */
 const timerMs = 20_000
 /** Interval of declaring unchanged schedules, shorter than `declaredForS`. */
 const declareEveryMs = 28_000
@@ -108,7 +108,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
       warned.add(name)
       deps.log.warn(
         { pipeline: name, cron: schedule.cron, timezone: schedule.timezone },
-        'this time is skipped or repeated when the clocks change; see docs/schedules.md',
+        'a time of this schedule is skipped or repeated when the clocks change; see docs/schedules.md',
       )
     }
     reloadedAt = deps.clock.monotonic()

@@ -26,8 +26,8 @@ const parallelRuns = 4
 /** Poll interval while work is open. */
 const pollMs = 1_000
 /**
- * Poll interval while there is none: a notification ends it early. So it is the maximum delay after a lost notification, and with the
- * lease the time after which the requests of a worker that died are found.
+ * Poll interval while no work is open. A notification ends it early, so it is the maximum delay after a lost notification. An idle
+ * worker also finds the work of a dead one within this time; then the leases must expire.
  */
 const idlePollMs = 15_000
 /** Interval after a failed poll. */
@@ -159,7 +159,10 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         // Not right after the start, because other workers may be starting too.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
           for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
-            deps.log.error({ runId: `r_${id}`, code: 'RUN_UNCLAIMED' }, 'no worker has the pipeline of this run in its version: skipped')
+            deps.log.error(
+              { runId: `r_${id}`, code: 'RUN_UNCLAIMED' },
+              'skipped: no worker has the version of the pipeline that this run needs',
+            )
       }
       if (open) {
         const queued = await findQueuedRuns(db, deps.service)

@@ -4,12 +4,13 @@ import type { CompletenessProof } from '../model/pipeline.ts'
 import type { TransportEnd } from './byteStream.ts'
 
 export interface EndFacts {
-  readonly asked: CompletenessProof
+  /** Setting `complete:` of the source. */
+  readonly required: CompletenessProof
   readonly format: FormatEnd
   readonly transport: TransportEnd
   readonly containerProof: string | undefined
   readonly previous?: SourceFacts
-  /** True if the format JSON lines was detected, and not set. */
+  /** True if JSON lines was detected, but is not the configured format. */
   readonly seemsLines?: boolean
   /** Content of the done marker or manifest; undefined if none is configured. */
   readonly marker?: CompletionMarker
@@ -31,12 +32,12 @@ export interface CompletionMarker {
  * Called after a read without errors.
  */
 export function classifyCompleteness(facts: EndFacts): Completeness {
-  const { asked, format } = facts
-  switch (asked.kind) {
+  const { required, format } = facts
+  switch (required.kind) {
     case 'auto':
       return checkEnd(facts)
     case 'rows':
-      if (asked.count !== format.rowCount) return unproven(`${asked.count} rows were announced, ${format.rowCount} were read`)
+      if (required.count !== format.rowCount) return unproven(`${required.count} rows were announced, ${format.rowCount} were read`)
       // A count cannot detect a cut inside the last field.
       return checkOpenEnd(facts) ?? proven('row count met')
     case 'trailer':
@@ -73,7 +74,7 @@ function checkOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Co
     return unproven('its last complete read was an array of records, this one is not; set `format: jsonl` if its lines are records')
   // A table without rows may have been cut off within its header.
   if (format.rowCount === 0 && previous.columns.some((column) => !format.columns.includes(column)))
-    return unproven('the header is not whole and no row follows')
+    return unproven('the header lacks columns of the last complete read, and no row follows')
   const ended = previous.finalNewline
   if (transport.endsAsBefore !== true || ended === null || ended === format.finalNewline) return undefined
   return unproven(

@@ -29,7 +29,7 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
   }
 }
 
-/** Reads a file of this machine; `changedMs` is the last change of the source. */
+/** Reads a file of this machine. `changedMs`: time of the last change of the source, if known. A file above the limit counts as empty. */
 export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<Beside | undefined> {
   const found = await stat(path)
   if (!found.isFile()) return undefined

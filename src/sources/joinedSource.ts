@@ -14,7 +14,7 @@ import type { Cell, Row } from '../model/record.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
-/** Maximum number of rows of the joined file. They are kept in memory, about 300 bytes each. */
+/** Maximum number of different ids in the joined file. Their cells are kept in memory, about 300 bytes for each id. */
 const mostJoined = 2_000_000
 
 type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
@@ -73,7 +73,7 @@ async function readFile(join: SourceJoin, context: SourceContext, open: Open): P
       context.signal?.throwIfAborted()
       for (const row of rows) {
         columns ??= columnsOf(join, row.columns)
-        // A row that cannot be read is skipped. A product without another row is rejected.
+        // A row that cannot be read is skipped. If its id is in no other row, the product is rejected.
         const id = row.fault === undefined ? textOf(row.cells[findColumn(row.columns, join.fileColumn)]) : undefined
         if (id === undefined) {
           unkeyed++
@@ -109,19 +109,20 @@ async function readFile(join: SourceJoin, context: SourceContext, open: Open): P
   }
 }
 
-/** Columns of the file that are added. @throws {RunError} FILE_COLUMN_MISSING */
+/** Returns the columns of the joined file that are added. @throws {RunError} FILE_COLUMN_MISSING */
 function columnsOf({ source, fileColumn, columns }: SourceJoin, header: readonly string[]): readonly string[] {
   const id = findColumn(header, fileColumn)
-  const wanted = columns?.map((name) => findColumn(header, name))
-  const missing = id < 0 ? fileColumn : columns?.find((_, index) => (wanted?.[index] ?? 0) < 0)
+  const indexes = columns?.map((name) => findColumn(header, name))
+  const missing = id < 0 ? fileColumn : columns?.find((_, index) => (indexes?.[index] ?? 0) < 0)
   if (missing !== undefined)
     throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
       where: source.uri.replace(/\?.*$/, ''),
       hint: `Its columns are ${header.slice(0, 20).join(', ')}: correct join.on or join.columns.`,
     })
-  return wanted === undefined ? header.filter((_, index) => index !== id) : wanted.map((index) => header[index] ?? '')
+  return indexes === undefined ? header.filter((_, index) => index !== id) : indexes.map((index) => header[index] ?? '')
 }
 
+/** Columns of a joined row, with the places of its cells. */
 interface Shape {
   readonly columns: readonly string[]
   /** Places of the joined cells. */

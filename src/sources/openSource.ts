@@ -91,7 +91,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
       const end = opened.reader.end()
       const sha256 = hash.digest('hex')
       const completeness = classifyCompleteness({
-        asked: definition.complete,
+        required: definition.complete,
         format: end,
         transport,
         containerProof: opened.containerProof,

@@ -269,7 +269,7 @@ async function outcome(
       for (const row of batch) if (row.fault === undefined) found.push(JSON.stringify(row.cells))
     const end = opened.reader.end()
     const completeness = classifyCompleteness({
-      asked: definition.complete,
+      required: definition.complete,
       format: end,
       transport: { proof: 'file unchanged while read', endsAsBefore: true },
       containerProof: opened.containerProof,

@@ -7,7 +7,7 @@ import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
 import { padded, width } from '../terminal/width.ts'
 
-/** Returns the last lines of a run: the outcome, and the next command unless the exit code is 0. */
+/** Returns the last lines of a run: the outcome, and the next commands unless the exit code is 0 and no row was rejected. */
 export function runOutcome(report: RunReport, output: Output): string {
   return output.isTTY ? forTerminal(report, output) : forPipe(report)
 }
@@ -158,7 +158,7 @@ function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
   if (exitCodeOfRun(report.status) === 0 && report.counts.rejected === 0) return ''
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
-  // The reason is left out if the command would not fit on one line.
+  // A reason that does not fit on the line of its command is left out.
   const room = (output?.columns ?? 0) - 'Next  '.length
   const withReason = (command: string, why: string) =>
     why !== '' && widest + 3 + why.length <= room ? `${padded(command, widest)}   ${why}` : command

@@ -119,7 +119,7 @@ function cutSample(
   return records
 }
 
-/** Returns the delimiter with which most records have the same width above one; else the comma. */
+/** Returns the delimiter with which most records have the same number of fields, above one; else the comma. */
 function guessDelimiter(cut: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0

@@ -60,7 +60,7 @@ export class ResumableBody {
 
   async *#part(from: number, cause: unknown): AsyncGenerator<Buffer> {
     const answer = cause === undefined ? this.#first : await this.#resume(from, cause)
-    /** Bytes of this response that were read before. */
+    /** Number of bytes at the start of this response that were read before. */
     let known = answer.statusCode === 200 ? from : 0
     for await (const chunk of answer.body) {
       const whole = bufferOf(chunk)

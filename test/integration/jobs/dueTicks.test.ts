@@ -98,6 +98,11 @@ describe('a tick of the scheduler', () => {
     await decideDueTicks(deps)
     expect((await ticks(db)).map((tick) => tick.outcome).slice(-2)).toEqual(['queued', 'skipped'])
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'queued', 'skipped'])
+    // The setting is `overlap: queue` already.
+    const [waiting] = await db.query<{ id: string }>(`select id from sluice.run where status = 'queued'`)
+    expect(await db.query(`select error ->> 'hint' as hint from sluice.run where status = 'skipped'`)).toEqual([
+      { hint: `sluice show r_${waiting?.id}` },
+    ])
   })
 
   test('leaves no trace if it fails before its commit', async () => {
