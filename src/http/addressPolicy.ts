@@ -85,5 +85,5 @@ function forbidden(address: string, where: string): RunError {
 }
 
 function rejection(what: string, where: string, hint = 'Name an https address of the feed.'): RunError {
-  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
+  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is not allowed`, { where, hint })
 }

@@ -176,5 +176,5 @@ function codeOf(error: unknown): string {
 }
 
 function rejection(what: string, where: string, hint = 'Name an ordinary file.'): RunError {
-  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is refused`, { where, hint })
+  return new RunError('SOURCE_REFUSED', `the source is ${what}, which is not allowed`, { where, hint })
 }

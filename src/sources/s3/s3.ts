@@ -35,10 +35,10 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
   // Loaded on demand: 0.3 s and 30 MB that other sources do not need.
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
   const client = new S3Client(clientOptions(url, definition, context))
-  const asked = `s3://${url.host}${url.pathname}`
+  const requested = `s3://${url.host}${url.pathname}`
   try {
-    const key = await newestKey(client, { bucket, pattern, label: asked, signal: timeouts.signal })
-    const label = key === pattern ? asked : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
+    const key = await newestKey(client, { bucket, pattern, label: requested, signal: timeouts.signal })
+    const label = key === pattern ? requested : `s3://${url.host}/${key.split('/').map(encodeURIComponent).join('/')}`
     const get = (more: { readonly Key?: string; readonly IfNoneMatch?: string; readonly IfMatch?: string; readonly Range?: string }) =>
       client.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...more }), { abortSignal: timeouts.signal })
     const first = await get(context.previous?.etag === undefined ? {} : { IfNoneMatch: context.previous.etag })
@@ -61,7 +61,7 @@ export async function openS3(definition: SourceDefinition, context: SourceContex
     client.destroy()
     timeouts.throwIfCancelled()
     if (statusOf(error) === 304 && context.previous?.etag !== undefined) return 'unchanged'
-    throw s3Error(error, asked)
+    throw s3Error(error, requested)
   }
 }
 

@@ -264,7 +264,7 @@ test.each(forbidden)('%s is rejected although private addresses are allowed, and
     const { code, error } = await readSource(definition)
     expect([code, error?.message]).toEqual([
       'SOURCE_REFUSED',
-      `the source is at ${address}, a link-local address or a metadata service, which is refused`,
+      `the source is at ${address}, a link-local address or a metadata service, which is not allowed`,
     ])
   }
 })

@@ -109,9 +109,9 @@ test('circular links, sockets and disk errors are named in the error', async () 
     const { error } = await readSource(sourceOf(path(name)))
     return [error?.code, error?.message]
   }
-  const circle = ['SOURCE_REFUSED', 'the source is a symbolic link that leads back to itself, which is refused']
+  const circle = ['SOURCE_REFUSED', 'the source is a symbolic link that leads back to itself, which is not allowed']
   expect([await said('loop'), await said('here')]).toEqual([circle, circle])
-  expect(await said('socket')).toEqual(['SOURCE_REFUSED', 'the source is not a regular file, which is refused'])
+  expect(await said('socket')).toEqual(['SOURCE_REFUSED', 'the source is not a regular file, which is not allowed'])
   for (const name of ['dangling', 'x'.repeat(300), 'socket/below'])
     expect(await said(name)).toEqual(['SOURCE_MISSING', 'the file does not exist'])
   await new Promise((resolve) => socket.close(resolve))

@@ -134,7 +134,7 @@ test('an endpoint whose name resolves to this machine is rejected like its addre
   if (found === undefined || !isPrivateAddress(found.address)) return skip('this machine is not known by name')
   const definition = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:8443`)
   const { code, error } = await readSource(definition, { env })
-  expect([code, error?.message]).toEqual(['SOURCE_REFUSED', 'the source is a name that leads to a private address, which is refused'])
+  expect([code, error?.message]).toEqual(['SOURCE_REFUSED', 'the source is a name that leads to a private address, which is not allowed'])
   // If allowed, it is requested: no server listens there.
   const allowed = sourceOf(`s3://exports/a.csv?endpoint=https://${hostname()}:${await freePort()}`, { allowPrivate: true })
   expect((await readSource(allowed, { env })).code).toBe('SOURCE_UNAVAILABLE')

@@ -63,7 +63,7 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
       ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can create its tables' }
       : {
           state: 'warning',
-          message: 'notifications do not arrive; workers poll every two seconds',
+          message: 'notifications do not arrive: idle workers start queued runs up to 15 s late',
           hint: 'use the address of the server, not of a pooler',
         }
   })
