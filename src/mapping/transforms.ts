@@ -1,5 +1,5 @@
 /**
- * Named transforms of a mapping, applied in order to every text of a field. `docs/rejects.md` shows `meaning` and `example`;
+ * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`;
  * messages of the schema show the fault from `check`, and `example`. Regular expressions of a user are not supported.
  */
 import type { Transform } from '../model/pipeline.ts'
@@ -142,7 +142,7 @@ const named: Readonly<Record<string, TransformEntry>> = {
       }),
   },
   strip_html: {
-    meaning: 'Removes HTML tags and decodes entities once.',
+    meaning: 'Decodes entities once, then removes HTML tags.',
     example: '{ column: Body, transform: strip_html }   "<p>Red &amp; blue</p>" → "Red & blue"',
     check: none,
     apply: (texts) => texts.map((text) => stripHtml(decodeEntities(text))),
@@ -213,11 +213,10 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-/** Signs of exactly one currency. */
+/** Signs that are always read as this currency. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
-  '¥': 'JPY',
   '₺': 'TRY',
   '₹': 'INR',
   '₽': 'RUB',
@@ -234,6 +233,7 @@ const signs: Readonly<Record<string, string>> = {
 }
 /** Signs that several currencies share. A sign is read as the configured currency if it can be that one, and is never guessed. */
 const sharedSigns: Readonly<Record<string, string>> = {
+  '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
   kr: 'SEK NOK DKK ISK',
   fr: 'CHF XAF XOF',
@@ -245,8 +245,8 @@ const sharedSigns: Readonly<Record<string, string>> = {
 /** Writes an amount in the form of the service. Every group after the first has three digits, or two (as in India) if it is not the last. */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
-  const group = plainSign(textOf(args, 'group'))
-  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainSign(text))
+  const group = plainText(textOf(args, 'group'))
+  const match = /^([^\d\s.,-]{0,4})[\s.]*(\d[\d.,'\s]*?)(?:[.,]?-)?\s*([^\d\s,-]{0,4})$/.exec(plainText(text))
   if (match === null) throw new TransformFault('price', 'is not an amount')
   const [, before = '', amount = '', behind = ''] = match
   if (before !== '' && behind !== '') throw new TransformFault('price', 'has a currency on both sides')
@@ -260,7 +260,7 @@ function writePrice(text: string, args: Readonly<Record<string, unknown>>): stri
 }
 
 /** Replaces every kind of space by a space, curly apostrophes by `'`, and the minus sign U+2212 by `-`. */
-function plainSign(text: string): string {
+function plainText(text: string): string {
   return text
     .replace(/[\s\u00a0\u202f]/g, ' ')
     .replace(/[’‘]/g, "'")

@@ -1,6 +1,9 @@
 import type { Preset } from './preset.ts'
 
-/** Contacts of HubSpot. The contact owner is a colleague and is never read (docs/inputs.md, case 190). */
+/**
+ * Contacts of HubSpot. The contact owner is a colleague, so this preset does not map the column. If a user maps it, the run is
+ * withheld until that is accepted (docs/inputs.md, case 190).
+ */
 export const hubspot: Preset = {
   name: 'hubspot',
   title: 'HubSpot contact export',
@@ -28,7 +31,7 @@ export const hubspot: Preset = {
     ['Record ID', 'Email', 'Create Date'],
     ['Record ID', 'First Name', 'Last Name', 'Email', 'Contact owner'],
   ],
-  // Other CRMs have a record id too.
+  // Other CRMs have a record id too: with one of these columns the export is not one of HubSpot.
   otherExports: [
     'Created Time',
     'Modified Time',

@@ -36,7 +36,7 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset whose required columns are all in the header. If there are several, returns the one that requires most
+ * Returns the preset of which one set of required columns is in the header, and no column of `otherExports`. If there are several, returns the one that requires most
  * columns. The column names of an upload template are common words, so it must know at least half of the columns.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {

@@ -31,7 +31,7 @@ ${unknown ? '<p role="alert">There is no user with this handle.</p>\n' : ''}<p><
 export function pinPage(pin: string): string {
   return page(
     'Access granted',
-    `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${pin}</code></kbd></p>`,
+    `<p>Type this PIN into the application:</p>\n<p><kbd aria-labelledby="code-desc"><code id="oauth_pin">${escapeHtml(pin)}</code></kbd></p>`,
   )
 }
 

@@ -21,7 +21,7 @@ interface Classified {
 }
 
 /**
- * Checks `components` or `slides` of a card and derives its type. `strict`: accepts only documented fields.
+ * Checks `components` or `slides` of a card and derives its type. `strict`: refuses `media_metadata` too.
  *
  * @throws {Refusal} with every error and its place
  */
@@ -54,7 +54,7 @@ function isUnset(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
 
-/** Removes `media_metadata`, which the service sets and official SDKs send back. */
+/** Removes `media_metadata`, which the service sets and official SDKs send back, unless `strict`. */
 function withoutMetadata(value: unknown, strict: boolean): unknown {
   if (strict) return value
   if (Array.isArray(value)) return value.map((item: unknown) => withoutMetadata(item, strict))

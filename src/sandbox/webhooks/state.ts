@@ -1,4 +1,4 @@
-/** State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the connections. */
+/** State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the open streams and the running work. */
 import { createRuntime } from './runtime.ts'
 
 /** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
@@ -62,7 +62,7 @@ export interface ReplayJob {
 }
 
 export interface WebhooksState {
-  /** Id of this sandbox's open streams and running work, which cannot be in the state (`runtime.ts`). */
+  /** Id of the runtime (`runtime.ts`). It has the open streams and the running work, which the state cannot hold. */
   readonly runtime: number
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>

@@ -24,8 +24,8 @@ export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExp
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
- * Fills `own_end` with the identifiers whose times differ from those of the row under which they are sent, because other rows have
- * them too. Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
+ * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with their times over all these
+ * rows. Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
  */
 export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   await createTable(client, 'own_end')

@@ -17,9 +17,9 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. If only changes were read, also has the earlier
-   * version of updated people; after a whole read that could be too many. `place`: `ctid` of the record, so that its update need not
-   * search it again.
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. After a gated read,
+   * `identifiers`, the times and `load_id` are those of the earlier version. After a whole read they are null, because there may be too many
+   * updates; `former` reads them then. `place`: `ctid` of the record, so that its update need not search it again.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
@@ -38,7 +38,7 @@ export const planTables = {
     filledBy: 'desiredIdentifiers',
     readBy: ['desiredIdentifiers'],
   },
-  /** Identifiers that several rows have, or that moved between rows. */
+  /** First load: identifiers of several rows. Otherwise: identifiers that several changed rows gain or lose. */
   shared: { columns: { identifier: 'bytea' }, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
   /** Records with an identifier that another row has, or gains, and whose keys are therefore not implied. */
   sharing: { columns: key, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
@@ -58,15 +58,15 @@ export const planTables = {
   unresolved: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desiredProducts'] },
   /** Outstanding keys of earlier full refreshes. */
   resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
-  /** Times of identifiers that differ from those of the row they are sent under. */
+  /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
   own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingGroups', 'operations'] },
-  /** Products that are out of sync: upsert, delete, or lookup (put once more, so that the next plan can delete it). */
+  /** Products to send, because they are out of sync or for a full refresh: upsert, delete, or lookup (put once more, so that the next plan can delete it). */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
     filledBy: 'pendingProducts',
     readBy: ['pendingProducts', 'operations'],
   },
-  /** Groups with an identifier that is out of sync, or due for renewal. */
+  /** Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. */
   pending_group: {
     columns: {
       group_key: 'bytea',

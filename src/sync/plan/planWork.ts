@@ -57,9 +57,9 @@ export interface PlanWork {
   readonly full: boolean
   /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
   readonly resyncPlans: readonly string[]
-  /** True if the destination has no record, key or open batch, and the record gate skipped no row. */
+  /** True if the destination has no record, key or open batch, and the whole source was read. */
   readonly untouched: boolean
-  /** True if no row counts as missing: for a backfill source, and if no source was read. */
+  /** True if no row counts as missing: for a backfill source, and if `sourceless`. */
   readonly ignoresMissing: boolean
   /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are taken out of that batch. */
   readonly latestErasureId: number
@@ -67,7 +67,10 @@ export interface PlanWork {
   readonly sourceless: boolean
 }
 
-/** Locks the destination, and cancels unsent batches of an interrupted plan. */
+/**
+ * Locks the destination, supersedes started plans with their unsent batches, stores the implied keys that the plan must see, and makes the
+ * contexts of its steps.
+ */
 export async function openWork(
   deps: EngineDeps,
   client: pg.PoolClient,

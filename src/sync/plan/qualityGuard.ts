@@ -7,15 +7,15 @@ import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
-/** Returns the guard results for the warnings of a read; empty if the run may continue. */
+/** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if it may continue. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
   const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
-  // Notes with the same setting as their hint are one guard result.
-  const answered = Map.groupBy(
+  // Notes with equal hints are one guard result, because one setting answers them all.
+  const byHint = Map.groupBy(
     withholding.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
   )
-  const together = [...answered.values()].map((notes): GuardResult => {
+  const together = [...byHint.values()].map((notes): GuardResult => {
     const [first] = notes
     return {
       code: `GUARD_${first?.code}`,
@@ -61,8 +61,8 @@ export class RunWithheld extends Error {
 const sharesFrom = 100
 
 /**
- * Compares prices and stock of the changed products (`change`) with the synced content, before the desired state is updated: one
- * join over the changes only.
+ * Compares prices and stock of the changed products (`change`) with the earlier desired content, before it is updated: one join over the
+ * changes, and one count of the live records.
  */
 export async function changeNotes(
   client: pg.PoolClient,

@@ -1,4 +1,4 @@
-/** Compares updated products with the synced content: guards of prices and stock, and the changed fields for the review. */
+/** Compares updated products with their earlier desired content: guards of prices and stock, and the changed fields for the review. */
 import type pg from 'pg'
 import type { Database } from '../../db/database.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'

@@ -11,8 +11,8 @@ const fewRows = 1_000
 const tolerated = 4
 
 /**
- * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than its `records`. If a sample does not show
- * them either (one row in 30,000), nested loops are off for the rest of the transaction. Also analyzes `remote` if Postgres expects
+ * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than its `records`. If its sample does not show
+ * them either, because the destination has as few as one row in 30,000, nested loops are off for the rest of the transaction. Also analyzes `remote` if Postgres expects
  * few confirmed keys although there are answers: after a first load, a run with 3 % changes compared each key with each change
  * (100,000 people: 418 s instead of 2).
  */
@@ -30,7 +30,7 @@ export async function refreshStatistics(
       await client.query('analyze remote')
   }
   if (unexpected.length === 0) return
-  // Before the first answer `synced_hash` is null in all rows. A statistic of that would be wrong after each answer, so the column
+  // Before the first answer `synced_hash` is null in all rows of the destination. A statistic of that would be wrong after each answer, so the column
   // is left out.
   const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, ref_count, group_key)' }
   await client.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)

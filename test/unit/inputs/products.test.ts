@@ -164,6 +164,21 @@ const cases: readonly Case[] = [
     becomes('price', '12.99 USD'),
     { map: { price: { column: 'price', transform: { price: { decimal: '.', currency: 'USD' } } } } },
   ],
+  ...[
+    ['JPY', '1299 JPY'],
+    ['CNY', '1299.00 CNY'],
+  ].map(([currency, price]): Case => [
+    `case 71: a sign of yen and yuan is read as the configured ${currency}`,
+    { price: '¥1299' },
+    becomes('price', price),
+    { map: { price: { column: 'price', transform: { price: { decimal: '.', currency } } } } },
+  ]),
+  [
+    'case 71: a sign of yen and yuan is never guessed',
+    { price: '¥1299' },
+    R('TRANSFORM_FAILED'),
+    { map: { price: { column: 'price', transform: { price: { decimal: '.' } } } } },
+  ],
   ...['12,99 EUR', '1,299.00 USD', '1.299,00 EUR', "1'299.00 CHF"].map((price): Case => [
     `case 72: ${price} rejects the row`,
     { price },
