@@ -45,3 +45,10 @@ test('parts of many people are full, except for the people of one prefix', () =>
   const parts = partsOf(keys, spread.cut(sizes)).slice(0, -1)
   expect(parts).toEqual([7_500, 15_000, 29_997])
 })
+
+test('a size below the number of rows of one person makes no empty part', () => {
+  const spread = new KeySpread()
+  const keys = ['ann', 'ann', 'ann', 'bob'].map(key)
+  for (const one of keys) spread.add(one)
+  expect(partsOf(keys, spread.cut([1, 2, 1])).every((n) => n > 0)).toBe(true)
+})
