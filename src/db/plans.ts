@@ -34,9 +34,14 @@ export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.ar
  * SQL of the last started plan of each destination. It is kept, because the next plan reads its cleared deletes and outstanding
  * keys.
  */
-export const lastPlans = `
-  select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
-  where p.status <> 'ready' or u.trigger <> 'plan' order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
+export const lastPlans = lastStarted('true')
+/** SQL of the last started plan with deletes of each destination: the next plan sends what is left of them without a new approval. */
+export const lastDeletingPlans = lastStarted(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
+
+function lastStarted(where: string): string {
+  return `select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
+    where (p.status <> 'ready' or u.trigger <> 'plan') and ${where} order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
+}
 /** SQL of the full refreshes whose outstanding keys the next plan takes over. */
 export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
 

@@ -29,8 +29,8 @@ export interface RunRequestOf {
 }
 
 export interface QueuedRun {
+  /** Queued, or in any state if an earlier request with the same key made it. */
   readonly runId: string
-  readonly status: 'queued'
   /** True if the request made no new run: it joined a queued one, or repeated an earlier request with the same key. */
   readonly coalesced: boolean
 }
@@ -52,7 +52,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     // Requests for one pipeline wait for each other, so that simultaneous ones make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
-    if (known !== undefined) return { runId: `r_${known}`, status: 'queued', coalesced: true }
+    if (known !== undefined) return { runId: `r_${known}`, coalesced: true }
     const [pause] = await listPauses(tx, { destinationId: destination.id, pipeline: pipeline.name })
     if (pause !== undefined) throw pausedError(pause)
     const options: RunOptions = {
@@ -85,7 +85,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
       ...(planId === undefined ? {} : { planId }),
       detail,
     })
-    return { runId: `r_${runId}`, status: 'queued', coalesced: joined !== undefined }
+    return { runId: `r_${runId}`, coalesced: joined !== undefined }
   })
 }
 

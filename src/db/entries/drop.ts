@@ -4,7 +4,7 @@ import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
 import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeySearch.ts'
 import type { Row, Value } from '../row.ts'
-import { outstandingRefreshes } from '../plans.ts'
+import { lastDeletingPlans, outstandingRefreshes } from '../plans.ts'
 import { entryOutcome, keysTogether, usersOf } from './read.ts'
 import { kindsWhere } from '../../destinations/index.ts'
 
@@ -24,19 +24,21 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
 /**
  * Deletes operations of ended plans: those of people after a month, because they contain digests; those of products, which `explain`
  * shows, after a year. A plan with an open batch keeps all of its operations, because its counts come from its batches. So does a
- * full refresh that is not fully confirmed, until the next plan has the rest of it (docs/decisions/plans-from-state.md).
+ * full refresh that is not fully confirmed, until the next plan has the rest of it (docs/decisions/plans-from-state.md), and the last plan
+ * with deletes, until they are confirmed or a later plan has deletes.
  */
 export async function dropOldEntries(db: Database): Promise<number> {
   const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
-  const unconfirmedRefreshes = `select distinct b.plan_id from batch b cross join ${usersOf('b')} e
-     where b.plan_id in (${outstandingRefreshes}) and b.operation = 'upsert' and ${entryOutcome} <> 'confirmed'`
+  const unfinished = `select distinct b.plan_id from batch b cross join ${usersOf('b')} e
+     where ${entryOutcome} <> 'confirmed' and case b.operation when 'upsert' then b.plan_id in (${outstandingRefreshes})
+       else b.plan_id in (select l.id from (${lastDeletingPlans}) l) end`
   const done = `select b.id from batch b join destination d on d.id = b.destination_id
      where b.status in ('settled', 'split', 'superseded')
        and b.settled_at < statement_timestamp() - ${kept}
        and not exists (select from batch o where o.plan_id = b.plan_id
          and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${kept}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
-       and not exists (select from (${unconfirmedRefreshes}) f where f.plan_id = b.plan_id)`
+       and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
     // A plan reads the places of entries and then the entries, and must not run meanwhile.

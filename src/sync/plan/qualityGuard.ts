@@ -22,19 +22,27 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
       message: `${[...new Set(notes.map(({ message }) => message))].join('; ')}: nothing was sent`,
       hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
       withheld: 0,
-      examples: notes.flatMap(({ lines }) => lines.filter((line) => line > 1).map((line) => `line ${line}`)).slice(0, 5),
+      examples: firstLines(notes),
     }
   })
   const alone = withholding
     .filter(({ hint }) => hint === undefined)
-    .map(({ code, message, lines }) => ({
-      code: `GUARD_${code}`,
-      message: `${message}: nothing was sent`,
-      hint: `${corrections[code] ?? 'check the source'}; if it is right, set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline.name}`,
+    .map((note) => ({
+      code: `GUARD_${note.code}`,
+      message: `${note.message}: nothing was sent`,
+      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, set guards: { accept: [${note.code}] } in the pipeline and sluice run ${pipeline.name}`,
       withheld: 0,
-      examples: lines.filter((line) => line > 0).map((line) => `line ${line}`),
+      examples: firstLines([note]),
     }))
   return [...together, ...alone]
+}
+
+/** Returns the first five lines of the notes. A note on the whole source has line 0, or none. */
+function firstLines(notes: readonly WarningSummary[]): string[] {
+  return notes
+    .flatMap(({ lines }) => lines.filter((line) => line > 0))
+    .slice(0, 5)
+    .map((line) => `line ${line}`)
 }
 
 /** Corrections in the pipeline file, if the source itself may be right. */

@@ -375,3 +375,33 @@ test.for([
     expect(await engine.db.query('select from sluice.batch_entries')).toEqual([])
   },
 )
+
+test.for([
+  ['people', 40],
+  ['shop', 400],
+] as const)('%s: deletes that were approved and refused stay approved %d days later', async ([name, days]) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('people', peopleYaml)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const names = Array.from({ length: 30 }, (_, i) => `p${i}`)
+  const write = (rows: number) => {
+    engine.write('people.csv', csv(...names.slice(0, rows)))
+    engine.write('feed.xml', feed(rows, 0, 0))
+  }
+  write(30)
+  await engine.run(name)
+  write(18)
+  const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } }
+  await control.fault({ path: '/12/' }, refusal, 'always')
+  expect((await engine.run(name, { approveDeletes: 12 })).counts).toMatchObject({ deletes: 12, refused: 12, withheld: 0 })
+  await control.clearFaults()
+  await pass(engine, days)
+  // Memberships have not ended meanwhile.
+  await engine.db.execute(`update batch set expires_at = expires_at + $1 * interval '1 day'`, [days])
+  await engine.db.execute(`update remote set expires_at = expires_at + $1 * interval '1 day'`, [days])
+  await applyRetention(engine.db)
+  expect((await engine.run(name)).counts).toMatchObject({ withheld: 0 })
+  await engine.run(name)
+  expect(name === 'people' ? (await control.audience()).members : (await control.catalog()).products).toBe(18)
+})
