@@ -171,7 +171,7 @@ function isUniqueViolation(error: unknown): boolean {
 }
 
 /** Renews the lease. Returns false if this process lost the run (recovered, cancelled): stop, and write nothing more for it. */
-export async function heartbeatRun(db: Queryable, run: RunRow, leaseMs: number): Promise<boolean> {
+export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: number): Promise<boolean> {
   const rows = await db.query<{ cancelled: boolean }>(
     `update run set lease_until = statement_timestamp() + $3 * interval '1 millisecond'
      where id = $1 and epoch = $2 and status = 'running' returning cancel_requested_at is not null as cancelled`,

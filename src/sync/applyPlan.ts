@@ -87,7 +87,8 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       await startPlan(tx, planId)
       await raiseStateVersion(tx, row.destination_id)
     }
-    await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id })
+    // Another process has ended this run meanwhile.
+    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted()
     return 'started'
   })
 }

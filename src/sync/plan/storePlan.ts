@@ -82,8 +82,8 @@ export async function storePlan(
     review: isFirst ? await reviewOf(work, changes, guarded) : undefined,
   })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
-  // Another process has ended this run, and its next run replaces the parts so far.
-  if (!attached && !isFirst) throw interrupted()
+  // Another process has ended this run: a later run may have read a newer source, and replaces the parts so far.
+  if (!attached) throw interrupted()
   return {
     planId,
     batches: frozen.batches,

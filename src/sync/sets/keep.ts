@@ -14,6 +14,7 @@ import {
   type StoredContent,
   type StoredSet,
 } from '../../db/productSets.ts'
+import { heartbeatRun, type LeasedRun } from '../../db/runs.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
@@ -26,7 +27,7 @@ import { newestOf } from './plan.ts'
 
 export interface Keeping {
   readonly deps: EngineDeps
-  readonly run: { readonly id: number; readonly destinationId: number }
+  readonly run: LeasedRun & { readonly destinationId: number }
   readonly target: Target
 }
 
@@ -44,18 +45,23 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
   const unresolved = await resolveCreates(work)
   const changes: ProductSetChange[] = []
   for (const rule of rules) {
-    if (deps.signal?.aborted) throw interrupted()
+    await assertRunning(work)
     changes.push(await keepSet(work, rule, unresolved))
   }
   const names = new Set(rules.map(({ name }) => name))
   for (const set of await loadProductSets(deps.db, run.destinationId)) {
-    if (deps.signal?.aborted) throw interrupted()
+    await assertRunning(work)
     if (names.has(set.name) && (set.state !== 'removing' || unresolved.has(set.name))) continue
     const change = await removeSet(work, set)
     // A replaced set is reported only if it still exists.
     if (!names.has(set.name) || change.outcome !== 'confirmed') changes.push(change)
   }
   return changes
+}
+
+/** @throws {RunError} RUN_INTERRUPTED: the run was ended, and a later run may keep the sets by other rules */
+async function assertRunning({ deps, run }: Work): Promise<void> {
+  if (deps.signal?.aborted || !(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted()
 }
 
 /** Searches the listing for sets whose create got no answer. Returns the names of sets that may still appear. */
