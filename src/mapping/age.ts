@@ -1,15 +1,16 @@
 /**
- * Finds and reads columns of ages or dates of birth. Children under 13 are never sent, even with consent (docs/inputs.md, case
- * 132).
+ * Finds and reads columns of ages or dates of birth. Children under 13 are never sent to an audience, even with consent
+ * (docs/inputs.md, case 132).
  */
 import { firstText, normalizeHeader } from './fields.ts'
 import type { Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
+/** Column that shows the age of a person. */
 export interface BoundAge {
   readonly index: number
   readonly kind: 'age' | 'birth'
-  /** Latest birthday of a person who is old enough, YYYY-MM-DD. */
+  /** Date of birth of a person who turns 13 today (UTC), YYYY-MM-DD. */
   readonly latest: string
 }
 
@@ -28,6 +29,7 @@ const birthColumns: ReadonlySet<string> = new Set([
   'geburtsdatum',
 ])
 
+/** Returns the columns of a header that are named like an age or a date of birth. */
 export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[] {
   const latest = `${today.getUTCFullYear() - leastAge}${today.toISOString().slice(4, 10)}`
   return columns.flatMap((column, index): BoundAge[] => {
@@ -37,15 +39,16 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 }
 
 /**
- * Returns true if the cell says that the person is under 13. Reads a plain age, a year, an ISO date, or a date that ends with its
- * year; any other text counts as no child.
+ * Returns true if the cell says that the person is under 13. Reads an age of one or two digits, or a date of birth: a year, a month
+ * (`2013-06`), an ISO date, or a date that ends with its year (`16.06.2013`). Returns false for any other text.
  */
 export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
   const text = trimText(firstText(row.cells[index]) ?? '')
   if (kind === 'age') return /^\d{1,2}$/.test(text) && Number(text) < leastAge
-  const iso = /^(\d{4})(?:-(\d{2})-(\d{2}))?(?:[T ]|$)/.exec(text)
+  const iso = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:[T ]|$)/.exec(text)
   // Without a day, the last day of the month or year is taken, so that a person who may be twelve counts as a child.
   if (iso !== null) return `${iso[1]}-${iso[2] ?? '12'}-${iso[3] ?? '31'}` > latest
+  // Day and month may be in either order, so only the year is read, and its last day is taken.
   const year = /^\d{1,2}[./-]\d{1,2}[./-](\d{4})$/.exec(text)?.[1]
   return year !== undefined && `${year}-12-31` > latest
 }

@@ -4,7 +4,7 @@
  */
 
 export interface Instant {
-  /** Milliseconds since 1970, whole seconds. */
+  /** Milliseconds since 1970; fractions of a second are dropped. */
   readonly ms: number
   /** `2026-03-01T00:00:00+01:00`, with `Z` for offset zero. */
   readonly text: string
@@ -13,8 +13,8 @@ export interface Instant {
 const form = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d{1,9})?)?[ ]?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 /**
- * Parses a time with offset, or without one in `zone` (IANA). Accepts a date without a time only with `dateOnly`. Returns undefined
- * for any other text.
+ * Parses a time. Reads a time without an offset in `zone` (IANA name), and a date without a time as midnight UTC if `dateOnly` is
+ * given. Returns undefined for any other text, and for years before 1900.
  */
 export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: string): Instant | undefined {
   const match = form.exec(text)
@@ -42,8 +42,8 @@ export function parseInstant(text: string, dateOnly?: 'utc-midnight', zone?: str
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /**
- * Returns the offset of a zone at a local time. If the clock shows that time twice (end of summer time), takes the later instant.
- * If the clock skips it, takes the offset from before the change.
+ * Returns the offset of a zone at a local time, given as if it were UTC. If the clock shows that time twice (end of summer time),
+ * takes the later instant. If the clock skips that time, takes the offset from before the change.
  */
 function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
   let format = formats.get(zone)
@@ -55,10 +55,15 @@ function offsetIn(zone: string, local: number): ReturnType<typeof readOffset> {
         .find(({ type }) => type === 'timeZoneName')
         ?.value.replace('GMT', '') || '+00:00',
     )
-  const first = at(local)
-  return first === undefined ? undefined : at(local - first.minutes * 60_000)
+  // No zone changes its offset twice within two days, so at most the last of these two changes lies between them.
+  const later = at(local + dayMs)
+  if (later === undefined || at(local - later.minutes * 60_000)?.minutes === later.minutes) return later
+  return at(local - dayMs)
 }
 
+const dayMs = 86_400_000
+
+/** Parses `+01:00`, `+0100` or `+01`; undefined beyond 14 hours. */
 function readOffset(text: string): { readonly minutes: number; readonly text: string } | undefined {
   const hours = text.slice(1, 3)
   const minutes = text.slice(3).replace(':', '') || '00'

@@ -237,6 +237,7 @@ const cases: readonly Case[] = [
   ],
   ['case 132: an age of twelve is never sent', { email: jane, age: '12' }, { wanted: false }],
   ['case 132: a birth date of this decade is never sent', { email: jane, date_of_birth: '2024-05-01' }, { wanted: false }],
+  ['case 132: a birth month of this decade is never sent', { email: jane, date_of_birth: '2024-05' }, { wanted: false }],
   ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { wanted: true }],
   [
     'case 133: one of two consents missing is not consent',
