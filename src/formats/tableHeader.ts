@@ -1,4 +1,4 @@
-import { isRepeat, numbered } from '../mapping/repeatedColumns.ts'
+import { isRepeat, numberRepeats } from '../mapping/repeatedColumns.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
@@ -54,7 +54,7 @@ export function chooseHeader(
       hint: 'Set `csv.header_row` to the line of the header, or leave it out.',
     })
   }
-  const header = numbered(found.fields.map((field) => field.trim()))
+  const header = numberRepeats(found.fields.map((field) => field.trim()))
   checkHeader(header, found.line, { name, limits, guessed: settings.headerRow === 'auto' })
   return {
     header,

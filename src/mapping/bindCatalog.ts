@@ -24,9 +24,10 @@ import type { Row, Warning } from '../model/record.ts'
 import { cellText } from './rejectsCopy.ts'
 
 /** Order in which missing fields are listed. */
-const order: readonly string[] = requiredProductFields
+const missingOrder: readonly string[] = requiredProductFields
 const emptyMapping: FieldMapping = { columns: [], transforms: [] }
 
+/** Returns a function that binds one header to the fields of a product, by the pipeline's `map:`, else by the preset of the header. */
 export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) => Bound {
   const rules = productRules(pipeline)
   return (columns) => {
@@ -47,7 +48,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
       if (bound.indexes.length > 0 || mapping.constant !== undefined || mapping.compute !== undefined || mapping.default !== undefined)
         binding[field] = bound
       else if (requiredProductFields.includes(field))
-        missing.push(asked(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
+        missing.push(missingWithPrefix(preset, field, columns) ?? missingColumn(field, mapping.columns, columns))
       if (own !== undefined) for (const name of bound.missing) warnings.push(columnMissing(field, name, columns))
       const name = columns[bound.indexes[0] ?? -1]
       if (own === undefined && name !== undefined && name !== field && !name.includes(':') && normalizeHeader(name) === field)
@@ -57,7 +58,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
           field: name,
           message: `the column "${redactPersonalData(name)}" is read as ${field}`,
         })
-      if (own === undefined && bound.indexes.length > 1 && prefixedTwin(columns, bound.indexes)) {
+      if (own === undefined && bound.indexes.length > 1 && areTwins(columns, bound.indexes)) {
         warnings.push({
           line: 1,
           code: 'PREFIX_CONFLICT',
@@ -66,7 +67,7 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
         })
       }
     }
-    missing.sort((a, b) => order.indexOf(a.field) - order.indexOf(b.field))
+    missing.sort((a, b) => missingOrder.indexOf(a.field) - missingOrder.indexOf(b.field))
     const currency = currencyColumn(binding, columns, used)
     if (currency !== undefined) used.add(currency.index)
     const typed: ProductBinding = currency === undefined ? binding : { ...binding, currency }
@@ -102,16 +103,16 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Maps a field to the column with the same name, for a header without the preset's columns of the field. */
+/** Returns the mapping of a field to the column of the same name, with the preset's default. Used if the header has none of the preset's columns. */
 function byName(field: string, preset: FieldMapping): FieldMapping {
   return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }
 
 /**
- * Returns the missing column of a field that exports of this preset do not contain, with a setting that derives the field from
- * another column. Undefined if the preset knows no such setting, or the header does not have that column.
+ * Describes a required field that exports of this preset never contain, such as the link. The hint derives the field from another
+ * column with a prefix. Undefined if the preset defines no such column, or the header does not have it.
  */
-function asked(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
+function missingWithPrefix(preset: Preset | undefined, field: string, columns: readonly string[]): MissingColumn | undefined {
   const ask = preset?.ask?.[field]
   const column = ask?.columns.find((name) => columns.includes(name))
   if (ask === undefined || column === undefined) return undefined
@@ -125,7 +126,7 @@ function asked(preset: Preset | undefined, field: string, columns: readonly stri
   }
 }
 
-/** Returns the column of currencies that no field reads. */
+/** Returns the header's currency column, if no field reads that column yet. Undefined without one, and without a price column. */
 function currencyColumn(
   binding: Readonly<Record<string, BoundField>>,
   columns: readonly string[],
@@ -139,7 +140,8 @@ function currencyColumn(
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
 }
 
-function prefixedTwin(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
+/** Returns true if the first column is the second one with a prefix: `g:price` and `price`. */
+function areTwins(columns: readonly string[], [first = -1, second = -1]: readonly number[]): boolean {
   return columns[first]?.includes(':') === true && normalizeHeader(columns[first]) === normalizeHeader(columns[second] ?? '')
 }
 

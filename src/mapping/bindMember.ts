@@ -16,7 +16,7 @@ import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
 /** Differences between destinations that take members. */
 export interface MemberPolicy {
-  /** Types of identifiers that it takes. */
+  /** Types of identifiers that the destination takes. */
   readonly identifiers: readonly IdentifierType[]
   /** True if every row needs a key column. */
   readonly isKeyed: boolean
@@ -24,11 +24,16 @@ export interface MemberPolicy {
   readonly asksConsent: boolean
   /** True for lists from which `map.remove` and the tests of a preset remove members. */
   readonly hasRemovals: boolean
+  /** True if `effective_at` is read from the rows. */
   readonly takesEffectiveAt: boolean
   /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
 
+/**
+ * Returns a function that binds one header to the parts of a member. `today` decides ages and the default end of a membership. All
+ * headers share the report on unmapped columns.
+ */
 export function memberBinder(
   pipeline: Pipeline,
   today: Date,
@@ -88,10 +93,10 @@ export function memberBinder(
       rules,
     }
     for (const name of preset?.irrelevant ?? []) ignored.add(normalizeHeader(name))
-    // Countries, ages and times are in use by now. Of the other columns, those about consent must be reported.
-    const { warnings: ofHeader, look } = unread.bind({ columns, used, identifiers })
+    // All columns that the mapping reads are in `used` by now. The others are searched for consent and identifiers.
+    const { warnings: unreadWarnings, checkRow } = unread.bind({ columns, used, identifiers })
     return {
-      map: (row) => withUnread(look(row), mapMember(row, binding)),
+      map: (row) => withWarnings(mapMember(row, binding), checkRow(row)),
       unread: () => {
         const found = unread.identifierColumns()
         return {
@@ -111,7 +116,7 @@ export function memberBinder(
       mask: maskMember(columns, binding),
       warnings: [
         ...warnings,
-        ...ofHeader,
+        ...unreadWarnings,
         ...unknownColumns(columns, used, []).filter(({ field }) => !ignored.has(normalizeHeader(field))),
       ],
       used,
@@ -144,8 +149,8 @@ export function memberBinder(
 }
 
 /**
- * Returns the end of a membership that starts today. If the last month has no such day, its last day is taken, so that the result
- * is never later than the end that is sent.
+ * Returns the end of a membership that starts today, in milliseconds since 1970. If the last month is too short for today's day, its
+ * last day is taken, so that the result is never later than the end that is sent.
  */
 function endOf(today: Date, expiresIn: Duration): number {
   if ('ms' in expiresIn) return today.getTime() + expiresIn.ms
@@ -156,6 +161,7 @@ function endOf(today: Date, expiresIn: Duration): number {
   return end.getTime()
 }
 
+/** Returns the test as text: `Newsletter "yes" or "true" (for phone_number)`. */
 function shownTest({ column, values, notValues, after, before, only }: ConsentTest): string {
   const what =
     values !== undefined
@@ -170,6 +176,6 @@ function shownValues(values: readonly string[]): string {
   return values.map((value) => (value === '' ? 'empty' : `"${value.toLowerCase()}"`)).join(' or ')
 }
 
-function withUnread(found: readonly Warning[], mapped: Mapped): Mapped {
-  return found.length === 0 ? mapped : { ...mapped, warnings: [...mapped.warnings, ...found] }
+function withWarnings(mapped: Mapped, added: readonly Warning[]): Mapped {
+  return added.length === 0 ? mapped : { ...mapped, warnings: [...mapped.warnings, ...added] }
 }

@@ -12,17 +12,20 @@ import { trimText } from './text.ts'
 
 /** Bound columns of a source: functions that map its rows, and warnings about the header. */
 export interface Bound {
+  /** Maps a row. Throws TransformFault if a required field cannot be transformed. */
   readonly map: (row: Row) => Mapped
+  /** Returns the key of a row that is rejected; undefined if it cannot be read. Throws TransformFault like `map`. */
   readonly keyOf: (row: Row) => Uint8Array | undefined
-  /** True of a row that `only:` or `except:` leaves out; absent without them. */
+  /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
+  /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]
   /** Indexes of the columns in use. */
   readonly used: ReadonlySet<number>
   /** Reports on the unmapped columns, from the rows so far. Members only. */
   readonly unread?: () => UnreadReport
-  /** Required fields without a column: the file cannot be used. */
+  /** Required fields without a column. They fail the run for a table; records of JSON and XML are rejected one by one. */
   readonly missing: readonly MissingColumn[]
   /** Settings for optional fields without a column of their name. */
   readonly hints: readonly string[]
@@ -35,7 +38,7 @@ export interface Bound {
 export interface MappingShown {
   /** Name of the preset, recognized or configured. */
   readonly preset: string | undefined
-  /** Number of columns of the header that the preset's export is known to have: the confidence of its recognition. */
+  /** Confidence of the recognition: of the header's `of` columns, exports of the preset are known to have `columns`. */
   readonly known?: { readonly columns: number; readonly of: number }
   readonly fields: readonly { readonly field: string; readonly from: string }[]
 }
@@ -62,12 +65,13 @@ export interface MissingColumn {
   readonly field: string
   readonly message: string
   readonly hint: string
-  /** Part of `map:` that provides the field; undefined for a setting outside `map:`. */
+  /** Entry of `map:` that provides the field. Undefined for `consent`, `remove` and row filters, where only `hint` has the setting. */
   readonly setting?: string
   /** Part of `setting` that only the user can fill in: the name of the column, or the text to put before each value. */
   readonly asks?: 'column' | 'prefix'
 }
 
+/** Returns the columns at `indexes`, without repeated indexes and empty names. */
 export function echoOf(columns: readonly string[], indexes: readonly number[]): EchoColumn[] {
   return [...new Set(indexes)]
     .map((index) => ({ index, name: trimText(columns[index] ?? '').toLowerCase() }))
@@ -104,12 +108,13 @@ function presentOnly(given: PresetField, columns: readonly string[]): PresetFiel
   return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
 }
 
+/** Returns the configured preset, else the one that the header shows. Undefined for members of an unknown export; products fall back to `google-shopping`. */
 export function presetOf(pipeline: Pipeline, columns: readonly string[], records: Preset['records']): Preset | undefined {
   if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
   return recognizePreset(columns, records) ?? (records === 'products' ? presetByName('google-shopping') : undefined)
 }
 
-/** Describes a field without a column. `names`: the configured names of the column, else the name of the field. */
+/** Describes a field without a column. `names`: the configured columns, of which the message shows the first; may be empty. */
 export function missingColumn(field: string, names: readonly string[], columns: readonly string[]): MissingColumn {
   const wanted = names[0] ?? field
   const near = suggestName(wanted, columns) ?? suggestName(field, columns) ?? columnCalled(field, columns)
@@ -125,7 +130,7 @@ export function missingColumn(field: string, names: readonly string[], columns: 
   }
 }
 
-/** Suggested setting for exports without the column, because few shops sell used goods. */
+/** Suggested if the export has no column of conditions: few shops sell used goods. */
 const constantCondition = 'condition: { const: new }'
 
 /**
@@ -139,12 +144,15 @@ export function hintsFor(fields: readonly string[], columns: readonly string[]):
   })
 }
 
-/** Returns `gtin: "EAN"`, with the transform that the field needs for such a column. */
+/**
+ * Returns the entry of `map:` for a field, such as `gtin: "EAN"`. Joins a price with the header's currency column, and adds the
+ * transform for a column of stock.
+ */
 export function settingOf(field: string, column: string, columns: readonly string[]): string {
   const name = JSON.stringify(column)
   const currency = field === 'price' || field === 'sale_price' ? columnCalled('currency', columns) : undefined
   if (currency !== undefined && currency !== column) return `${field}: { columns: [${name}, ${JSON.stringify(currency)}], transform: join }`
-  // A number of pieces is not a word of the service.
+  // The service takes words such as `in stock`, not a number of pieces.
   return field === 'availability' && /stock|qty|quantit|bestand|lager|menge|onhand|inventory|stok|existenc|giacenza|voorraad/i.test(column)
     ? `availability: { column: ${name}, transform: stock }`
     : `${field}: ${name}`
@@ -155,7 +163,7 @@ function listed(columns: readonly string[]): string {
   return `${shown.join(', ')}${columns.length > 20 ? ' …' : ''}`
 }
 
-/** Merges all missing fields into one message and one hint to paste. */
+/** Merges all missing fields into one message and one hint to paste. Both are empty if no field is missing. */
 export function missingColumns(
   { missing, hints }: Pick<Bound, 'missing' | 'hints'>,
   columns: readonly string[],
@@ -176,6 +184,7 @@ export function missingColumns(
   }
 }
 
+/** Warns about a configured column that the source does not have. `field` may have two parts: `phone_number.default_country`. */
 export function columnMissing(field: string, name: string, columns: readonly string[]): Warning {
   const near = suggestName(name, columns) ?? columnCalled(field.slice(field.indexOf('.') + 1), columns)
   return {
@@ -198,7 +207,7 @@ export function unknownColumns(
   return columns.flatMap((column, index): Warning[] => {
     if (used.has(index) || trimText(column) === '') return []
     const name = normalizeHeader(column)
-    // A function can read any column, and most likely the one of its own field.
+    // A function may read any column. The column named like its field is assumed to be read.
     if (Object.hasOwn(bound, name) && bound[name]?.mapping.compute !== undefined) return []
     if (serviceFields.has(name) && fields.length > 0)
       return [{ line: 1, code: 'SERVICE_FIELD_IGNORED', field: column, message: `"${column}" is set by the service and is ignored` }]

@@ -17,12 +17,12 @@ export function packedForms(kind: IdentifierType, text: string, country?: string
   return [hashIdentifier(kind, result.text), ...(result.also === undefined ? [] : [hashIdentifier(kind, result.also)])]
 }
 
-/** Returns the first of the packed forms. */
+/** Returns the default form of `packedForms`; undefined if the value is not usable. */
 export function packedOf(kind: IdentifierType, text: string, country?: string): PackedIdentifier | undefined {
   return packedForms(kind, text, country)[0]
 }
 
-/** Returns the 32 bytes of the digest (for `partner_user_id` the bytes of the value). */
+/** Returns the 32 bytes of the digest, or the bytes of a `partner_user_id`. Undefined if the value is not usable. */
 export function digestOf(kind: IdentifierType, text: string, country?: string): Buffer | undefined {
   return packedOf(kind, text, country)?.subarray(1)
 }

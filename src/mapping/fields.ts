@@ -1,13 +1,16 @@
 /**
- * Binds columns of a source to target fields: by the pipeline's `map:`, else by the names of a preset. Case and prefixes are
- * ignored.
+ * Binds columns of a source to a target field. The columns come from the pipeline's `map:` or from a preset, and are found by
+ * `findColumn`.
  */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformFault } from './transforms.ts'
 
-/** Reads the untrimmed texts of a field from a row. Undefined if all its columns are empty. */
+/**
+ * Reads the untrimmed text or texts of a field from a row. If all columns of the field are empty, returns undefined or empty texts.
+ * Throws TransformFault if a transform or the user's function fails.
+ */
 export type Reader = (row: Row) => Cell | undefined
 
 export interface BoundField {
@@ -20,7 +23,7 @@ export interface BoundField {
   readonly read: Reader
 }
 
-/** Columns and default of a field in a preset; columns are compared by `normalizeHeader`. */
+/** Columns of a field in a preset, compared by `normalizeHeader`, and how their cells become its value. */
 export interface PresetField {
   readonly columns: readonly string[]
   readonly constant?: string
@@ -47,15 +50,15 @@ export function normalizeHeader(name: string): string {
 }
 
 /**
- * Returns the index of a column: exact, then trimmed and ignoring case, then by `normalizeHeader`; prefixed names win
- * (docs/inputs.md, case 142).
+ * Returns the index of a column: by its exact name, else trimmed and ignoring case, else by `normalizeHeader`, where a name with a
+ * prefix wins (docs/inputs.md, case 142). Returns -1 if there is none.
  */
 export function findColumn(columns: readonly string[], name: string): number {
   const exact = columns.indexOf(name)
   if (exact >= 0) return exact
-  const wanted = trimText(name).toLowerCase()
-  const blind = columns.findIndex((column) => trimText(column).toLowerCase() === wanted)
-  if (blind >= 0) return blind
+  const lower = trimText(name).toLowerCase()
+  const ignoringCase = columns.findIndex((column) => trimText(column).toLowerCase() === lower)
+  if (ignoringCase >= 0) return ignoringCase
   const normal = normalizeHeader(name)
   const prefixed = columns.findIndex((column) => column.includes(':') && normalizeHeader(column) === normal)
   return prefixed >= 0 ? prefixed : columns.findIndex((column) => normalizeHeader(column) === normal)
@@ -111,7 +114,12 @@ function gather(row: Row, indexes: readonly number[]): string[] {
   return texts
 }
 
-/** Applies the user's function to a row. A function that throws, or does not return text, rejects only this row. */
+/**
+ * Returns the texts that a function of the user or of a preset computes from a row. Numbers become text; undefined and null become
+ * none.
+ *
+ * @throws {TransformFault} if the function throws or returns another type
+ */
 function computed(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
   let value: unknown
   try {
@@ -138,7 +146,7 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
-/** Returns the first text of a cell. */
+/** Returns the text of a cell, the first one of several; undefined if there is none. */
 export function firstText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell[0]
 }

@@ -1,13 +1,13 @@
 /**
- * Counts values that are on many rows (item groups, identifiers), also in gated reads, which look at new rows only. The most frequent
- * values are counted exactly: the row statistics of a row show that the row has one (`rowStatistics.ts`). For the others there is an upper
- * bound: the count of the last full read, plus the new rows since.
+ * Counts item groups and identifiers that are on many rows. A gated read maps only new rows, so it cannot count all values again. The
+ * most frequent values are counted exactly, because the stored feature set of each row names the one that the row has
+ * (`rowStatistics.ts`). The other values have an upper bound: the count of the last full read, plus the new rows since.
  */
 import { tracked, type FeatureSets } from './rowStatistics.ts'
 
 /**
- * Counts for the next read, stored as JSON. `counts`: for each value, the highest count in one source. Rare values are not listed, because
- * there are too many: each has at most `slack` rows.
+ * Counts for the next read, stored as JSON. `counts`: upper bound of the rows of each value, over all sources of the read. Rare values are
+ * too many to list: each has at most `slack` rows.
  */
 export interface StoredFrequent {
   readonly counts: Readonly<Record<string, number>>
@@ -16,27 +16,33 @@ export interface StoredFrequent {
 
 /** Maximum number of values that are counted exactly. */
 const mostTracked = 64
+/** Maximum number of values in `StoredFrequent`. */
 const mostStored = 1_000
 
+/** Frequent values of one source. */
 export interface FrequentRows {
   /** Values on more rows than the limit, most frequent first. */
   readonly above: readonly (readonly [value: string, count: number])[]
-  /** Rows that are known to have the most frequent value. `most`: upper bound of their number. */
+  /** Rows that are known to have the most frequent value. */
   readonly first: number
+  /** Upper bound of the rows of any value. */
   readonly most: number
   /** True if a value without an exact count may be over the limit. Then only a full read can decide. */
   readonly doubtful: boolean
 }
 
+/** Counts the values of one kind over the sources of a read. */
 export class FrequentValues {
   readonly #limit: number
   readonly #before: StoredFrequent | undefined
   readonly #gated: boolean
-  readonly #apart: ReadonlySet<string>
+  /** Values that are counted exactly. */
+  readonly #exact: ReadonlySet<string>
+  /** Counts to store. */
   readonly #now = new Map<string, number>()
   #slack: number
 
-  /** `gated`: `before` describes rows that are not read again. Otherwise it only lists the values to count exactly. */
+  /** If `gated`, `before` counts the rows of the last reads. Otherwise only its most frequent values are used: they are counted exactly. */
   constructor(
     sets: FeatureSets,
     options: {
@@ -54,31 +60,34 @@ export class FrequentValues {
       const frequent = Object.entries(before.counts).filter(([, count]) => count > limit / 2)
       for (const [value] of sorted(frequent).slice(0, mostTracked)) sets.item(code, value, '')
     }
-    this.#apart = new Set(sets.trackedValues(code))
+    this.#exact = new Set(sets.trackedValues(code))
     this.#slack = gated ? (before?.slack ?? 0) : Math.floor(limit / 4)
     if (gated && before !== undefined) for (const [value, count] of Object.entries(before.counts)) this.#now.set(value, count)
-    // These are counted exactly, so their old counts are dropped.
-    for (const value of this.#apart) this.#now.delete(value)
+    // `classify` adds the exact counts.
+    for (const value of this.#exact) this.#now.delete(value)
   }
 
-  /** Returns the frequent values. `apart`: rows of a source by exactly counted value. `own`: rows of this read by value. */
-  classify(apart: ReadonlyMap<string, number>, own: readonly (readonly [value: string, count: number])[]): FrequentRows {
+  /**
+   * Classifies the values of one source and adds their counts to those to store. `exact`: rows of each exactly counted value. `own`:
+   * rows of the other values among the rows that were mapped.
+   */
+  classify(exact: ReadonlyMap<string, number>, own: readonly (readonly [value: string, count: number])[]): FrequentRows {
     const above: [string, number][] = []
     let first = 0
     let doubtful = false
-    for (const [value, count] of apart) {
+    for (const [value, count] of exact) {
       first = Math.max(first, count)
       if (count > this.#limit) above.push([value, count])
       this.#now.set(value, (this.#now.get(value) ?? 0) + count)
     }
     // A value that is not stored may have up to `slack` rows.
     let most = Math.max(first, this.#gated ? (this.#before?.slack ?? 0) : 0)
-    const counted = new Map(own.filter(([value]) => !this.#apart.has(value)))
+    const counted = new Map(own.filter(([value]) => !this.#exact.has(value)))
     const bounds = new Map(counted)
     if (this.#gated) {
       for (const [value, count] of counted) bounds.set(value, count + (this.#before?.counts[value] ?? this.#before?.slack ?? 0))
       for (const [value, count] of Object.entries(this.#before?.counts ?? {}))
-        if (!this.#apart.has(value) && !bounds.has(value)) bounds.set(value, count)
+        if (!this.#exact.has(value) && !bounds.has(value)) bounds.set(value, count)
     }
     for (const [value, bound] of bounds) {
       most = Math.max(most, bound)
@@ -92,16 +101,18 @@ export class FrequentValues {
     return { above: sorted(above), first, most, doubtful }
   }
 
-  /** True if a frequent value is not counted exactly yet, and there is room to do so. Then the next read must be a full one. */
+  /** True if the next read must be a full one, so that one more frequent value is counted exactly. */
   get due(): boolean {
-    return this.#apart.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#apart.has(value))
+    return this.#exact.size < mostTracked && [...this.#now].some(([value, count]) => count > this.#limit && !this.#exact.has(value))
   }
 
+  /** Returns the counts for the next read. */
   stored(): StoredFrequent {
-    const kept = sorted([...this.#now].filter(([value, count]) => count > this.#slack || this.#apart.has(value)))
+    const kept = sorted([...this.#now].filter(([value, count]) => count > this.#slack || this.#exact.has(value)))
     return { counts: Object.fromEntries(kept.slice(0, mostStored)), slack: Math.max(this.#slack, kept[mostStored]?.[1] ?? 0) }
   }
 
+  /** Adds counts of mapped rows to those to store. */
   #keep(counted: ReadonlyMap<string, number>): void {
     let single = false
     for (const [value, count] of counted) {
@@ -115,7 +126,7 @@ export class FrequentValues {
   }
 }
 
-/** Sorts by count, highest first, then by value. */
+/** Sorts in place by count, highest first, then by value. */
 function sorted<Entry extends readonly [value: string, count: number]>(entries: Entry[]): Entry[] {
   return entries.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }

@@ -12,16 +12,16 @@ const rightToLeft = 4
 const eastAsian = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
-/** Shortest run of windows-1252 characters above 0x7F that is not a word of any language. */
-const longestRun = 4
+/** A run of this many characters of `isUpperHalf` is not a word of any language, if so many of them differ (not `££££`). */
+const shortestGarbledRun = 4
 const fewestDistinct = 3
-/** Characters of windows-1252 above 0x7F that have other code points in Unicode. */
+/** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
 const upperElsewhere: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
 /** Cyrillic letters in UTF-8, read as windows-1251: every second character is Р or С. */
 const doubleCyrillic = /(?:[РС][^\s]){4}/
 
 /**
- * Returns true for text that looks wrongly decoded. A single name may look like that; if many rows do, the encoding is wrong. Pure.
+ * Returns true for text that looks wrongly decoded. A single name may look so too: only many such rows prove a wrong encoding. Pure.
  * Runs for every text of a feed, so it takes one pass.
  */
 export function looksGarbled(text: string): boolean {
@@ -34,7 +34,7 @@ export function looksGarbled(text: string): boolean {
     const code = text.charCodeAt(i)
     if (isNeverText(code)) return true
     upper = code > 0x7f && isUpperHalf(code) ? upper + 1 : 0
-    if (upper >= longestRun && new Set(text.slice(i - upper + 1, i + 1)).size >= fewestDistinct) return true
+    if (upper >= shortestGarbledRun && new Set(text.slice(i - upper + 1, i + 1)).size >= fewestDistinct) return true
     const now = scriptOf(code)
     if (now === script) {
       length++
@@ -49,11 +49,15 @@ export function looksGarbled(text: string): boolean {
   return text.includes('Р') && doubleCyrillic.test(text)
 }
 
-/** Returns true for C1 controls. U+0085 is a line end in some exports; private use characters come from East Asian code pages. */
+/**
+ * Returns true for C1 controls, U+FFFD and private use characters, which come from East Asian code pages. U+0085 is excluded: it is a
+ * line end in some exports.
+ */
 function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
 }
 
+/** Returns true for a character that windows-1252 has above 0x7F. The comparisons exclude most others before the set is searched. */
 function isUpperHalf(code: number): boolean {
   return (
     (code >= 0xa1 && code <= 0xff) ||
@@ -71,12 +75,13 @@ function scriptOf(code: number): number {
 }
 
 /**
- * Returns true if neighbouring letters of two scripts cannot be one word. A single Greek letter or a last Cyrillic one is
- * allowed.
+ * Returns true if the next letter, of script `now`, cannot continue a word. `script` and `length` describe the run of letters before
+ * it, `before` the run before that. Breaks are Latin letters (two or more) before Cyrillic, Latin letters on both sides of another
+ * alphabet, and East Asian characters beside another alphabet than Latin.
  */
 function breaksWord({ before, script, now, length }: Readonly<Record<'before' | 'script' | 'now' | 'length', number>>): boolean {
   if (script === latin) return now === cyrillic && length >= 2
-  const alien = script === cyrillic || script === greek || script === rightToLeft
-  if (alien && now === latin) return before === latin
-  return (alien && now === eastAsian) || (script === eastAsian && (now === cyrillic || now === greek || now === rightToLeft))
+  const nonLatin = script === cyrillic || script === greek || script === rightToLeft
+  if (nonLatin && now === latin) return before === latin
+  return (nonLatin && now === eastAsian) || (script === eastAsian && (now === cyrillic || now === greek || now === rightToLeft))
 }

@@ -65,7 +65,7 @@ export function fieldsCalled(column: string): readonly string[] {
   return byWord.get(wordOf(column)) ?? []
 }
 
-/** Returns the column that most likely contains the field under another name. */
+/** Returns the column that most likely contains the field, under its own or another name; undefined if no name fits. */
 export function columnCalled(field: string, columns: readonly string[]): string | undefined {
   const order = [field, ...(words[field]?.split(' ') ?? [])]
   return columns

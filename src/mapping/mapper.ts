@@ -7,7 +7,7 @@ import { redactPersonalData } from './mask.ts'
 import type { Mapped, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
 import { hintOf, isRecordCode } from './rejectCodes.ts'
-import { reasonIndexes, withoutGuards } from './rejectsCopy.ts'
+import { reasonIndexes, withOriginalCells } from './rejectsCopy.ts'
 import { withRowFilters } from './rowFilter.ts'
 import { trimText } from './text.ts'
 import { repeatsOf } from './repeatedColumns.ts'
@@ -19,15 +19,17 @@ export const normalizerVersion = 5
 
 /** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
 export interface RecordMapper {
+  /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   map: (row: Row) => Mapped
   /**
    * Binds the columns of a file. Called once, before its first row. Returns warnings about the header. `uri`: the source of the
    * columns, by default the first one.
    *
-   * @throws {RunError} if a required column is missing
+   * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some columns of one name
+   * are used
    */
   start: (columns: readonly string[], uri?: string) => readonly Warning[]
-  /** Reports on the unmapped columns, from the rows so far. */
+  /** Reports on the unmapped columns, from the rows mapped so far. */
   unread?: () => UnreadReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
   mask: (row: Row) => readonly string[]
@@ -43,7 +45,7 @@ export interface DescribingMapper extends RecordMapper {
   readonly propose: (columns: readonly string[]) => Pick<Bound, 'missing' | 'hints'>
 }
 
-/** Returns the mapper of a pipeline. Pure except for a cache of bound headers. `bind`: binds a header (destinations/destination.ts). */
+/** Returns the mapper of a pipeline. Keeps a cache of bound headers. `bind`: binds a header (destinations/destination.ts). */
 export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) => Bound): DescribingMapper {
   const known = new Map<string, Bound>()
   let lastColumns: readonly string[] | undefined
@@ -54,7 +56,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     let bound = known.get(key)
     if (bound === undefined) {
       if (known.size >= maxBound) known.clear()
-      bound = withRowFilters(boundCopy(bind(columns), columns), pipeline, columns)
+      bound = withRowFilters(asRejectsFile(bind(columns), columns), pipeline, columns)
       known.set(key, bound)
     }
     lastColumns = columns
@@ -74,7 +76,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     map: (row) => {
       const bound = boundFor(row.columns)
       if (row.fault !== undefined) {
-        // The cells of a row with a join fault are right, so row filters apply to it.
+        // A row with a join fault has correct cells, so row filters apply to the row.
         if (row.fault.code.startsWith('JOIN_') && bound.excludes?.(row) === true) return { filtered: true, warnings: [] }
         const { code, message, field } = row.fault
         const reject = {
@@ -84,7 +86,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
           message: redactPersonalData(message),
           hint: isRecordCode(code) ? hintOf(code) : 'Correct the row in the source.',
         }
-        // Cells of such a row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
+        // Cells of a faulty row may be shifted. If its key can be read, its record is kept as it was (docs/guarantees.md#nothing-lost).
         const key = row.cells.length === 0 ? undefined : keyDespite(bound, row)
         return { reject: key === undefined ? reject : { ...reject, key }, warnings: [] }
       }
@@ -163,16 +165,16 @@ function keyDespite(bound: Bound, row: Row): Uint8Array | undefined {
 }
 
 /**
- * Adapts bound columns to a corrected rejects file: ignores the reason columns, and removes the apostrophes that were added for
- * spreadsheets.
+ * Adapts a bound header to a corrected file of `sluice rejects --csv`: ignores the reason columns, and restores cells that were changed
+ * for spreadsheets. Returns other headers unchanged.
  */
-function boundCopy(bound: Bound, columns: readonly string[]): Bound {
+function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
   const ignored = new Set(reasonIndexes(columns).map((index) => columns[index]))
   if (ignored.size === 0) return bound
   return {
     ...bound,
-    map: (row) => bound.map(withoutGuards(row)),
-    keyOf: (row) => bound.keyOf(withoutGuards(row)),
+    map: (row) => bound.map(withOriginalCells(row)),
+    keyOf: (row) => bound.keyOf(withOriginalCells(row)),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
   }
 }
@@ -201,8 +203,9 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
 }
 
 /**
- * Returns true for files with one header for all rows: there a missing column fails the run. Items of XML and JSON have their own
- * names, so there only the row is rejected.
+ * Returns true for files with one header for all rows, where a missing column fails the run. Records of XML and JSON have their own
+ * names, so a missing column rejects only the record. With `format: auto`, the ending of the address decides, and prefixed columns
+ * (`g:id`) mean XML.
  */
 function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
   if (columns.length === 0) return false
@@ -215,7 +218,10 @@ function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): b
   )
 }
 
-/** Returns `products` for a JSON answer `{ "products": [ … ] }`, which is read as one record with all columns below it. */
+/**
+ * Returns `products` for a JSON answer `{ "products": [ … ] }`, which is read as one record with columns such as `products.id`.
+ * Undefined if fewer than half of the columns, or fewer than three, have one parent.
+ */
 function wrapperOf(columns: readonly string[]): string | undefined {
   const below = new Map<string, number>()
   for (const column of columns) {
@@ -226,6 +232,7 @@ function wrapperOf(columns: readonly string[]): string | undefined {
   return most !== undefined && most[1] >= 3 && most[1] * 2 > columns.length ? most[0] : undefined
 }
 
+/** Returns true if every compared cell is the name of its column; false if fewer than two columns are compared. */
 function isHeaderAgain(row: Row, echo: readonly EchoColumn[]): boolean {
   if (echo.length < 2) return false
   for (const { index, name } of echo) {

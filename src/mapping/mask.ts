@@ -4,7 +4,7 @@
  */
 import type { IdentifierType } from '../model/record.ts'
 
-/** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Masks any text with an @ like that, valid or not. */
+/** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Also for invalid addresses; text without an @ is masked by `maskText`. */
 export function maskEmail(given: string): string {
   const text = given.toLowerCase()
   const at = text.lastIndexOf('@')
@@ -15,7 +15,7 @@ export function maskEmail(given: string): string {
   return `${first(text.slice(0, at))}***@${first(domain)}***${ending}`
 }
 
-/** Masks a phone number: `+1 202 555 0143` → `***43`. */
+/** Masks a phone number: `+1 202 555 0143` → `***43`; `***` if there are fewer than six digits. */
 export function maskPhone(text: string): string {
   const digits = text.replace(/\D/g, '')
   return digits.length < 6 ? '***' : `***${digits.slice(-2)}`
@@ -32,7 +32,7 @@ export function maskUnknown(text: string): string {
   return text.replace(/\D/g, '').length >= 6 ? maskPhone(text) : maskText(text)
 }
 
-/** Returns a personal value as messages may show it. */
+/** Masks an identifier by its type. Text with an @ is masked as an email, unless it is a handle. */
 export function maskFor(kind: IdentifierType, text: string): string {
   if (text.includes('@') && kind !== 'handle') return maskEmail(text)
   if (kind === 'phone_number') return maskPhone(text)
@@ -45,8 +45,8 @@ const internationalLike = /\+\d[\d\s().\u2011-]{6,18}\d/g
 const credentials = /\/\/[^/\s@]*@/g
 
 /**
- * Shortens a product value for a message. Product values are not personal; credentials, emails and phone numbers in them are
- * masked.
+ * Cuts a product value to `length` characters for a message. Product values are not personal, but credentials, emails and phone numbers
+ * in them are masked.
  */
 export function showValue(text: string, length = 60): string {
   const cut = text.length > length ? `${text.slice(0, length)}…` : text

@@ -1,20 +1,19 @@
-/**
- * Finds card and bank account numbers in unmapped columns. The user is warned (docs/inputs.md, cases 134 and 199).
- */
+/** Finds columns with card or bank account numbers, so that the user is warned (docs/inputs.md, cases 134 and 199). */
 import type { Row } from '../model/record.ts'
 
-/** Number of rows that are checked, to save time. Such a column is found in the first rows. */
-const rowsLooked = 500
+/** Number of rows that are checked, to save time: a column of such numbers has one in its first rows. */
+const rowsChecked = 500
 
 export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 export interface PersonalColumns {
-  /** Returns the columns of the row with such numbers; for the first rows only. */
+  /** Returns the columns of a row, mapped or not, that contain such a number. Returns none after the first 500 rows. */
   readonly look: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 
+/** Returns a checker for one source. */
 export function createPersonalColumns(): PersonalColumns {
-  let left = rowsLooked
+  let left = rowsChecked
   return {
     look: (row) => {
       if (left <= 0) return nothing
@@ -42,7 +41,7 @@ export function isCardNumber(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** Returns true for a country, two check digits and up to 30 letters and digits, with the remainder 1 of ISO 13616. */
+/** Returns true for an IBAN with correct check digits (ISO 13616), with or without spaces and hyphens. */
 export function isIban(text: string): boolean {
   const plain = text.replace(/[ -]/g, '').toUpperCase()
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(plain)) return false

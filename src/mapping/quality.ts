@@ -9,7 +9,7 @@ import { RecordFeatures } from './recordFeatures.ts'
 import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
 import { sumUp, type CountedLines } from './statisticsSums.ts'
 
-/** Statistics of a source. The next run compares with them, for example to find a drop of a fill rate. */
+/** Statistics of one source. The next run compares its own with them, for example to find a drop of a fill rate. */
 export interface QualityFacts {
   readonly rows: number
   readonly products: number
@@ -20,7 +20,7 @@ export interface QualityFacts {
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
   readonly notes: readonly QualityNote[]
-  /** Row warnings and every other item passed to `add`. */
+  /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /** Codes of notes that cannot be decided without reading the unchanged rows too. Empty after a full read. */
   readonly doubts: readonly string[]
@@ -31,9 +31,12 @@ export interface QualityFacts {
 }
 
 export interface Quality {
-  /** Counts a row, with further items and feature bits if given. Returns the number of its feature set. */
+  /**
+   * Counts a row, with further items (by number) and feature bits if given. Returns the number of its feature set, to be stored with
+   * the row's digest.
+   */
   readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
-  /** `known`: counts of unchanged rows, which were not mapped again, by feature set. */
+  /** Returns the statistics. `known`: counts of the unchanged rows, which were not mapped again. */
   readonly finish: (known?: FeatureSetCounts) => QualityFacts
 }
 

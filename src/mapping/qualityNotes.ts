@@ -1,4 +1,4 @@
-/** Writes the notes on a source as a whole, from the sums of its row statistics. */
+/** Derives the notes on a source as a whole from the sums of its row statistics. */
 import { groupRows, repeatedRows, type QualityStatistics } from './qualityStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
 import type { RecordFeatures } from './recordFeatures.ts'
@@ -21,16 +21,16 @@ const minRowsForShare = 100
 const minRowsForGroup = 20
 
 /**
- * Returns true if more than 5 % of the products are garbled, in small files more than half. Then the encoding of the file is wrong, and
- * not that of a single text.
+ * Returns true if so many products are garbled that the encoding of the whole file is wrong: more than 5 %, or more than half in files
+ * of fewer than 100.
  */
 function isEncodingDoubtful(garbled: number, products: number): boolean {
   return garbled > products * (products >= minRowsForShare ? 0.05 : 0.5)
 }
 
 /**
- * Returns the notes. `total`: sums of all rows, read (`own`) and known; `doubts`: codes of notes that only a full read can
- * decide.
+ * Returns the notes, and as `doubts` the codes of notes that only a full read can decide. `own` describes the mapped rows, `known` the
+ * unchanged ones (undefined in a full read); `total` has the sums of both.
  */
 export function qualityNotes(
   total: StatisticsSums,
@@ -42,10 +42,10 @@ export function qualityNotes(
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
-  const apart = (code: string) =>
+  const exactCounts = (code: string) =>
     new Map(items.filter((item) => item.code === code).map(({ field, count }): [string, number] => [field, count]))
   const doubts: string[] = known !== undefined && known.unknown > 0 ? ['TRAITS_UNKNOWN'] : []
-  const large = statistics.groups.classify(apart(tracked.group), own.groups.above(0))
+  const large = statistics.groups.classify(exactCounts(tracked.group), own.groups.above(0))
   if (large.doubtful) doubts.push('GROUP_LARGE')
   if (large.above.length > 0)
     note(
@@ -67,7 +67,7 @@ export function qualityNotes(
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // For known rows only "another brand" is stored, so they may all have the same one.
+  // A known row is only stored as "another brand than the first", so all known rows may have one brand.
   if (known !== undefined && products >= minRowsForShare && otherBrand === products) doubts.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
     note('BRAND_SAME', products, 'every product has the same brand', [own.brand.slice(9, 69).replace(/"$/, '')])
@@ -82,7 +82,7 @@ export function qualityNotes(
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  const repeated = statistics.identifiers.classify(apart(tracked.identifier), own.identifiers.entries())
+  const repeated = statistics.identifiers.classify(exactCounts(tracked.identifier), own.identifiers.entries())
   if (repeated.doubtful) doubts.push('IDENTIFIER_REPEATED')
   if (repeated.above.length > 0)
     note(

@@ -1,8 +1,9 @@
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
 import { FeatureSets, tracked, type StoredFeatureSets } from './rowStatistics.ts'
 
-/** Limits of products in one item group and of rows with one identifier. Above them, a note is written. */
+/** Maximum number of products in an item group without a note. */
 export const groupRows = 100
+/** Maximum number of rows with one identifier without a note. */
 export const repeatedRows = 50
 
 /** Statistics over all sources of a read. */
@@ -21,8 +22,8 @@ export interface StoredQuality extends StoredFeatureSets {
 }
 
 /**
- * Opens the statistics of a read. If `gated`, the statistics of skipped rows come from `stored`. Otherwise only its list of
- * frequent values is used.
+ * Creates the statistics of a read. In a gated read, `stored` has the feature sets and counts of the rows that are skipped. In a full
+ * read, only the frequent values of `stored` are used.
  */
 export function openStatistics(stored?: StoredQuality, gated = false): QualityStatistics {
   const featureSets = new FeatureSets(gated ? stored : undefined)
@@ -33,6 +34,7 @@ export function openStatistics(stored?: StoredQuality, gated = false): QualitySt
   }
 }
 
+/** Returns the statistics in the form that the run stores. */
 export function storeStatistics({ featureSets, groups, identifiers }: QualityStatistics): StoredQuality {
   return { ...featureSets.stored(), groups: groups.stored(), identifiers: identifiers.stored(), due: groups.due || identifiers.due }
 }

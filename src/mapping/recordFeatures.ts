@@ -4,17 +4,19 @@ import type { MappedRecord, MemberRecord, ProductRecord } from '../model/record.
 import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
 
 const quote = 34
+/** Number of values that each sketch keeps. */
 const sketched = 2048
+/** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
 const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
 
-/** Computes the feature bits of each record of one source, and counts groups and identifiers that are on many rows. */
+/** Computes the feature bits of each record of one source. Finds item groups and identifiers that are on many rows. */
 export class RecordFeatures {
   readonly #featureSets: FeatureSets
   readonly groups = new HeavyHitters(sketched)
   readonly identifiers = new FrequentDigests(sketched)
-  /** `"brand":"Acme"` of the first product that has one: `feature.otherBrand` refers to it. */
+  /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
   brand: string
-  /** First item group: `feature.otherGroup` refers to it. */
+  /** First item group, which `feature.otherGroup` compares with; empty before the first one. */
   group: string
   #lastCurrency = ''
   #currencyBits = 0
@@ -28,17 +30,17 @@ export class RecordFeatures {
       this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
   }
 
-  /** Returns the bits of a record. Adds watched groups and identifiers to `items`. */
+  /** Returns the feature bits of a record. Adds the numbers of its exactly counted groups and identifiers to `items`. */
   bitsOf(record: MappedRecord, items: number[]): number {
     return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
   }
 
-  // The keys of the JSON are sorted, so each search begins where the last one ended.
+  // The fields of the JSON are in byte order, so each search begins where the last one ended.
   #productBits({ json }: ProductRecord, items: number[]): number {
     let bits: number = feature.product
     const stock = json.indexOf('"availability":"')
     if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
-    // The keys are sorted, and no key of a product comes between `availability` and `brand`.
+    // No field of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', stock + 16) + 2
     if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
     if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
@@ -58,7 +60,7 @@ export class RecordFeatures {
     const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
     if (priceAt >= 0) {
       const end = json.indexOf('"', priceAt + 9)
-      // Neighbouring products mostly have one currency.
+      // Neighbouring products mostly have the same currency.
       if (!json.startsWith(this.#lastCurrency, end - 3) || this.#lastCurrency === '') {
         this.#lastCurrency = json.slice(end - 3, end)
         this.#currencyBits = this.#featureSets.currency(this.#lastCurrency)

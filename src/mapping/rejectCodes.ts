@@ -4,7 +4,7 @@
  */
 
 export interface CodeEntry {
-  /** reject: the row is not used. warning: the row stays, and a value in it was repaired or dropped. */
+  /** reject: the row is not used. warning: the row is used; one of its values was repaired or dropped, or looks wrong. */
   readonly outcome: 'reject' | 'warning'
   readonly meaning: string
   readonly hint: string
@@ -45,7 +45,7 @@ export const recordCodes = {
   ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
   DUPLICATE_CONFLICT: reject(
     'Several rows with different content have one key; none of them is used.',
-    'Keep one row for each key; or set duplicates: last, where the last one is right.',
+    'Keep one row for each key; or set duplicates: last, if the last row is right.',
   ),
   SPREADSHEET_DAMAGE: reject(
     'A spreadsheet changed the value (exponent, #N/A, a date made of a number).',
@@ -54,10 +54,10 @@ export const recordCodes = {
   TEXT_BROKEN: reject('The text contains a NUL character or half of a surrogate pair.', 'Export the source again as UTF-8.'),
   END_UNPROVEN: warning(
     'Nothing proves that the end of the source was reached (standard input, a server that names no length). What is missing is not deleted.',
-    'Say in `source.complete` what proves the end.',
+    'Set `source.complete` to what proves the end.',
   ),
   ROWS_JOINED: warning(
-    'Rows of further images, or of what variations share, were read with the rows of their product.',
+    'Rows with only an image, or with the values that variations share, were joined to the rows of their product.',
     'Nothing; they do not count as rows read.',
   ),
   PRODUCT_ROW_MISSING: reject(
@@ -65,11 +65,11 @@ export const recordCodes = {
     'Keep the rows of a product together, the one with its title first, as the shop exports them.',
   ),
   JOIN_ROW_MISSING: reject(
-    'The joined file has no row for this one, so its price or stock is not known. Its synced content stays as it is.',
+    'The joined file has no row with the id of this row, so its price or stock is not known. Its synced content stays as it is.',
     'Add the row to the joined file, or correct join.on.',
   ),
   JOIN_ROW_CONFLICT: reject(
-    'The joined file has several rows for this one with different values. Its synced content stays as it is.',
+    'The joined file has several rows with the id of this row, and their values differ. Its synced content stays as it is.',
     'Leave one row of each id in the joined file.',
   ),
   FIELD_MISSING: reject('A required field is empty.', 'Fill the field in the source, or map another column to it.'),
@@ -82,13 +82,10 @@ export const recordCodes = {
     'Remove the invisible characters from the id; if a row contains several products, such as variants, export one row each.',
   ),
   ID_UNUSUAL: warning(
-    'The product id contains characters that are often a mistake (a separator, an address, mixed scripts).',
+    'The product id contains a slash, a comma, a percent sign, or characters outside ASCII, which are often a mistake.',
     'Check that the id is what the shop uses.',
   ),
-  ID_NORMALIZED: warning(
-    'The product id was trimmed or brought to one Unicode form.',
-    'Nothing; or write the id without spaces in the source.',
-  ),
+  ID_NORMALIZED: warning('The product id was brought to one Unicode form (NFC).', 'Nothing; or write the id in this form in the source.'),
   TITLE_TOO_LONG: reject('The title is longer than 150 characters.', 'Shorten it, or set options.allow: [cut_title].'),
   TITLE_CUT: warning('The title was cut at 150 characters.', 'Shorten the title so that it still matches the landing page.'),
   TEXT_CLEANED: warning('Control, direction or invisible characters were removed.', 'Nothing; or clean the text in the source.'),
@@ -186,12 +183,9 @@ export const recordCodes = {
   VALUE_TOO_LONG: warning('An optional field is too long and was left out.', 'Shorten the value.'),
   SEPARATOR_NORMALIZED: warning('Levels of a category were separated by " > ".', 'Nothing.'),
   SERVICE_FIELD_IGNORED: warning('The field is set by the service itself and is ignored.', 'Leave the column out of the feed.'),
-  PREFIX_CONFLICT: warning(
-    'Two columns name one field with different values; the one with the product prefix was used.',
-    'Keep one of the two.',
-  ),
+  PREFIX_CONFLICT: warning('Two columns name one field; the one with the prefix is used.', 'Keep one of the two.'),
   COLUMN_SPELLED: warning('The column has the name of a field in another spelling, and is read as that field.', 'Nothing.'),
-  COLUMN_UNKNOWN: warning('The column is not used.', 'Map it if it is meant, or leave it.'),
+  COLUMN_UNKNOWN: warning('The column is not used.', 'Map the column if a field needs it.'),
   CONSENT_UNMAPPED: warning(
     'A column says who may be reached, by its name or its values, and no setting reads it.',
     'Write the consent: line that the run shows for the file; for a column that decides nothing, ignore: [column].',
@@ -239,7 +233,7 @@ export const recordCodes = {
   HANDLE_INVALID: reject('The handle is not 1 to 15 letters, digits and underscores.', 'Write the handle without address, @ optional.'),
   SERVICE_ID_INVALID: reject('The service user id is not made of digits.', 'Export the id as text.'),
   PARTNER_ID_PERSONAL: reject(
-    'The partner user id looks like an email, phone or card number, and it would be sent as it is.',
+    'The partner user id looks like an email, or like a phone, card or bank account number, and would be sent as it is.',
     'Map an opaque id of your own.',
   ),
   PARTNER_ID_INVALID: reject('The partner user id is too long or contains control characters.', 'Use an id of up to 256 plain characters.'),

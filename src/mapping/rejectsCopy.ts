@@ -1,20 +1,21 @@
 /**
- * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Its five reason columns are ignored, and the
- * apostrophes that keep cells from being formulas are removed.
+ * Recognizes a corrected file of `sluice rejects --csv` that is read as a source. Its five reason columns are ignored, and its cells
+ * are restored to the merchant's own.
  */
 import type { Cell, Row } from '../model/record.ts'
 
 const reasons = ['line', 'code', 'field', 'message', 'hint']
-const guarded = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
+/** Apostrophe that `sluice rejects` puts before a cell, so that spreadsheets do not read the cell as a formula. */
+const apostrophe = /^'(?=[ \u00a0\u3000]*[=+\-@\t\r\u0000＝＋－＠])/
 
-/** Returns the indexes of the reasons, the last columns; empty if the table is not such a copy. */
+/** Returns the indexes of the five reason columns, which are the last ones; empty if the table is not a rejects file. */
 export function reasonIndexes(columns: readonly string[]): number[] {
   const from = columns.length - reasons.length
   if (from < 1 || !reasons.every((name, i) => [name, `reject_${name}`].includes(columns[from + i] ?? ''))) return []
   return reasons.map((_, i) => from + i)
 }
 
-/** Returns true for the first line of such a copy, with any delimiter that a spreadsheet may have written. */
+/** Returns true for the first line of a rejects file, with any delimiter that a spreadsheet may have written. */
 export function isRejectsHeader(line: string): boolean {
   return [',', ';', '\t'].some(
     (delimiter) => reasonIndexes(line.split(delimiter).map((cell) => cell.trim().replace(/^"(.*)"$/s, '$1'))).length > 0,
@@ -29,15 +30,15 @@ export function cellText(cell: Cell | undefined): string {
   return cell.every((text) => /^https?:\/\/[^\s,]+$/i.test(text)) ? cell.join(',') : JSON.stringify(cell)
 }
 
-/** Returns the row as in the merchant's own file: without apostrophes, and with the texts that `cellText` had joined. */
-export function withoutGuards(row: Row): Row {
-  return row.cells.some((cell) => typeof cell === 'string' && unguarded(cell) !== cell)
-    ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? unguarded(cell) : cell)) }
+/** Returns the row as in the merchant's own file: without apostrophes, and with the separate texts that `cellText` joined. */
+export function withOriginalCells(row: Row): Row {
+  return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
+    ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }
     : row
 }
 
-function unguarded(cell: string): Cell {
-  if (guarded.test(cell)) return cell.slice(1)
+function originalCell(cell: string): Cell {
+  if (apostrophe.test(cell)) return cell.slice(1)
   if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
   return listOf(cell) ?? cell
 }

@@ -2,8 +2,8 @@
 
 const repeat = /^(.*) \(column \d+\)$/s
 
-/** Returns the header with unique names. */
-export function numbered(header: readonly string[]): readonly string[] {
+/** Returns the header with each repeated name numbered. Empty names stay. */
+export function numberRepeats(header: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   return header.map((column, index) => {
     if (column === '' || !seen.has(column)) {
@@ -18,7 +18,7 @@ export function isRepeat(column: string): boolean {
   return repeat.test(column)
 }
 
-/** Returns the names of the other columns with the same name in the file; empty for most. */
+/** Returns the numbered names of the columns that repeat `name` in the file; empty for most names. */
 export function repeatsOf(name: string, columns: readonly string[]): readonly string[] {
   return columns.filter((column) => repeat.exec(column)?.[1] === name)
 }

@@ -7,9 +7,8 @@ import type { Cell, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, and none of its other cells are read. If
- * the header lacks the column of a filter, that is an error like a missing required field. In JSON and XML, a record without it has
- * an empty cell.
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered` without being mapped. A filter column that a
+ * table lacks is reported like a missing required field. In JSON and XML, a record without the column counts as an empty cell.
  */
 export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
   if (pipeline.filters.length === 0) return bound
@@ -21,12 +20,12 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
   }))
   const passes = (row: Row) => filters.every(({ keep, index, values }) => cellIsOneOf(row.cells[index], values) === keep)
   const absent = filters.filter(({ index }) => index < 0)
-  const read = new Set(filters.map(({ index }) => columns[index]))
+  const filterColumns = new Set(filters.map(({ index }) => columns[index]))
   return {
     ...bound,
     excludes: (row) => !passes(row),
     map: (row) => (passes(row) ? bound.map(row) : { filtered: true, warnings: [] }),
-    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !read.has(field)),
+    warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [
       ...bound.missing,
       ...absent.map(({ keep, column }) => {

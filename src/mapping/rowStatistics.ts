@@ -1,11 +1,11 @@
 /**
- * Row statistics: the warnings, filled fields, currency and item group of a row, from which the notes and figures of its source are
- * made. All rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored
- * with the digest of the raw record, so that an unchanged row need not be read again.
+ * Row statistics: the warnings, filled fields, currency and item group of each row. The notes on a source are derived from them. The
+ * rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored with the digest
+ * of the raw record, so that an unchanged row need not be mapped again.
  */
 import type { Warning } from '../model/record.ts'
 
-/** Bits of a feature set without warnings. The number of the currency is above them. */
+/** Feature bits of a row. Bits from `currencyFactor` up are the number of its currency, from 1; 0 without one. */
 export const feature = {
   product: 1,
   outOfStock: 2,
@@ -15,9 +15,9 @@ export const feature = {
   /** The brand is missing or differs from the first one of the source. */
   otherBrand: 16,
   member: 32,
-  /** An identifier was dropped because it is in the wrong column. */
+  /** An identifier was dropped because it is in the column of another type. */
   misplaced: 64,
-  /** Has an identifier of the first type. The next bits are the other types. */
+  /** The row has an identifier of the first type. The next five bits are the other types. */
   fills: 128,
   /**
    * The item group is missing or differs from the first one of the source. This bit is above the six bits of the identifier types.
@@ -27,7 +27,7 @@ export const feature = {
 const currencyFactor = 2 ** 14
 
 /**
- * Warning, or frequent value, that is counted by code and field. `message`: the first one. A frequent value has one of the codes of
+ * Warning that is counted by code and field, with its first message; or an exactly counted value, which is `field`, with a code of
  * `tracked`.
  */
 export interface CountedItem {
@@ -36,10 +36,10 @@ export interface CountedItem {
   readonly message: string
 }
 
-/** Codes of items that are not warnings: an item group or an identifier that is on many rows. */
+/** Codes of exactly counted values: an item group, or an identifier, that is on many rows. */
 export const tracked = { group: '#group', identifier: '#identifier' } as const
 
-/** Another set (`of`) plus the item `more`; or, if `of` is null, the feature bits `more`. */
+/** The set number `of` plus the item number `more`; or, if `of` is null, the feature bits `more`. */
 type FeatureSet = readonly [of: number | null, more: number]
 
 /** Feature sets as stored in JSON. */
@@ -49,16 +49,16 @@ export interface StoredFeatureSets {
   readonly currencies: readonly string[]
 }
 
-/** Maximum number of items. Warnings that would exceed it are not counted. */
+/** Maximum number of items. Further warnings are not counted. */
 const mostItems = 700
 /**
- * Maximum number of sets: their numbers are stored in two signed bytes. A row that would exceed it is counted by its parts, and its
- * own set is unknown.
+ * Maximum number of sets with items: their numbers are stored in two signed bytes. A row that needs a further set is counted by its
+ * parts, and has `unknownSet`.
  */
 const mostSets = 30_000
 const mostCurrencies = 200
 
-/** Number of the set of a row that exceeds the limit. */
+/** Number of the set of a row whose own set exceeds `mostSets`. */
 export const unknownSet = 32_767
 
 /** Numbers feature sets in the order of their first row; stored sets keep their numbers. */
@@ -66,7 +66,9 @@ export class FeatureSets {
   readonly #items: CountedItem[] = []
   readonly #itemAt = new Map<string, Map<string, number>>()
   readonly #sets: FeatureSet[] = []
+  /** Feature bits → number of their set without items. */
   readonly #bare = new Map<number, number>()
+  /** `set * mostItems + item` → number of the set with that item added. */
   readonly #longer = new Map<number, number>()
   readonly #currencies: string[] = []
   #lastBits = -1
@@ -83,7 +85,7 @@ export class FeatureSets {
     }
   }
 
-  /** Returns the number of an item, or -1 above the limit. */
+  /** Returns the number of an item, which is created if it is new; -1 if there are `mostItems` already. */
   item(code: string, field: string, message: string): number {
     let fields = this.#itemAt.get(code)
     if (fields === undefined) this.#itemAt.set(code, (fields = new Map()))
@@ -94,17 +96,17 @@ export class FeatureSets {
     return this.#items.push({ code, field, message }) - 1
   }
 
-  /** Returns the number of an exactly counted value, or -1. */
+  /** Returns the item number of an exactly counted value; -1 for any other value. */
   trackedItem(code: (typeof tracked)[keyof typeof tracked], value: string): number {
     return this.#itemAt.get(code)?.get(value) ?? -1
   }
 
-  /** Returns the exactly counted values of a kind. */
+  /** Returns the exactly counted values. */
   trackedValues(code: (typeof tracked)[keyof typeof tracked]): readonly string[] {
     return [...(this.#itemAt.get(code)?.keys() ?? [])]
   }
 
-  /** Returns the bits of a currency; none above the limit. */
+  /** Returns the bits of a currency; 0 for a new one above `mostCurrencies`. */
   currency(name: string): number {
     let at = this.#currencies.indexOf(name)
     if (at === -1 && this.#currencies.length < mostCurrencies) at = this.#currencies.push(name) - 1
@@ -112,8 +114,8 @@ export class FeatureSets {
   }
 
   /**
-   * Returns the number of a row's set, and calls `count` with it. If there are too many sets, calls `count` with the parts of the
-   * set and returns `unknownSet`.
+   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, calls `count` with a set for the
+   * bits and one for each item, and returns `unknownSet`.
    */
   setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
     const bare = bits === this.#lastBits ? this.#lastSet : this.#bareSet(bits)
@@ -129,7 +131,7 @@ export class FeatureSets {
       if (next === undefined) {
         count(bare)
         const nothing = this.#bareSet(0)
-        // At most one set per item, and there is room for these.
+        // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
         for (const each of items) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
         return unknownSet
       }
@@ -145,7 +147,7 @@ export class FeatureSets {
     let at: number | null = set
     let bits = 0
     while (at !== null) {
-      // Every number comes from these sets.
+      // Every number was given by `setOf`.
       const [of, more]: FeatureSet = this.#sets[at] as FeatureSet
       if (of === null) bits = more
       else items.push(this.#items[more] as CountedItem)
@@ -180,7 +182,7 @@ export class FeatureSets {
   }
 }
 
-/** Number of example lines for each feature set and item. */
+/** Maximum number of example lines for each feature set and item. */
 export const linesKept = 5
 
 /** Counts rows by the number of their feature set, with the first lines. */
@@ -197,21 +199,22 @@ export class FeatureSetCounts {
     else this.#addFirst(set, line)
   }
 
-  /** Number of rows of all sets. */
+  /** Number of all rows, those with `unknownSet` included. */
   get rows(): number {
     return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
   }
 
-  /** Number of rows with an unknown set. */
+  /** Number of rows with `unknownSet`. */
   get unknown(): number {
     return this.#unknown
   }
 
+  /** Returns the number of rows with this set. */
   of(set: number): number {
     return this.#counts[set] ?? 0
   }
 
-  /** Returns the first lines, in the order of the source. */
+  /** Returns the first lines with this set, in the order of the source. */
   linesOf(set: number): readonly number[] {
     return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.of(set), linesKept))]
   }
@@ -239,7 +242,7 @@ export class FeatureSetCounts {
   }
 }
 
-/** Returns the items of a row's warnings; items above the limit are omitted. */
+/** Returns the item numbers of a row's warnings, without warnings that have no number. */
 export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
   const items: number[] = []
   for (const { code, field, message } of warnings) {

@@ -1,8 +1,8 @@
 import type { MappedRecord, Reject, Row } from '../model/record.ts'
 
 /**
- * Finds rows that share their line with another row (feeds and JSON without line ends). A line number does not identify them, so
- * their rejects name the record.
+ * Finds rows that share their line with another row (feeds and JSON without line ends). Their line number does not identify them, so
+ * the messages of their rejects name the record.
  */
 export class SharedLines {
   #line = 0
@@ -14,7 +14,10 @@ export class SharedLines {
     this.#line = row.line
   }
 
-  /** Adds the record's place or id to the reject of the row registered last. `next`: the row after it, if it is known. */
+  /**
+   * Adds the record's id, or its position in the line, to the messages of a reject. Returns the reject unchanged if the row is alone
+   * in its line. The reject must be of the row registered last. `next`: the row after it; undefined at the end.
+   */
   nameRecord(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
     if (this.#nth === 1 && next?.line !== reject.line) return reject
     // The key of a member is a digest, so its position is shown instead.

@@ -1,14 +1,15 @@
-/** Sums feature sets (rowStatistics.ts) of read and known rows. */
+/** Sums the feature sets (rowStatistics.ts) of mapped and of unchanged rows. */
 import { identifierTypes } from '../model/record.ts'
 import { feature, linesKept, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
 
 export interface CountedLines {
   readonly count: number
-  /** The first five, in the order of the source. */
+  /** First lines, at most five, in the order of the source. */
   readonly lines: readonly number[]
 }
 
-class Lines {
+/** Adds up counts and lines of several feature sets. */
+class LineSum {
   count = 0
   readonly #all: number[] = []
 
@@ -24,13 +25,13 @@ class Lines {
 
 export type StatisticsSums = ReturnType<typeof sumUp>
 
-/** Sums the rows of each feature, with the first lines as examples. */
+/** Sums the rows of each feature and item. `own`: counts of the mapped rows; `known`: of the unchanged rows, if there are any. */
 export function sumUp(featureSets: FeatureSets, own: FeatureSetCounts, known: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
-  const [garbled, misplaced] = [new Lines(), new Lines()]
+  const [garbled, misplaced] = [new LineSum(), new LineSum()]
   const currencies = new Map<string, number>()
   const filled = new Map<string, number>()
-  const items = new Map<CountedItem, Lines>()
+  const items = new Map<CountedItem, LineSum>()
   for (const set of new Set([...own.sets(), ...(known?.sets() ?? [])])) {
     const count = own.of(set) + (known?.of(set) ?? 0)
     const lines = [...own.linesOf(set), ...(known?.linesOf(set) ?? [])]
@@ -47,7 +48,7 @@ export function sumUp(featureSets: FeatureSets, own: FeatureSetCounts, known: Fe
     if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
     for (const [at, kind] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(kind, (filled.get(kind) ?? 0) + count)
     for (const item of listed) {
-      const sum = items.get(item) ?? new Lines()
+      const sum = items.get(item) ?? new LineSum()
       sum.add(count, lines)
       items.set(item, sum)
     }

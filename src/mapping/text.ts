@@ -177,7 +177,7 @@ const named: ReadonlyMap<string, string> = new Map(
 )
 const entity = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,7}));/g
 
-/** Decodes HTML entities once. Unknown names and impossible code points stay. */
+/** Decodes HTML entities once. Entities with unknown names or impossible code points stay as they are. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(entity, (whole: string, decimal?: string, hex?: string, name?: string) => {
@@ -188,7 +188,8 @@ export function decodeEntities(text: string): string {
   })
 }
 
-// Element names of current and obsolete HTML. Only these are tags: `<3` and `a < b` are text (docs/inputs.md, case 66).
+// Names of HTML elements, current and obsolete, and names with a colon or hyphen. Anything else, such as `<3` or `a < b`, is text
+// (docs/inputs.md, case 66).
 const names = [
   'a|abbr|acronym|address|applet|area|article|aside|audio|b|base|basefont|bdi|bdo|big|blockquote|body|br|button|canvas|caption|center|cite|code|col|colgroup',
   'data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h[1-6]|head|header|hgroup|hr|html',
@@ -202,8 +203,8 @@ const inline =
   /^<\/?\s*(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)\b/i
 
 /**
- * Returns the plain text of HTML. Removes tags, and keeps text that only looks like a tag. If a tag was removed, white space is
- * joined to single spaces, as in a browser. Text without tags is returned as it is.
+ * Returns the plain text of HTML. Removes tags, comments, scripts and styles; text that only looks like a tag stays. If anything was
+ * removed, white space is joined to single spaces, as in a browser. Text without tags is returned as it is.
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
@@ -211,7 +212,10 @@ export function stripHtml(text: string): string {
   return plain === text ? text : plain.replace(/\s{2,}|[^\S ]/g, ' ').trim()
 }
 
-/** A tag ends at the next `>` and contains no `<`. A description repeats few tags: one pass with a replace function took twice as long. */
+/**
+ * Replaces every tag by `textOfTag`. A tag ends at the next `>` and contains no `<`. A loop, because a regular expression with a replace
+ * function took twice as long.
+ */
 function withoutTags(text: string): string {
   let plain = ''
   let from = 0
@@ -225,12 +229,12 @@ function withoutTags(text: string): string {
   return plain + text.slice(from)
 }
 
-/** Texts of short tags. */
+/** Results of `textOfTag` for short tags, because a description repeats few of them. */
 const tagTexts = new Map<string, string>()
 const mostTags = 500
 const longestTag = 16
 
-/** Returns the text in place of a tag: nothing, or a space between blocks. Returns text that is not a tag as it is. */
+/** Returns the text in place of a tag: `''` for an inline tag, a space for others. Returns text that is not a tag as it is. */
 function textOfTag(found: string): string {
   const known = tagTexts.get(found)
   if (known !== undefined) return known
@@ -241,8 +245,8 @@ function textOfTag(found: string): string {
 }
 
 /**
- * Cuts a text to at most `units` UTF-16 units, between two graphemes. A text never has fewer UTF-16 units than code points, so both
- * limits hold (docs/inputs.md, case 61).
+ * Cuts a text to at most `units` UTF-16 units, between two graphemes, and trims its end. The result has at most `units` code points too,
+ * because a code point takes one or two units (docs/inputs.md, case 61).
  */
 export function cutAtGrapheme(text: string, units: number): string {
   if (text.length <= units) return text

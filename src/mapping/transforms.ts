@@ -1,6 +1,6 @@
 /**
- * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`;
- * messages of the schema show the fault from `check`, and `example`. Regular expressions of a user are not supported.
+ * Named transforms of a mapping, applied in order to the texts of a field. `docs/rejects.md` shows `meaning` and `example`. The
+ * messages of the pipeline schema show the fault from `check`, and `example`. Users cannot write regular expressions.
  */
 import type { Transform } from '../model/pipeline.ts'
 import { stripHtml, decodeEntities, trimText } from './text.ts'
@@ -8,15 +8,19 @@ import { stripHtml, decodeEntities, trimText } from './text.ts'
 export interface TransformEntry {
   readonly meaning: string
   readonly example: string
-  /** Returns the fault of the arguments; undefined if they are right. */
+  /** Returns the fault of the arguments, such as `needs from as text`; undefined if they are right. */
   readonly check: (args: Readonly<Record<string, unknown>>) => string | undefined
+  /** Returns the new texts of the field. Throws TransformFault if a text does not fit. */
   readonly apply: (texts: readonly string[], args: Readonly<Record<string, unknown>>) => string[]
 }
 
-/** Failure of a transform or of a user's function for one value. The mapper rejects the row; the value is not in the message. */
+/**
+ * Failure of a transform or of a user's function for one value, which is not in the message. For a required field the row is rejected,
+ * an optional field is dropped.
+ */
 export class TransformFault extends Error {
   readonly transform: string
-  /** Field and columns it was applied for; set by the reader of the field. */
+  /** Field and columns that the transform was applied to. The transform itself does not know them: the reader of the field sets them. */
   readonly place: { readonly field: string; readonly columns: readonly string[] } | undefined
   constructor(transform: string, message: string, place?: TransformFault['place']) {
     super(message)
@@ -170,7 +174,7 @@ export const transforms: Readonly<Record<string, TransformEntry>> = Object.assig
 /**
  * Applies transforms in order.
  *
- * @throws {TransformFault} if a value does not fit
+ * @throws {TransformFault} if a transform does not fit a text
  */
 export function applyTransforms(texts: readonly string[], list: readonly Transform[]): string[] {
   let current = [...texts]
@@ -195,6 +199,11 @@ function lookup(values: unknown): ReadonlyMap<string, string> {
   return made
 }
 
+/**
+ * Returns ISO 8601. Parts that `form` does not contain are zero. Does not check that the date exists.
+ *
+ * @throws {TransformFault} if the text does not have the form
+ */
 function writeDate(text: string, form: string, offset: string): string {
   const parts: Record<string, string> = { YYYY: '', MM: '', DD: '', HH: '00', mm: '00', ss: '00' }
   let at = 0
@@ -213,7 +222,7 @@ function writeDate(text: string, form: string, offset: string): string {
   return `${parts['YYYY']}-${parts['MM']}-${parts['DD']}T${parts['HH']}:${parts['mm']}:${parts['ss']}${offset}`
 }
 
-/** Signs that are always read as this currency. */
+/** Sign → the one currency that it is always read as. */
 const signs: Readonly<Record<string, string>> = {
   '€': 'EUR',
   '£': 'GBP',
@@ -231,7 +240,7 @@ const signs: Readonly<Record<string, string>> = {
   tl: 'TRY',
   r$: 'BRL',
 }
-/** Signs that several currencies share. A sign is read as the configured currency if it can be that one, and is never guessed. */
+/** Sign → the currencies that share it. It is read as the configured currency if that is among them, and never guessed. */
 const sharedSigns: Readonly<Record<string, string>> = {
   '¥': 'JPY CNY',
   $: 'USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP',
@@ -242,7 +251,12 @@ const sharedSigns: Readonly<Record<string, string>> = {
   p: 'PHP RUB BYN',
 }
 
-/** Writes an amount in the form of the service. Every group after the first has three digits, or two (as in India) if it is not the last. */
+/**
+ * Returns an amount in the form of the service, without a currency if none is given. Every group after the first must have three digits;
+ * two are accepted before the last group, as in India.
+ *
+ * @throws {TransformFault} if the text is not an amount, or its currency is not clear
+ */
 function writePrice(text: string, args: Readonly<Record<string, unknown>>): string {
   const decimal = textOf(args, 'decimal', '.')
   const group = plainText(textOf(args, 'group'))
@@ -267,6 +281,7 @@ function plainText(text: string): string {
     .replaceAll('\u2212', '-')
 }
 
+/** Returns the currency of a sign or code; `''` if there is neither a sign nor a configured currency. */
 function currencyOf(sign: string, configured: string): string {
   if (sign === '') return configured
   if (/^[A-Za-z]{3}$/.test(sign) && sharedSigns[sign.toLowerCase()] === undefined) return sign.toUpperCase()

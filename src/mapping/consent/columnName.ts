@@ -1,7 +1,7 @@
-/** Classifies column names: whether the column is about consent or opt-out, about which channel, and how certain that is. Pure. */
+/** Classifies column names: consent or opt-out, its channel, and how certain the name is. Pure. */
 
 export interface ConsentName {
-  /** `in`: yes means may be reached; `out`: yes means must not be reached; `unclear`: the values decide. */
+  /** `in`: a yes permits to reach the person; `out`: a yes forbids it; `unclear`: the values decide. */
   readonly polarity: 'in' | 'out' | 'unclear'
   /** `phone`: calls and texts only; `other`: letters, push or fax; `any`: everything else, email included. */
   readonly channel: 'any' | 'phone' | 'other'
@@ -22,7 +22,7 @@ const phone =
 const other = /\b(?:push|postal|post|fax|letters?|briefpost|direct mail|courier|courrier|in ?app|web ?push|poste?werbung|physical mail)\b/
 const email = /e ?mail|\bmails?\b|newsletter|courriel|correo/
 const paperMail = /\b(?:postal|direct|physical|bulk|snail) mails?\b/g
-/** Words for details of a consent, such as its date, rather than the consent itself. */
+/** Names of details of a consent, such as its source or IP address. Dates and reasons are not among them: see `isDetailOf`. */
 const detail =
   /\b(?:ip|id|ids|source|sources|method|campaign\w*|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|channel|owner|region|city|street|state|country|zip|interests?)$|\bcampaign\b|^(?:utm|total|number of)\b/
 
@@ -39,13 +39,13 @@ export function nameWords(column: string): string {
     .trim()
 }
 
-/** Returns undefined for a name that is not about consent. */
+/** Classifies a name. Undefined if it is not about consent, only about a detail of it, or longer than 200 characters. */
 export function consentName(column: string): ConsentName | undefined {
   const name = nameWords(column)
   if (name.length > 200) return undefined
   const out = certainOut.test(name)
   const inward = certainIn.test(withoutOut(name))
-  // A date or reason of an opt-out proves the opt-out, so such names stay. Only names of other details are excluded.
+  // `detail` matches `state`, which ends names such as `subscription state` too.
   if (detail.test(name) && !/\b(?:opt(?:ed)? ?(?:in|out)|consent|subscription|subscriber|email) (?:status|state)$/.test(name))
     return undefined
   const channel =
@@ -56,7 +56,7 @@ export function consentName(column: string): ConsentName | undefined {
   return weakIn.test(name) ? { polarity: 'in', channel, certain: false } : undefined
 }
 
-/** Removes opt-out words, because `unsubscribed` contains `subscribed`. */
+/** Removes opt-out words that contain an opt-in word, such as `unsubscribed`. */
 function withoutOut(name: string): string {
   return name.replace(/unsub\w*/g, ' ').replace(/desabonn\w*|desinscri\w*|disiscri\w*/g, ' ')
 }
@@ -68,7 +68,7 @@ export function nameStem(column: string): string {
   return nameWords(column).replace(suffix, '')
 }
 
-/** Returns true if another column of the header is the consent that this one only dates or explains. */
+/** Returns true for a column that only dates or explains another one of the header: `opt_in_date` beside `opt_in`. */
 export function isDetailOf(column: string, columns: readonly string[]): boolean {
   const name = nameWords(column)
   const stem = nameStem(column)

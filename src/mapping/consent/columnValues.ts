@@ -5,18 +5,21 @@ export interface SeenValue {
   readonly count: number
 }
 
-/** Maximum number of distinct values. A column with more contains names, dates or numbers, and not states such as `subscribed`. */
+/** Maximum number of distinct values. A column with more values contains names, dates or numbers, not states such as `subscribed`. */
 const mostValues = 40
-/** Maximum number of rows whose values are counted, to save time. A column of states shows all states in its first rows. */
+/** Number of rows whose values are counted, to save time. A column of states shows all its states in the first rows. */
 const rowsCounted = 20_000
 
 /** Counts the distinct values of one column up to a limit, and the values that look like dates. */
 export class ColumnValues {
   #counts: Map<string, number> | undefined = new Map()
   #rows = 0
+  /** Counted cells that look like dates. */
   dates = 0
+  /** Counted cells that are not empty. */
   filled = 0
 
+  /** Counts a cell. A missing cell counts as empty. */
   add(cell: string | undefined): void {
     if (this.#rows++ >= rowsCounted) return
     const value = cell === undefined ? '' : trimText(cell)
@@ -31,7 +34,7 @@ export class ColumnValues {
     else counts.set(value, (before ?? 0) + 1)
   }
 
-  /** Distinct values, most frequent first; undefined if they are too many, or too long, to be states. */
+  /** Distinct values, the empty one included, most frequent first. Undefined if there are over 40, or one is over 40 characters long. */
   get seen(): readonly SeenValue[] | undefined {
     return this.#counts === undefined
       ? undefined
@@ -54,7 +57,10 @@ export function looksLikeDate(value: string): boolean {
   )
 }
 
-/** Returns true for a short text without personal data, which is safe in messages and shared files. */
+/**
+ * Returns true for a text of at most 40 characters that cannot be an email, a phone number or a date: no `@`, no four digits in a
+ * row. Does not recognize names of people.
+ */
 export function isShowable(value: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{S} _./,'()[\]&:-]{0,40}$/u.test(value) && !/\d{4}/.test(value)
 }

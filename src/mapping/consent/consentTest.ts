@@ -12,13 +12,16 @@ export interface BoundConsent {
   readonly passes: (text: string) => boolean
 }
 
-/** Returns the bound test. Its index is -1 if the column is missing. */
+/** Binds a test to its column. The index is -1 if the header does not have the column. */
 export function boundConsent(test: ConsentTest, columns: readonly string[]): BoundConsent {
-  return { index: findColumn(columns, test.column), test, passes: passing(test) }
+  return { index: findColumn(columns, test.column), test, passes: cellTest(test) }
 }
 
-/** Returns a function that decides whether a trimmed cell passes the test. */
-export function passing({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
+/**
+ * Returns a function that returns true if a trimmed cell passes the test. Values are compared ignoring case. Dates are read in UTC;
+ * the bounds themselves, and text that is not a date, do not pass.
+ */
+export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
     const yes = testValues({ values })
     return (text) => yes.has(text.toLowerCase())
@@ -40,7 +43,7 @@ export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string>
   return new Set(test.values.map((value) => trimText(value).toLowerCase()))
 }
 
-/** Returns NaN, which fails every comparison, for text that is not a date. */
+/** Returns milliseconds since 1970; NaN, which fails every comparison, for text that is not a date. */
 function instantOf(text: string): number {
   return parseInstant(text, 'utc-midnight', 'UTC')?.ms ?? Number.NaN
 }

@@ -1,7 +1,7 @@
-/** Formats `consent:` as it is written in a pipeline file. Pure. */
+/** Formats consent tests as a pipeline file contains them. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 
-/** Returns the test with the keys of the pipeline file. */
+/** Returns the test with the keys of a pipeline file, such as `not_values` and `for`. */
 export function asWritten({ column, values, notValues, before, after, only }: ConsentTest): Readonly<Record<string, unknown>> {
   return {
     column,
@@ -15,21 +15,21 @@ export function asWritten({ column, values, notValues, before, after, only }: Co
 
 /** Returns `consent: { column: "Newsletter", values: ["yes"] }`, or a list for several tests. */
 export function consentLine(tests: readonly ConsentTest[]): string {
-  const written = tests.map((test) => flow(asWritten(test)))
+  const written = tests.map((test) => toFlowYaml(asWritten(test)))
   return `consent: ${written.length === 1 ? written[0] : `[${written.join(', ')}]`}`
 }
 
 /** Formats a value in YAML flow style: `["Notes"]`. */
-export function flow(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
+export function toFlowYaml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toFlowYaml).join(', ')}]`
   if (typeof value === 'object' && value !== null)
     return `{ ${Object.entries(value)
-      .map(([key, part]) => `${key}: ${key === 'for' ? String(part) : flow(part)}`)
+      .map(([key, part]) => `${key}: ${key === 'for' ? String(part) : toFlowYaml(part)}`)
       .join(', ')} }`
   return JSON.stringify(value)
 }
 
-/** Returns `"yes" 140, "no" 60`. */
+/** Returns `"yes" 140, "no" 60`: at most eight values, and the number of the others. */
 export function seenText(seen: readonly { readonly value: string; readonly count: number }[]): string {
   const shown = seen.slice(0, 8).map(({ value, count }) => `${value === '' ? 'empty' : JSON.stringify(value)} ${count}`)
   return `${shown.join(', ')}${seen.length > 8 ? ` and ${seen.length - 8} more` : ''}`

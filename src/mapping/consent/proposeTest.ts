@@ -12,7 +12,7 @@ export interface ProposedTest {
   readonly seen: readonly SeenValue[]
 }
 
-/** Opposites of values. If no row of the file may be reached, the proposed test needs a value that the file does not contain. */
+/** Values and their opposites. If every value of the file means no, the proposed test needs a value that the file does not contain. */
 const opposites: readonly (readonly [string, string])[] = [
   ['no', 'yes'],
   ['false', 'true'],
@@ -30,7 +30,7 @@ const opposites: readonly (readonly [string, string])[] = [
   ['abgemeldet', 'angemeldet'],
 ]
 
-/** Proposes the test. `name` is undefined for a column that only its values identify. */
+/** Proposes a test that people who may be reached pass. `name` is undefined for a column that only its values identify. */
 export function proposeTest(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const all = values.seen
   if (all === undefined || values.mostlyDates) return ofDatesOrTexts(column, name, values)
@@ -41,7 +41,7 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const unknown = pick(undefined)
   const seen = all.every(({ value }) => isShowable(value)) ? all : []
   if (seen.length === 0 && all.length > 0) {
-    // These values may be personal data, so the test contains only those that are known words for no.
+    // The values may be personal data, so the test contains only known words for no. Without any, only empty cells pass.
     const no = pick(false)
     return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
   }
@@ -51,11 +51,11 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   return { test: { column, values: oppositesOf(pick(false), polarity) }, certain: false, seen }
 }
 
-/** Returns true if the value permits to reach the person, false if it forbids it, undefined if that is unclear. */
+/** Returns true if the value permits to reach the person, false if the value forbids it, undefined if its meaning is unknown. */
 function mayReach(value: string, polarity: ConsentName['polarity'], named: boolean): boolean | undefined {
   const meaning = named ? consentMeaning(value) : meaningOf(value)
   if (meaning === 'in') return true
-  // Also in an opt-out column. There `inactive` could mean that the opt-out is inactive, but a wrong guess would send the person.
+  // In an opt-out column, `inactive` could mean that the opt-out is inactive. It counts as no, because a wrong guess would send the person.
   if (meaning === 'out') return false
   if (polarity === 'out') {
     if (meaning === 'no' || meaning === 'empty') return true
@@ -69,7 +69,10 @@ function mayReach(value: string, polarity: ConsentName['polarity'], named: boole
   return meaning === 'empty' ? false : undefined
 }
 
-/** Proposes a test for dates, reasons and texts: an empty opt-out cell passes, a filled opt-in cell passes. */
+/**
+ * Proposes a test for a column of dates, reasons or texts. In an opt-out column, empty cells and words such as `no` pass. In any other
+ * column, all cells but these pass.
+ */
 function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: ColumnValues): ProposedTest {
   const flags = (values.seen ?? []).flatMap(({ value }) => (value !== '' && saysNo.has(consentMeaning(value)) ? [value] : []))
   if (name?.polarity === 'out') {
@@ -81,6 +84,7 @@ function ofDatesOrTexts(column: string, name: ConsentName | undefined, values: C
 
 const saysNo: ReadonlySet<Meaning> = new Set<Meaning>(['no', 'empty', 'out'])
 
+/** Returns the opposites of values that mean no; usual values of the polarity if none has an opposite. */
 function oppositesOf(no: readonly string[], polarity: ConsentName['polarity']): readonly string[] {
   const found = no.flatMap((value) => {
     const lower = value.toLowerCase()

@@ -1,6 +1,6 @@
 import type { ProposedTest } from './proposeTest.ts'
 
-/** A consent column that no setting reads. */
+/** Consent column that no setting reads. */
 export interface ConsentColumn extends ProposedTest {
   readonly column: string
 }
@@ -11,14 +11,16 @@ export interface UnreadReport {
   readonly identifiers: readonly {
     readonly column: string
     readonly message: string
+    /** Number of rows with an identifier in this column. */
     readonly count: number
+    /** First lines of such rows, at most five. */
     readonly lines: readonly number[]
   }[]
-  /** `map:` that uses these columns too; undefined if there are none. */
+  /** `map:` that uses the columns of `identifiers` too; undefined if there are none. */
   readonly identifierHint: string | undefined
   /** `consent:` for this file; undefined if no unmapped column is about consent. */
   readonly consentHint: string | undefined
-  /** Values of a consent column for a message; empty if none may be shown. */
+  /** Returns the values of a consent column for a message; `''` if none may be shown. */
   readonly seen: (column: string) => string
   /** Unmapped consent columns, each with its proposed test. */
   readonly consentColumns: readonly ConsentColumn[]

@@ -1,7 +1,7 @@
 /** Classifies the words that exports use for consent and opt-out, in more than 20 languages. Pure. */
 import { trimText } from '../text.ts'
 
-/** Meaning of a cell: `yes` and `no` depend on the name of the column; `in` (may be reached) and `out` (may not) do not. */
+/** Meaning of a cell. `in` (may be reached) and `out` (may not) hold in any column; what `yes` and `no` mean depends on its name. Undefined: unknown. */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const listOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
@@ -16,12 +16,12 @@ const empty = listOf(
   ',null,(null),none,nil,n/a,na,#n/a,nan,-,--,—,[],{},undefined,not set,(not set),empty,0000-00-00,0000-00-00 00:00:00,keine,aucun,aucune,ninguno,nessuno',
 )
 
-/** Words of any column for people who may be reached. */
+/** Words for people who may be reached, in a column of any name. */
 const subscribed = listOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,opt-in,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
-/** Words of any column for people who may not be reached. */
+/** Words for people who may not be reached, in a column of any name. */
 const unsubscribed = listOf(
   'unsubscribed,unsubscribe,unsub,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
@@ -40,7 +40,7 @@ function plain(cell: string): string {
   return trimText(cell).toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ').trim()
 }
 
-/** Returns the meaning of a whole cell in any column. */
+/** Returns the meaning of a whole cell in any column; undefined for cells over 40 characters. */
 export function meaningOf(cell: string): Meaning {
   if (cell.length > 40) return undefined
   const raw = trimText(cell).toLowerCase()
@@ -52,7 +52,7 @@ export function meaningOf(cell: string): Meaning {
   return subscribed.has(word) ? 'in' : undefined
 }
 
-/** Returns the meaning of a cell in a consent column. */
+/** Returns the meaning of a whole cell in a consent column, where more words are known. */
 export function consentMeaning(cell: string): Meaning {
   const found = meaningOf(cell)
   if (found !== undefined) return found
@@ -61,7 +61,7 @@ export function consentMeaning(cell: string): Meaning {
   return weakYes.has(word) ? 'in' : undefined
 }
 
-// Length and first character exclude most cells of other columns, without lower-casing a copy of the cell.
+// 1 at `length * 256 + first character` of each such word. It excludes most cells of other columns without a lower-case copy of the cell.
 const startsLikeState = new Uint8Array(48 * 256)
 for (const word of [...subscribed, ...unsubscribed])
   startsLikeState[word.length * 256 + (word.charCodeAt(0) & 255)] = startsLikeState[

@@ -4,7 +4,7 @@ import type { Normalized } from './result.ts'
 import { placeholderAddresses } from './placeholders.ts'
 
 export interface EmailOptions {
-  /** `mailto:` and `Name <a@b.c>` are unwrapped. */
+  /** Accepts `mailto:a@b.c` and `Name <a@b.c>`, and takes the address out. */
   readonly wrapped: boolean
   /** Hashes the domain in its ASCII form; otherwise as written, in lower case (docs/spec-notes.md#unknown). */
   readonly idnToAscii: boolean
@@ -23,8 +23,8 @@ const role =
   /^(?:no-?reply|do-?not-?reply|info|admin|administrator|webmaster|postmaster|hostmaster|abuse|sales|support|contact|office|mailer-daemon|root|test)@|^a@example\./
 
 /**
- * Normalizes a trimmed email: to NFC, to lower case, and to NFC again. Keeps dots and +tags of the mailbox. Source:
- * docs/spec-notes.md#normalization and docs/inputs.md, cases 103 to 110.
+ * Normalizes a trimmed email: without zero-width characters, in NFC and lower case. Keeps dots and +tags of the mailbox. An address
+ * of a role gets the note EMAIL_ROLE. Source: docs/spec-notes.md#normalization and docs/inputs.md, cases 103 to 110.
  */
 export function normalizeEmail(text: string, options: EmailOptions): Normalized {
   const lower = text.toLowerCase()
@@ -77,6 +77,7 @@ function isPlainAddress(text: string): boolean {
   return first >= 97 && first <= 122
 }
 
+/** Normalizes an address that `isPlainAddress` does not accept, or returns why it is not valid. */
 function slowEmail(given: string, options: EmailOptions): Normalized {
   let text = trimText(given.replace(/[\u200b-\u200d\u2060\ufeff]/g, ''))
   if (options.wrapped) text = trimText(/^[^<>]*<([^<>]+)>$/.exec(text)?.[1] ?? text).replace(/^mailto:/i, '')
@@ -105,7 +106,8 @@ function slowEmail(given: string, options: EmailOptions): Normalized {
 }
 
 /**
- * Adds the address with the other form of an international domain: ASCII (`xn--…`) if it has letters beyond ASCII, and vice versa.
+ * Adds, as `also`, the address with the other form of an international domain: ASCII (`xn--…`) for letters beyond ASCII, and vice
+ * versa.
  */
 function withOther(result: Normalized): Normalized {
   if ('code' in result) return result
@@ -115,6 +117,7 @@ function withOther(result: Normalized): Normalized {
   return other === '' || other === domain ? result : { ...result, also: `${result.text.slice(0, at)}${other}` }
 }
 
+/** Returns true for Latin letters beside letters of a script that look alike. */
 function isMixedScript(text: string): boolean {
   return /[a-z]/.test(text) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(text)
 }

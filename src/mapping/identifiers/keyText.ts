@@ -1,7 +1,7 @@
 import type { IdentifierType } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the text whose hash is the key: NFC, and lower case if the key is an email. */
+/** Returns the text whose hash is the key: trimmed, in NFC, and in lower case if the key is an email. */
 export function keyText(text: string, kind: IdentifierType | undefined): string {
   const trimmed = trimText(text)
   const plain = isAscii(trimmed) ? trimmed : trimmed.normalize('NFC')

@@ -12,8 +12,8 @@ export interface IdentifierRules {
 }
 
 /**
- * Normalizes one value of any type. Used for values that an operator types (`explain`, `forget`), and by `members/rowIdentifiers.ts`
- * for all types but email and phone. Callers handle a SHA-256 in hex before.
+ * Normalizes one raw value of any type. Used for values that an operator types (`explain`, `forget`), and by
+ * `members/rowIdentifiers.ts` for all types but email and phone. Does not recognize digests: callers handle them first.
  */
 export function normalizeIdentifier(
   kind: IdentifierType,
@@ -43,6 +43,7 @@ const plainRules: IdentifierRules = { email: { wrapped: false, idnToAscii: false
 /** Rules that produce every form under which a value may have been sent, under any settings. */
 export const everyForm: IdentifierRules = { email: { ...plainRules.email, bothForms: true }, bothPhones: true }
 
+/** Removes the apostrophe that spreadsheets put before digits. */
 function unquote(text: string): string {
   return text.replace(/^['\u2018\u2019]/, '')
 }
@@ -71,7 +72,7 @@ function normalizeDeviceId(text: string): Normalized {
   const id = text.toLowerCase()
   if (!/^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16})$/.test(id))
     return { code: 'DEVICE_ID_INVALID', message: 'is not an advertising id' }
-  return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: tracking was refused' } : { text: id }
+  return /^[0-]+$/.test(id) ? { code: 'DEVICE_ID_INVALID', message: 'is all zeros: the device does not allow tracking' } : { text: id }
 }
 
 /**

@@ -6,7 +6,8 @@ const invalid = (message: string): Normalized => ({ code: 'PHONE_INVALID', messa
 
 /**
  * Normalizes a trimmed phone number to E.164 with `+`, by the numbering plan of its country. Common spellings take a fast path that
- * is compiled from libphonenumber's metadata; the library parses the others. `country`: ISO code for numbers without +. Source:
+ * is compiled from libphonenumber's metadata; the library parses the others. `country`: two-letter code for numbers without +; an
+ * unknown code counts as none. Source:
  * docs/spec-notes.md#normalization (`phone_plus`) and docs/inputs.md, cases 120 to 122, 193 to 197, 216.
  */
 export function normalizePhone(text: string, country: string | undefined): Normalized {
@@ -19,7 +20,7 @@ export function withoutPlus(result: Normalized): Normalized {
   return 'code' in result ? result : { ...result, also: result.text.slice(1) }
 }
 
-/** Normalizes the numbers that the fast path does not handle. */
+/** Normalizes a number with the library, or returns why it is not valid. */
 export function slowPhone(given: string, country: string | undefined): Normalized {
   let text = given
     .normalize('NFKC')

@@ -1,6 +1,6 @@
 /**
- * Fast path for phone numbers in common spellings, compiled from libphonenumber's own metadata. It returns a number only if
- * the library has exactly one result, and undefined otherwise. A differential test over every country compares the two: 0 mismatches.
+ * Fast path for phone numbers in common spellings, compiled from libphonenumber's own metadata. It returns a number only if the
+ * library is sure to return the same one, and undefined otherwise. A differential test over every country compares the two: 0 mismatches.
  * It takes 0.19 µs per number, the library 6.19 µs (docs/benchmarks.md, Node 24.21).
  */
 import type { CountryCode } from 'libphonenumber-js/max'
@@ -25,7 +25,9 @@ interface Compiled {
   readonly prefix: RegExp | undefined
   /** Plain trunk prefix, if it is only digits. */
   readonly trunk: string | undefined
+  /** Prefix for calls abroad. */
   readonly idd: RegExp
+  /** Pattern of all national numbers. */
   readonly general: RegExp
 }
 
@@ -46,10 +48,10 @@ export function isCountry(code: string): code is CountryCode {
   return Object.hasOwn(plans(), code)
 }
 
-/** A plus and the digits of the number that is read. Joined strings would be made flat again to be hashed. */
+/** Reused buffer: a plus and the digits of the current number. A string joined from parts would be copied once more for hashing. */
 const spelled = Buffer.alloc(25, '+')
 
-/** Returns E.164, or undefined if the library has to decide. */
+/** Returns E.164 with `+`, or undefined if the library has to decide. `country`: two-letter code. */
 export function fastPhone(text: string, country: string | undefined): string | undefined {
   const length = text.length
   if (length < 7 || length > 24) return undefined

@@ -46,7 +46,7 @@ export const placeholderAddresses: ReadonlySet<string> = new Set([
   'abc@abc.com',
 ])
 
-/** Digests of all these texts in their usual spellings. Columns of digests reject them (docs/inputs.md, cases 102 and 118). */
+/** SHA-256 in hex of placeholders in their usual spellings. Columns of digests reject them (docs/inputs.md, cases 102 and 118). */
 export const junkDigests: ReadonlySet<string> = new Set(
   [
     ...placeholders,

@@ -4,14 +4,14 @@ import { ageColumnsOf } from '../age.ts'
 import { missingColumn, type MissingColumn } from '../boundColumns.ts'
 import { suggestName } from '../../suggestName.ts'
 import { boundConsent, testValues, type BoundConsent } from '../consent/consentTest.ts'
-import { asWritten, flow } from '../consent/consentText.ts'
+import { asWritten, toFlowYaml } from '../consent/consentText.ts'
 import { findColumn } from '../fields.ts'
 import type { Preset } from '../presets/index.ts'
 import type { IdentifierType, Warning } from '../../model/record.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 
-/** Binds the tests of the settings, or else those of the preset. */
+/** Binds the tests of the pipeline, or else those of the preset. Marks their columns as used, and reports the missing ones. */
 export function bindTests(
   header: MemberHeader,
   kinds: readonly IdentifierType[],
@@ -43,7 +43,7 @@ export function bindTests(
   }
 }
 
-/** Returns the consent tests as a pipeline file would define them: those of the pipeline, or those of the preset. */
+/** Returns the consent tests of the pipeline, or else those of the preset as a pipeline file would define them. */
 export function writtenTests({ pipeline, preset, columns }: MemberHeader): readonly ConsentTest[] {
   if (pipeline.consent === 'none') return []
   return pipeline.consent ?? presetTests(preset, columns).map(({ test }) => test)
@@ -57,7 +57,7 @@ function bindConsent(header: MemberHeader, test: ConsentTest): BoundConsent {
     missing.push({
       field: 'consent',
       message: missingColumn('consent', [test.column], columns).message,
-      hint: `consent: ${flow(asWritten(near))}`,
+      hint: `consent: ${toFlowYaml(asWritten(near))}`,
     })
   }
   used.add(made.index)
@@ -81,7 +81,7 @@ function presetTests(preset: Preset | undefined, columns: readonly string[]): (B
   })
 }
 
-/** Warns if the export lacks a consent column of its preset, so that the user must declare consent. */
+/** Warns about each consent column that exports of the preset have and this header lacks: the user must then declare consent. */
 export function consentUnknown(preset: Preset | undefined, columns: readonly string[]): Warning[] {
   return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
     expected !== true || names.some((name) => findColumn(columns, name) >= 0)
@@ -97,7 +97,7 @@ export function consentUnknown(preset: Preset | undefined, columns: readonly str
   )
 }
 
-/** Describes a removal test without its column. The hint is the whole setting, with the nearest name if there is one. */
+/** Describes a removal test whose column is missing. The hint is the whole setting, with the most similar column name if there is one. */
 function missingRemoval({ column, values }: ValueTest, columns: readonly string[]): MissingColumn {
   const setting = `{ column: ${JSON.stringify(suggestName(column, columns) ?? '<column>')}, values: ${JSON.stringify(values)} }`
   const { message } = missingColumn('remove', [column], columns)

@@ -1,10 +1,10 @@
-import { flow } from '../consent/consentText.ts'
+import { toFlowYaml } from '../consent/consentText.ts'
 import { columnCalled } from '../headerWords.ts'
 import type { MemberBinding } from './memberBinding.ts'
 import type { MemberHeader } from './memberHeader.ts'
 import type { IdentifierColumn } from './unreadColumns.ts'
 
-/** Returns the settings that map the unmapped identifier columns in addition, or that ignore them. */
+/** Returns the `map:` that reads the unmapped identifier columns too, and the `ignore:` that declares them irrelevant. */
 export function identifierHint(
   { pipeline, preset, columns }: MemberHeader,
   binding: MemberBinding,
@@ -18,9 +18,9 @@ export function identifierHint(
     const country =
       bound === undefined && kind === 'phone_number' ? columnCalled('default_country', columns) : bound?.mapping.defaultCountry
     const value = country === undefined ? (names.length === 1 ? names[0] : names) : { columns: names, default_country: country }
-    return [`${kind}: ${flow(value)}`]
+    return [`${kind}: ${toFlowYaml(value)}`]
   })
   const known =
     preset !== undefined && pipeline.preset === undefined && Object.keys(pipeline.map).length === 0 ? `preset: ${preset.name} and ` : ''
-  return `${known}map: { ${fields.join(', ')} }; or, for columns that are not the customer's: ignore: ${flow(found.map(({ column }) => column))}`
+  return `${known}map: { ${fields.join(', ')} }; or, for columns that are not the customer's: ignore: ${toFlowYaml(found.map(({ column }) => column))}`
 }

@@ -12,8 +12,10 @@ import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 
 /**
- * Maps a row. Pure. Rejects a row without a usable identifier; drops single unusable ones with a warning. A row that is to be removed
- * needs only a key.
+ * Maps a row. Pure. Rejects a row without a usable identifier, without the required key, with too many identifiers or with wrong
+ * times. Drops single unusable identifiers with a warning. A row without consent needs only a key.
+ *
+ * @throws {TransformFault} if a transform of the key or of `expires_at` fails
  */
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
@@ -22,8 +24,8 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     (binding.consent.length === 0 || binding.consent.every((test) => passesConsent(row, test))) &&
     (binding.ages.length === 0 || !binding.ages.some((age) => isChild(row, age))) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
-  // A row that is not wanted, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough, because
-  // some exports leave the identifiers of such rows empty.
+  // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
+  // because some exports leave the identifiers of such rows empty.
   if ((!desired || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
     return {
       record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
@@ -48,6 +50,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   }
 }
 
+/** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */
 function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
   const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
   if (first === undefined) throw new Error('a reject needs a fault')
@@ -78,6 +81,7 @@ function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly Identi
   return faults
 }
 
+/** Row as far as it was read. */
 interface RowParts {
   binding: MemberBinding
   key: Uint8Array | undefined
@@ -101,12 +105,16 @@ function timeFaults(
   return effectiveAtMs >= binding.defaultEndMs ? [contradict('is not before the end set by destination.expires_in')] : []
 }
 
-/** Returns the key of a row that `mapMember` could not map because a transform failed. */
+/**
+ * Returns only the key, for a row that is rejected before it is mapped; undefined if the row has none.
+ *
+ * @throws {TransformFault} if a transform of the key fails
+ */
 export function memberKey(row: Row, binding: MemberBinding): Uint8Array | undefined {
   return new RowIdentifiers(row, binding).key()
 }
 
-/** Returns undefined if the cell is empty or cannot be read. Warns if it cannot be read. */
+/** Returns undefined if the cell is empty or cannot be read, or if its transform fails. Warns in the last two cases. */
 function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
   let text: string

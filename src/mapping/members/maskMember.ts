@@ -4,8 +4,8 @@ import { trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
 /**
- * Returns a function that masks the cells of a row: identifiers by their type, and all other cells except tests, times and
- * countries, because they may be names or addresses.
+ * Returns a function that masks the cells of a row: identifiers by their type, all other cells because they may be names or
+ * addresses. Cells of consent, removal, times and countries are shown, unless they are long or look like an email or a number.
  */
 export function maskMember(columns: readonly string[], binding: MemberBinding): (row: Row) => readonly string[] {
   const shown = new Set([

@@ -1,4 +1,4 @@
-/** Header bound to the parts of a member, in the form that the mapping of each row needs. */
+/** Columns of a header by the part of a member that is read from them. */
 import type { BoundAge } from '../age.ts'
 import type { BoundConsent } from '../consent/consentTest.ts'
 import type { BoundField } from '../fields.ts'
@@ -8,12 +8,12 @@ import type { IdentifierType } from '../../model/record.ts'
 export interface MemberBinding {
   /** Undefined for do-not-reach lists without a key: the row's identifiers together are its key. */
   readonly key: BoundField | undefined
-  /** Identifier type that is mapped to the same column as the key. */
+  /** Identifier type that is mapped to the same column as the key; undefined for a column of its own. */
   readonly keyKind: IdentifierType | undefined
   readonly identifiers: readonly BoundIdentifier[]
   readonly effectiveAt: BoundField | undefined
   readonly expiresAt: BoundField | undefined
-  /** End of a membership that starts today if the row names none; milliseconds since 1970. */
+  /** End of a membership that starts today, for rows without `expires_at`; milliseconds since 1970. */
   readonly defaultEndMs: number
   /** Tests that must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundConsent[]
@@ -25,15 +25,19 @@ export interface MemberBinding {
   readonly rules: MemberRules
 }
 
+/** Test that a cell passes if it is one of the values. */
 export interface BoundTest {
+  /** Index of the column; -1 if it is missing. */
   readonly index: number
+  /** Trimmed and in lower case. */
   readonly values: ReadonlySet<string>
 }
 
 export interface BoundIdentifier extends BoundField {
   readonly kind: IdentifierType
+  /** True if the column is declared to contain digests: then raw values are rejected. */
   readonly hashed: boolean
-  /** Fixed country, or the index of the column of countries. */
+  /** Country of phone numbers without +: a fixed code, or the index of the country column. */
   readonly country: string | number | undefined
 }
 

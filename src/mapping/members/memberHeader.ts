@@ -4,10 +4,11 @@ import { bindField, type BoundField } from '../fields.ts'
 import { presetByName, type Preset } from '../presets/index.ts'
 import type { Warning } from '../../model/record.ts'
 
-/** Collects bound fields, missing fields and warnings while a header is bound. */
+/** Binds the fields of one header, and collects the used columns, the missing fields and the warnings. */
 export class MemberHeader {
   readonly pipeline: Pipeline
   readonly columns: readonly string[]
+  /** The configured preset. Without one, the recognized preset if `map:` is empty, else undefined. */
   readonly preset: Preset | undefined
   /** Columns in use. */
   readonly used = new Set<number>()
@@ -25,7 +26,7 @@ export class MemberHeader {
           : presetByName(pipeline.preset)
   }
 
-  /** Binds a field by the pipeline's `map:`, or else by the preset; undefined if neither fills it. */
+  /** Binds a field by the pipeline's `map:`, or else by the preset. Undefined if neither has a column, constant or function for it. */
   field(field: string, many: boolean): BoundField | undefined {
     const { columns } = this
     const own = this.pipeline.map[field]

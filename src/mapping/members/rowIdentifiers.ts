@@ -17,7 +17,9 @@ import { TransformFault } from '../transforms.ts'
 import { passesConsent } from '../consent/passesConsent.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
+/** Maximum number of identifiers of a row. */
 export const maxIdentifiers = 50
+/** Texts of a key column that count as empty. */
 const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
@@ -31,18 +33,21 @@ export interface IdentifierFault {
   readonly message: string
 }
 
-/** Reads the identifiers of one row and collects its warnings. */
+/** Reads all identifiers of one row when it is created, and collects the row's warnings. */
 export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
   #warnings: Warning[] | undefined
+  /** Text of the key, if the key column is an identifier too. */
   #keyText: string | undefined
-  /** Sorted bytewise, without duplicates. */
+  /** Usable identifiers that may be sent, sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
-  // Created when needed, like the warnings, because nearly no row needs them.
+  // These lists, and the warnings, are created when needed, because nearly no row needs them.
   #withheld: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
+  /** List that `#add` adds to: `packed`, or `#withheld` for a type without consent. */
   #target = this.packed
+  /** Number of values that are not placeholders, and of their second forms. Values above `maxIdentifiers` are only counted. */
   count = 0
 
   constructor(row: Row, binding: MemberBinding) {
@@ -60,11 +65,12 @@ export class RowIdentifiers {
     return this.#faults ?? noFaults
   }
 
-  /** Identifiers that the row has no consent for. */
+  /** Usable identifiers of types that the row has no consent for. */
   get withheld(): readonly PackedIdentifier[] {
     return this.#withheld ?? noneWithheld
   }
 
+  /** Field to name in a fault that concerns all identifiers. */
   get firstField(): string {
     return this.#binding.identifiers[0]?.field ?? 'key'
   }
@@ -84,13 +90,13 @@ export class RowIdentifiers {
     }
   }
 
-  /** Returns the cell, or drops the identifier if its transform fails, like every other unusable identifier. */
+  /** Returns the cell. If its transform fails, collects a fault and returns undefined: the identifier is dropped, not the row. */
   #cell(bound: BoundIdentifier): Cell | undefined {
     try {
       return bound.read(this.#row)
     } catch (error) {
       if (!(error instanceof TransformFault)) throw error
-      this.#reject('TRANSFORM_FAILED', bound.field, `${error.message} (${error.transform})`)
+      this.#addFault('TRANSFORM_FAILED', bound.field, `${error.message} (${error.transform})`)
       return undefined
     }
   }
@@ -117,7 +123,7 @@ export class RowIdentifiers {
     if ('code' in result) {
       // Web forms leave a plus sign or only a country code if no number was entered (docs/inputs.md, case 197).
       if (kind === 'phone_number' && /^\+?[\s(]*\d{0,3}[\s)]*$/.test(text)) return
-      this.#reject(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
+      this.#addFault(result.code, field, `${maskFor(kind, text)} ${misplaced(kind, text) ?? result.message}`)
       return
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
@@ -128,6 +134,7 @@ export class RowIdentifiers {
     this.#add(hashIdentifier(kind, result.also))
   }
 
+  /** Adds a digest, or collects a fault if the text is not one. */
   #readDigest(bound: BoundIdentifier, text: string): void {
     const { field, kind, hashed } = bound
     let hex = text
@@ -140,7 +147,7 @@ export class RowIdentifiers {
       hex = Buffer.from(hex, 'base64url').toString('hex')
     if (!sha256Hex.test(hex)) {
       const raw = /@|^\+?[\d\s().-]{6,24}$/.test(text)
-      this.#reject(
+      this.#addFault(
         raw ? 'HASH_EXPECTED' : 'HASH_INVALID',
         field,
         raw ? `${maskFor(kind, text)} is a raw value` : `has ${text.length} characters and is not a SHA-256 in hex`,
@@ -149,7 +156,7 @@ export class RowIdentifiers {
     }
     const lower = hex.toLowerCase()
     if (junkDigests.has(lower)) {
-      this.#reject('HASH_OF_PLACEHOLDER', field, 'is the digest of nothing or of a placeholder')
+      this.#addFault('HASH_OF_PLACEHOLDER', field, 'is the digest of nothing or of a placeholder')
       return
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
@@ -166,8 +173,8 @@ export class RowIdentifiers {
   }
 
   /**
-   * Inserts an identifier in sort order, unless it is there. Types are read in the order of their type bytes, so only identifiers
-   * of the same type are compared.
+   * Inserts an identifier in sort order, unless the list has it. Types are read in the order of their type bytes, so only
+   * identifiers of the same type are compared.
    */
   #add(identifier: PackedIdentifier): void {
     const packed = this.#target
@@ -184,11 +191,12 @@ export class RowIdentifiers {
     else packed.splice(at, 0, identifier)
   }
 
-  #reject(code: RecordCode, field: string, message: string): void {
+  #addFault(code: RecordCode, field: string, message: string): void {
     this.#faults ??= []
     this.#faults.push({ code, field, message })
   }
 
+  /** Adds one warning for all unusable identifiers. Called for rows that are not rejected. */
   warnDropped(): void {
     if (this.#faults === undefined) return
     const [first] = this.#faults
@@ -204,7 +212,9 @@ export class RowIdentifiers {
 
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
-   * variants of an email are one key.
+   * variants of an email are one key. Undefined if the key is empty or, without a key column, if the row has no identifier.
+   *
+   * @throws {TransformFault} if a transform of the key column fails
    */
   key(): Buffer | undefined {
     const { key } = this.#binding
@@ -218,7 +228,7 @@ export class RowIdentifiers {
   }
 }
 
-/** Returns true for a trimmed key that is empty, or one of `absentKeys`. Most keys are numbers, which are not searched in the set. */
+/** Returns true for a trimmed key that is empty or one of `absentKeys`. Skips the search for keys that start with a digit, as most do. */
 function isAbsent(text: string): boolean {
   if (text === '') return true
   const first = text.charCodeAt(0)

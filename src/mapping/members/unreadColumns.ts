@@ -1,6 +1,6 @@
 /**
- * Watches the unmapped columns of each row, to find consent columns and columns of emails or phone numbers. If a consent
- * column is not mapped, people who did not consent would be sent. If a column of identifiers is not mapped, people would not be sent.
+ * Searches the unmapped columns for consent, emails and phone numbers. Without a mapped consent column, people who did not consent would
+ * be sent. Without a mapped identifier column, people would not be sent.
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
@@ -18,27 +18,31 @@ import { trimText } from '../text.ts'
 export interface IdentifierColumn {
   readonly column: string
   readonly kind: 'email' | 'phone_number'
+  /** Number of rows with an identifier in the column. */
   readonly rows: number
+  /** First lines of such rows, at most `linesKept`. */
   readonly lines: readonly number[]
 }
 
 export interface UnreadOptions {
   /** False if consent is declared irrelevant, or the destination does not need it. */
   readonly consent: boolean
-  /** Kinds of identifiers that the destination takes. */
+  /** Identifier types to search for: those of email and phone number that the destination takes. */
   readonly kinds: readonly IdentifierType[]
   /** Returns true for names that the preset or the user declares irrelevant. */
   readonly ignored: (column: string) => boolean
 }
 
-/** Mapped columns of a header, and those that contain identifiers. */
+/** Header with its mapped columns. */
 export interface ReadColumns {
   readonly columns: readonly string[]
+  /** Indexes of the mapped columns. */
   readonly used: ReadonlySet<number>
-  /** Columns that identifiers are read from. */
+  /** Mapped columns of each identifier type. */
   readonly identifiers: readonly { readonly kind: IdentifierType; readonly indexes: readonly number[] }[]
 }
 
+/** State of an unmapped column: its name classified, and counts of its cells so far. */
 interface Watched {
   readonly name: ConsentName | undefined
   readonly values: ColumnValues
@@ -52,11 +56,11 @@ interface Watched {
   readonly lines: number[]
 }
 
-/** Minimum share of rows with an identifier, for a column to count as an identifier column. */
+/** Minimum share of rows with an identifier in an identifier column. */
 const identifierShare = 0.05
 const linesKept = 5
 
-/** Watches all headers of a mapper; its memory is bounded by the number of columns. */
+/** Unmapped columns of all headers of one mapper, by name. Memory is bounded by the number of columns. */
 export class UnreadColumns {
   readonly #options: UnreadOptions
   readonly #watched = new Map<string, Watched>()
@@ -67,8 +71,8 @@ export class UnreadColumns {
     this.#options = options
   }
 
-  /** Returns the warnings of the header, and a function that checks each of its rows. */
-  bind(read: ReadColumns): { readonly warnings: readonly Warning[]; readonly look: (row: Row) => readonly Warning[] } {
+  /** Returns the warnings of the header, and a function that checks a row of this header and returns its warnings. */
+  bind(read: ReadColumns): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
     const { columns, used, identifiers } = read
     this.#phoneMapped ||= identifiers.some(({ kind }) => kind === 'phone_number')
     this.#othersMapped ||= identifiers.some(({ kind }) => kind !== 'phone_number')
@@ -78,10 +82,10 @@ export class UnreadColumns {
       state.name?.certain === true && this.#options.consent ? [this.#headerWarning(columns[index] ?? '', state.name)] : [],
     )
     const mapped = identifiers.flatMap(({ indexes }) => indexes)
-    return { warnings, look: watched.length === 0 ? () => none : (row) => this.#look(row, watched, mapped) }
+    return { warnings, checkRow: watched.length === 0 ? () => none : (row) => this.#checkRow(row, watched, mapped) }
   }
 
-  /** Returns unmapped consent columns, in the order of their first header. */
+  /** Returns the unmapped consent columns of used channels, in the order in which their names first appeared. */
   consentColumns(): readonly ConsentColumn[] {
     if (!this.#options.consent) return []
     return [...this.#watched].flatMap(([column, { name, values, isConsent }]) => {
@@ -92,6 +96,10 @@ export class UnreadColumns {
     })
   }
 
+  /**
+   * Returns the unmapped columns with an identifier in at least 5 % of the rows and in half of the filled cells. Leaves out consent
+   * columns, columns of other people, and columns with one value in all rows.
+   */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
       ([column, { rows, emails, phones, values, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
@@ -106,15 +114,15 @@ export class UnreadColumns {
   }
 
   /**
-   * Returns the whole `consent:` setting for this file, with the present tests and one for every unmapped consent column. Undefined
-   * if there is no unmapped one.
+   * Returns the whole `consent:` setting for this file: the tests in use, and one for every unmapped consent column. Undefined if there
+   * is no such column.
    */
-  consentHint(read: readonly ConsentTest[]): string | undefined {
+  consentHint(inUse: readonly ConsentTest[]): string | undefined {
     const found = this.consentColumns()
-    return found.length === 0 ? undefined : consentLine([...read, ...found.map(({ test }) => test)])
+    return found.length === 0 ? undefined : consentLine([...inUse, ...found.map(({ test }) => test)])
   }
 
-  /** Returns `"Newsletter": "yes" 140, "no" 60`; empty if no value may be shown. */
+  /** Returns the values of a column for a message: `"yes" 140, "no" 60`, or `dates, or empty`. `''` if none may be shown. */
   seen(column: string): string {
     const state = this.#watched.get(column)
     if (state === undefined) return ''
@@ -122,6 +130,7 @@ export class UnreadColumns {
     return seen.length > 0 ? seenText(seen) : state.values.mostlyDates ? 'dates, or empty' : ''
   }
 
+  /** Returns the state of a column, created for its first header. */
   #watch(column: string, columns: readonly string[]): Watched {
     const known = this.#watched.get(column)
     if (known !== undefined) return known
@@ -163,7 +172,11 @@ export class UnreadColumns {
     }
   }
 
-  #look(row: Row, watched: readonly { readonly index: number; readonly state: Watched }[], mapped: readonly number[]): readonly Warning[] {
+  #checkRow(
+    row: Row,
+    watched: readonly { readonly index: number; readonly state: Watched }[],
+    mapped: readonly number[],
+  ): readonly Warning[] {
     let found: Warning[] | undefined
     for (const { index, state } of watched) {
       const cell = textOf(row.cells[index])
@@ -181,11 +194,12 @@ export class UnreadColumns {
           field,
           message: `the column "${redactPersonalData(field)}" says who may be reached (${code === 'LEFT_UNMAPPED' ? `"${trimText(cell)}"` : 'by its name and its values'}), and no setting reads it`,
         })
-      } else this.#lookForIdentifier(row, state, cell, mapped)
+      } else this.#countIdentifier(row, state, cell, mapped)
     }
     return found ?? none
   }
 
+  /** Returns the code of the warning, if the cell shows that the column is about consent and the header's warnings did not. */
   #consentCode({ name, isConsent }: Watched, cell: string): 'CONSENT_UNMAPPED' | 'LEFT_UNMAPPED' | undefined {
     if (this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
@@ -193,7 +207,7 @@ export class UnreadColumns {
     return isConsent || consentMeaning(cell) !== undefined ? 'CONSENT_UNMAPPED' : undefined
   }
 
-  #lookForIdentifier(row: Row, state: Watched, cell: string, mapped: readonly number[]): void {
+  #countIdentifier(row: Row, state: Watched, cell: string, mapped: readonly number[]): void {
     const { kinds } = this.#options
     const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(trimText(cell))
     const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
@@ -208,10 +222,12 @@ export class UnreadColumns {
 
 const none: readonly Warning[] = []
 
+/** Returns the first text of a cell that is not empty; `''` for an empty text. */
 function textOf(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell.find((text) => text !== '')
 }
 
+/** Compares emails ignoring case, and phone numbers by their last nine digits, because one may lack the country code. */
 function sameIdentifier(mapped: string | undefined, cell: string, isEmail: boolean): boolean {
   if (mapped === undefined || mapped === '') return false
   if (mapped === cell) return true

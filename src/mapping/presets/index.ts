@@ -36,8 +36,9 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset of which one set of required columns is in the header, and no column of `otherExports`. If there are several, returns the one that requires most
- * columns. The column names of an upload template are common words, so it must know at least half of the columns.
+ * Returns the preset of which one set of required columns is in the header, and no column of `otherExports`. Among several, the set
+ * with most columns wins. An upload template must also know at least half of the columns, because its names are common words.
+ * Undefined if no preset fits.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {
   const names = new Set(columns.map(normalizeHeader))

@@ -1,8 +1,8 @@
 /** Reads options of a variant from columns in the order name, value, name, value … */
 
 /**
- * Returns a function that reads the option with one of these names. An option with a list of values is left out, because it
- * describes the product and not the variant.
+ * Returns a function that reads the value of the option with one of these lower-case names. It returns `''` if there is none, and for
+ * a list of values, which describes the product and not the variant.
  */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {

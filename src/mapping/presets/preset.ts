@@ -6,34 +6,34 @@ export interface Preset {
   readonly name: string
   readonly title: string
   readonly records: 'products' | 'members'
-  /** Header of such an export. */
+  /** Header of an export. */
   readonly sample: readonly string[]
   /** Columns that together identify the export, compared by `normalizeHeader`. */
   readonly recognize: readonly string[]
-  /** Other sets of columns that identify it: earlier headers, exports with fewer columns. */
+  /** Other sets of columns that identify the export: earlier headers, exports with fewer columns. */
   readonly recognizeAlso?: readonly (readonly string[])[]
   /** True for an upload template whose column names (`Email`, `Phone`) many other exports have too. */
   readonly isTemplate?: boolean
   /** Columns that only exports of other systems have. A header with one of them is not this export. */
   readonly otherExports?: readonly string[]
-  /** Target field → names of its column. The first one in the header is used. */
-  readonly map: Readonly<Record<string, PresetField>>
   /**
-   * Required fields that no such export has. For each: the column to derive it from, and an example of the text to put before its
-   * values.
+   * Target field → its columns. A row uses the first filled one of those in the header; identifiers and `additional_image_link` use
+   * all of them.
    */
+  readonly map: Readonly<Record<string, PresetField>>
+  /** Required field that the export never has → columns to derive it from (the first in the header is used), and an example of the prefix for their values. */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
-  /** Consent tests of the export: every test whose column is present must pass. */
+  /** Consent tests. A row must pass every test whose column is in the header. */
   readonly consent?: readonly PresetTest[]
-  /** Columns whose names look like consent, but which add nothing to these tests. */
+  /** Columns that look like consent by their names, but add nothing to the tests of `consent`. */
   readonly irrelevant?: readonly string[]
   /** Row groups of the export: one product over several rows. */
   readonly rowGroups?: HandleRowGroups | ParentRowGroups
 }
 
 /**
- * Row groups by handle: the rows of a product follow each other. Each list has the possible names of one column; the first one in
- * the header is used.
+ * Row groups by handle: the rows of a product follow each other. `handle`, `title` and `image` each list the possible names of one
+ * column; the first one in the header is used.
  */
 export interface HandleRowGroups {
   readonly kind: 'handle'
@@ -43,7 +43,7 @@ export interface HandleRowGroups {
   readonly image: readonly string[]
   /** Columns of an offer. A row with an image but none of these only adds the image to its product. */
   readonly offer: readonly string[]
-  /** Columns whose value in the first row applies to all rows of the product, in addition to those that match `inheritedLike`. */
+  /** Columns whose empty cells are filled from the first row of the product; also all columns that match `inheritedLike`. */
   readonly inherited: readonly string[]
   readonly inheritedLike: RegExp
 }
@@ -57,6 +57,7 @@ export interface ParentRowGroups {
   readonly parent: string
   /** Column that contains `1` for published products. */
   readonly published: string
+  /** Columns whose empty cells in a variation are filled from the row of its product. */
   readonly inherited: readonly string[]
 }
 
@@ -67,6 +68,6 @@ export interface PresetTest {
   readonly values: readonly string[]
   /** True if the user must be warned about an export without the column, because it cannot prove consent. */
   readonly expected?: boolean
-  /** Applies only to the identifiers of this type. Without it, the test applies to the row. */
+  /** Identifier type that the test applies to. If undefined, the test applies to the whole row. */
   readonly only?: 'phone_number'
 }

@@ -1,6 +1,6 @@
 import type { Preset } from './preset.ts'
 
-/** Customers of a Shopify shop; the apostrophe before ids and phones is removed. */
+/** Customers of a Shopify shop. */
 export const shopify: Preset = {
   name: 'shopify',
   title: 'Shopify customer export',

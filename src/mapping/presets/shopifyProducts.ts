@@ -22,7 +22,7 @@ function pricesOf([old = '', now = '', oldBefore = '', before = '']: readonly st
 
 /**
  * Products of a Shopify shop, with the present header or the one before 2025. The export has no columns for currency and link: set
- * options.default_currency and map the link. A row is a variant; the first row of a handle describes the product. A row with only
+ * `options.default_currency` and map the link. A row is a variant; the first row of a handle describes the product. A row with only
  * an image adds the image to its product.
  */
 export const shopifyProducts: Preset = {
@@ -100,14 +100,14 @@ export const shopifyProducts: Preset = {
         oldTracker = '',
         tracker = '',
         policy = '',
-        goesOn = '',
+        continueSelling = '',
         oldQty = '',
         qty = '',
       ]) => {
         if (['draft', 'archived', 'unlisted'].includes(status.toLowerCase()) || /^false$/i.test(published || online)) return 'discontinued'
-        // Untracked stock is always available; with "continue", a buyer waits.
+        // A product without stock tracking is always available. With "continue", the shop sells more than it has.
         if ((oldTracker || tracker) === '' || Number(oldQty || qty) > 0) return 'in stock'
-        return /^(?:continue|true)$/i.test(policy || goesOn) ? 'available for order' : 'out of stock'
+        return /^(?:continue|true)$/i.test(policy || continueSelling) ? 'available for order' : 'out of stock'
       },
     },
     inventory: {

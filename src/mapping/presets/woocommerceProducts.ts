@@ -45,7 +45,7 @@ export const woocommerceProducts: Preset = {
     description: { columns: ['Description', 'Short description'] },
     price: { columns: ['Regular price'] },
     sale_price: { columns: ['Sale price'] },
-    // These dates have no offset: they are read in `options.timezone`.
+    // The dates of the export have no offset, so they are read in `options.timezone`.
     sale_price_effective_date: {
       columns: ['Date sale price starts', 'Date sale price ends'],
       compute: ([starts = '', ends = '']) => (starts === '' || ends === '' ? '' : `${starts}/${ends}`),
@@ -53,7 +53,7 @@ export const woocommerceProducts: Preset = {
     gtin: { columns: ['GTIN, UPC, EAN, or ISBN'] },
     brand: { columns: ['Brands'] },
     product_type: { columns: ['Categories'] },
-    // `parent`: stock is counted for all variations together, so no variation has a number.
+    // `parent`: the shop counts the stock of all variations together, so no variation has a number of its own.
     inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
     item_group_id: { columns: ['Parent'] },
     color: { columns: options, compute: optionCalled('color', 'colour') },

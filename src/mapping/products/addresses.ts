@@ -1,4 +1,4 @@
-/** A product's page and its images. */
+/** Reads the addresses of a product: its page and its images. */
 import { isBroken, trimText } from '../text.ts'
 import { hostOf, parseImage, parseLink, splitImages } from './links.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
@@ -6,6 +6,11 @@ import { absent } from './vocabulary.ts'
 
 const maxImages = 10
 
+/**
+ * Returns the link as it is sent. `options.allow: [upgrade_http]` changes http to https.
+ *
+ * @throws {RowRejected} if the link is missing, invalid or http
+ */
 export function linkOf(row: ProductRow): string {
   const text = row.required('link')
   const parsed = parseLink(text)
@@ -20,6 +25,7 @@ export function linkOf(row: ProductRow): string {
   return `https${parsed.link.slice(4)}`
 }
 
+/** Returns the mobile link; undefined if it is empty, or dropped because it is invalid or http. */
 export function mobileLinkOf(row: ProductRow): string | undefined {
   const text = row.optional('mobile_link')
   if (text === undefined) return undefined
@@ -31,6 +37,11 @@ export function mobileLinkOf(row: ProductRow): string | undefined {
   return parsed.link
 }
 
+/**
+ * Returns the address of the main image as it is sent.
+ *
+ * @throws {RowRejected} if the address is missing or invalid, or is http and `options.refuse` names http_image
+ */
 export function imageOf(row: ProductRow): string {
   const parsed = parseImage(row.required('image_link'))
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
@@ -42,6 +53,7 @@ export function imageOf(row: ProductRow): string {
   return parsed.link
 }
 
+/** Returns up to ten further images, joined by commas; undefined if there are none. `main`: the main image, which is left out. */
 export function moreImagesOf(row: ProductRow, main: string): string | undefined {
   const cell = row.cell('additional_image_link')
   if (cell === undefined || cell === '') return undefined
@@ -54,20 +66,22 @@ export function moreImagesOf(row: ProductRow, main: string): string | undefined 
     if (trimmed === '' || absent.has(trimmed.toLowerCase())) continue
     const parsed = isBroken(trimmed) ? { invalid: 'broken' } : parseImage(trimmed)
     const rejected = 'invalid' in parsed || (parsed.http && row.rules.httpImagesRefused)
-    // If one column contains all images, the main one is among them.
-    if (!rejected && parsed.link === main && oneImageColumn(row)) continue
+    // If both fields read one column, the main image is in the list by design: it is left out without a warning.
+    if (!rejected && parsed.link === main && sharesImageColumn(row)) continue
     if (rejected || parsed.link === main || images.includes(parsed.link) || images.length === maxImages) dropped += 1
     else {
       images.push(parsed.link)
       encoded ||= parsed.encoded
     }
   }
-  if (dropped > 0) row.warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, repeated or beyond the tenth`)
+  if (dropped > 0)
+    row.warn('IMAGES_DROPPED', 'additional_image_link', `lost ${dropped} addresses: invalid, not allowed, repeated or beyond the tenth`)
   if (encoded) row.warn('IMAGE_ENCODED', 'additional_image_link', 'contained spaces or commas')
   return images.length === 0 ? undefined : images.join(',')
 }
 
-function oneImageColumn(row: ProductRow): boolean {
+/** Returns true if `image_link` and `additional_image_link` read the same column. */
+function sharesImageColumn(row: ProductRow): boolean {
   const main = row.binding.image_link?.indexes ?? []
   return row.binding.additional_image_link?.indexes.some((index) => main.includes(index)) === true
 }

@@ -1,11 +1,15 @@
 /** Parses trade item numbers: UPC, EAN, JAN, ISBN, with check digit (GS1 General Specifications 7.9; docs/inputs.md, case 88). */
 
+/** Digits as they are sent, or the reason why the number is not valid. `normalized`: true if the digits differ from the text. */
 export type GtinResult = { readonly gtin: string; readonly normalized: boolean } | { readonly invalid: string }
 
 /** Characters around digits that mark them as text for a spreadsheet: `'0400…`, `="0400…"`. */
 const textMark = /^(?:=?"|['\u2018\u2019])|["'\u2019]$/g
 
-/** Parses a trimmed gtin. Never adds a leading zero that may have been lost, because the result could be the number of another item. */
+/**
+ * Parses a trimmed gtin; an ISBN-10 becomes an ISBN-13. Never adds a leading zero that may have been lost, because the result could be
+ * the number of another item.
+ */
 export function parseGtin(text: string): GtinResult {
   const plain = text.replace(textMark, '').replace(/[\s\u2010-\u2015-]/g, '')
   if (/^\d(?:\.\d+)?[eE]\+?\d+$/.test(plain)) return { invalid: 'was damaged by a spreadsheet' }
@@ -31,6 +35,7 @@ function checkDigit(digits: string): number {
   return (10 - (sum % 10)) % 10
 }
 
+/** Returns the ISBN-13; undefined if the check digit of the ISBN-10 is wrong. */
 function isbn13(isbn10: string): string | undefined {
   let sum = 0
   for (let i = 0; i < 10; i++) sum += (10 - i) * (isbn10[i] === 'X' || isbn10[i] === 'x' ? 10 : Number(isbn10[i]))

@@ -3,6 +3,7 @@
  * click on a wrong address (docs/inputs.md, cases 81 to 86).
  */
 
+/** Link as it is sent, or the reason why it is not valid. `toAscii`: its international host was written as an A-label (`xn--…`). */
 export type LinkResult = { readonly link: string; readonly toAscii: boolean; readonly http: boolean } | { readonly invalid: string }
 
 export const maxLinkLength = 2048
@@ -11,8 +12,8 @@ const simpleHost = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d{1,5})?$/
 const letterEnd = /\.[a-zA-Z][a-zA-Z0-9-]*(?::\d{1,5})?$/
 
 /**
- * Parses a trimmed absolute http(s) address into the form that is sent: scheme in lower case, international host as A-label,
- * the rest untouched. `invalid` is the reason, without any part of the address.
+ * Parses a trimmed absolute http(s) address into the form that is sent: scheme in lower case, an international host as A-label, the
+ * other parts unchanged. `invalid` contains no part of the address.
  */
 export function parseLink(text: string): LinkResult {
   const scheme = /^https?:\/\//i.exec(text)?.[0]
@@ -46,7 +47,10 @@ export type ImageResult =
   | { readonly link: string; readonly http: boolean; readonly encoded: boolean; readonly typeKnown: boolean }
   | { readonly invalid: string }
 
-/** Parses an image address. Encodes spaces, and commas, which separate the addresses of a list. `typeKnown`: the path ends with an accepted image type. */
+/**
+ * Parses a trimmed image address. Percent-encodes spaces, and commas, because commas separate the addresses of a list. `typeKnown`: the
+ * path ends with an accepted image type.
+ */
 export function parseImage(text: string): ImageResult {
   const encodedText = text.includes(' ') || text.includes(',') ? text.replace(/ /g, '%20').replace(/,/g, '%2C') : text
   const parsed = parseLink(encodedText)

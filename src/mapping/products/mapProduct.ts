@@ -11,7 +11,10 @@ import { colorOf, descriptionOf, levelsOf, optionalWordOf, titleOf, wordOf } fro
 import type { ProductRules } from './rules.ts'
 import { absentLabel, type ProductField } from './vocabulary.ts'
 
-/** Maps a row. Pure. A wrong required field rejects the row, a wrong optional one is dropped with a warning. */
+/**
+ * Maps a row. Pure. A wrong required field rejects the row. A wrong optional field is dropped with a warning, unless its text is broken
+ * (`isBroken`), its currency or stock contradicts another field, or no valid brand, gtin or mpn is left: these reject the row.
+ */
 export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
   const work = new ProductRow(row, binding, rules)
   let key: Buffer | undefined
@@ -30,7 +33,7 @@ export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRule
   }
 }
 
-/** Readers of the fields that can reject a row. Used only for a rejected row, to find all its faults. */
+/** Readers of the fields that may reject a row for their value. Used only for a rejected row, to report more than its first fault. */
 const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   idOf,
   titleOf,
@@ -44,7 +47,7 @@ const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
   (row) => inventoryOf(row, wordOf(row, 'availability')),
 ]
 
-/** Returns every fault of a rejected row, one for each field. */
+/** Returns the first fault of each field that `fieldReaders` read. */
 function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): readonly Fault[] {
   const work = new ProductRow(row, binding, rules)
   const faults = new Map<string, Fault>()
@@ -59,13 +62,18 @@ function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): reado
   return [...faults.values()]
 }
 
+/** Returns the fault that was thrown. Rethrows any other error. */
 function faultOf(error: unknown): Fault {
   if (error instanceof TransformFault) return transformFault(error)
   if (!(error instanceof RowRejected)) throw error
   return { code: error.code, field: error.field, message: `${error.field} ${error.message}`, hint: hintOf(error.code) }
 }
 
-/** Returns the key of a row that `mapProduct` could not map because a transform failed; undefined if its id is not valid. */
+/**
+ * Returns only the key, for a row that is rejected before it is mapped; undefined if its id is not valid.
+ *
+ * @throws {TransformFault} if a transform of the id fails
+ */
 export function productKey(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
   try {
     return Buffer.from(idOf(new ProductRow(row, binding, rules)))
@@ -75,7 +83,11 @@ export function productKey(row: Row, binding: ProductBinding, rules: ProductRule
   }
 }
 
-/** Checks the fields in reading order and writes them in byte order of their names. */
+/**
+ * Returns the JSON of the product, with its fields in byte order of their names. Reads the required fields first.
+ *
+ * @throws {RowRejected | TransformFault} for the first field that rejects the row
+ */
 function jsonOf(row: ProductRow, id: string): string {
   const title = titleOf(row)
   const description = descriptionOf(row)

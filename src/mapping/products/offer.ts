@@ -6,6 +6,7 @@ import { trimText } from '../text.ts'
 import { parsePrice, type Price } from './price.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 
+/** @throws {RowRejected} if the price is missing or invalid, or is zero and `options.refuse` names zero_price */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.required('price'))
   const result = parsePrice(text, row.rules.price)
@@ -19,9 +20,10 @@ export function priceOf(row: ProductRow): Price {
 }
 
 /**
- * Adds the currency of the row's currency column to a price without one.
+ * Adds the currency of the row's currency column to a price without one. Returns other prices, and prices of a row without a readable
+ * currency, unchanged.
  *
- * @throws {RowRejected} if that column contradicts the configured currency of all prices
+ * @throws {RowRejected} if that column contradicts the currency that `options.default_currency` or the price transform sets
  */
 function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: string): string {
   const { currency } = row.binding
@@ -43,12 +45,18 @@ function withCurrency(row: ProductRow, field: 'price' | 'sale_price', text: stri
   return bare ? `${text} ${code}` : text
 }
 
-/** Signs of one currency only: `$` and `¥` are used by several. */
+/** Signs that a currency column may contain. Not `$` and `¥`, which several currencies use. */
 const currencySigns: ReadonlyMap<string, string> = new Map([
   ['€', 'EUR'],
   ['£', 'GBP'],
 ])
 
+/**
+ * Returns the sale price as it is sent. Undefined if it is empty, or dropped because it is invalid, zero, not below the price or in
+ * another currency.
+ *
+ * @throws {RowRejected} as `withCurrency`
+ */
 export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
   if (given === undefined) return undefined
@@ -72,6 +80,7 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   return result.price.text
 }
 
+/** Returns the sale period as `start/end`; undefined if it is empty or dropped. Times without offset are in `options.timezone`. */
 export function salePeriodOf(row: ProductRow): string | undefined {
   const text = row.optional('sale_price_effective_date')
   if (text === undefined) return undefined
@@ -88,6 +97,11 @@ export function salePeriodOf(row: ProductRow): string | undefined {
   return period
 }
 
+/**
+ * Returns the stock; undefined if it is empty or dropped.
+ *
+ * @throws {RowRejected} if the stock is below 1 and `availability` is `in stock`
+ */
 export function inventoryOf(row: ProductRow, availability: string): number | undefined {
   const text = row.optional('inventory')
   if (text === undefined) return undefined

@@ -1,7 +1,7 @@
 import { minorUnits, retiredCurrencies } from './currencies.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
-/** Exact amount: the text that is sent, and the number of minor units as an integer, without floats (docs/inputs.md, case 77). */
+/** Exact amount: the text that is sent, and the integer number of minor units such as cents (docs/inputs.md, case 77). */
 export interface Price {
   readonly text: string
   readonly minor: bigint
@@ -12,8 +12,9 @@ export type PriceResult = { readonly price: Price; readonly warning?: RecordCode
 
 export interface PriceOptions {
   readonly defaultCurrency?: string
+  /** Accepts `EUR 12.90`. */
   readonly codeFirstAllowed: boolean
-  /** Reads full-width digits, points and letters as their ASCII ones. */
+  /** Reads full-width digits, points and letters as ASCII. */
   readonly wideAllowed: boolean
 }
 

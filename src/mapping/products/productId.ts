@@ -6,6 +6,12 @@ import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { absentBrand, spreadsheet } from './vocabulary.ts'
 
+/**
+ * Returns the id: trimmed, in NFC.
+ *
+ * @throws {RowRejected} if the id is missing, too long, damaged, has several values or invisible characters
+ * @throws {TransformFault} if a transform of the id fails
+ */
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.source)
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
@@ -24,7 +30,11 @@ export function idOf(row: ProductRow): string {
   return id
 }
 
-/** Reads brand, gtin and mpn; at least one is required (spec 2.2; docs/inputs.md, cases 87 to 89). */
+/**
+ * Reads brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89). Drops an invalid gtin if there is a brand or mpn.
+ *
+ * @throws {RowRejected} if none of the three is left
+ */
 export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
   const brand = row.text('brand', absentBrand)
   const mpn = row.text('mpn')

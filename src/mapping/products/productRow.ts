@@ -8,9 +8,10 @@ import { TransformFault } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { absent, type ProductField } from './vocabulary.ts'
 
+/** Columns of a header by the field of a product that they fill. */
 export type ProductBinding = Readonly<Partial<Record<ProductField, BoundField>>> & { readonly currency?: CurrencyColumn }
 
-/** Column of currencies for the prices of each row. */
+/** Column with the currency of the row's prices. */
 export interface CurrencyColumn {
   readonly name: string
   readonly index: number
@@ -19,7 +20,7 @@ export interface CurrencyColumn {
 const maxText = 1000
 const noWarnings: readonly Warning[] = []
 
-/** Rejection of one row. Thrown and caught within the mapping of the row. */
+/** Rejection of one row. Thrown by the readers of its fields, caught by `mapProduct`. */
 export class RowRejected {
   readonly code: RecordCode
   readonly field: string
@@ -31,6 +32,7 @@ export class RowRejected {
   }
 }
 
+/** One row, read as a product. Its methods add warnings to `warnings`. */
 export class ProductRow {
   readonly source: Row
   readonly binding: ProductBinding
@@ -53,9 +55,10 @@ export class ProductRow {
   }
 
   /**
-   * Returns the trimmed text.
+   * Returns the trimmed text of a required field.
    *
-   * @throws {RowRejected} if it is missing or broken
+   * @throws {RowRejected} if the text is empty or broken
+   * @throws {TransformFault} if a transform fails
    */
   required(field: ProductField): string {
     const text = trimText(firstText(this.binding[field]?.read(this.source)) ?? '')
@@ -64,7 +67,12 @@ export class ProductRow {
     return text
   }
 
-  /** Returns the trimmed text; undefined for placeholders. */
+  /**
+   * Returns the trimmed text of an optional field. Undefined if it is empty, a placeholder, or its transform fails; the last two are
+   * warnings. `placeholders`: in lower case.
+   *
+   * @throws {RowRejected} if the text is broken
+   */
   optional(field: ProductField, placeholders: ReadonlySet<string> = absent): string | undefined {
     const text = trimText(firstText(this.cell(field)) ?? '')
     if (text === '') return undefined
@@ -76,7 +84,7 @@ export class ProductRow {
     return text
   }
 
-  /** Returns an optional field as it is sent: cleaned, and dropped if it is too long. */
+  /** Returns an optional field as it is sent: cleaned. Undefined as for `optional`, and with a warning if it is too long. */
   text(field: ProductField, placeholders?: ReadonlySet<string>): string | undefined {
     const given = this.optional(field, placeholders)
     if (given === undefined) return undefined
@@ -86,7 +94,7 @@ export class ProductRow {
     return undefined
   }
 
-  /** Returns the cell of an optional field; undefined if a transform fails. */
+  /** Returns the cell of an optional field. Undefined with a warning if a transform fails. */
   cell(field: ProductField): Cell | undefined {
     try {
       return this.binding[field]?.read(this.source)
@@ -97,7 +105,7 @@ export class ProductRow {
     }
   }
 
-  /** Removes double escaping, control and invisible characters. */
+  /** Removes double escaping, control and invisible characters, each with a warning. Only warns about wrongly decoded text. */
   clean(field: ProductField, text: string): string {
     let clean = text
     if (clean.includes('&')) {

@@ -7,6 +7,11 @@ import { spreadsheet, topCategories, words } from './vocabulary.ts'
 const maxTitle = 150
 const maxDescription = 5000
 
+/**
+ * Returns the title as it is sent. `options.allow: [cut_title]` cuts a long one.
+ *
+ * @throws {RowRejected} if the title is empty, damaged or too long
+ */
 export function titleOf(row: ProductRow): string {
   const title = row.clean('title', row.required('title'))
   if (!isVisible(title)) throw new RowRejected('FIELD_MISSING', 'title', 'is missing')
@@ -18,10 +23,15 @@ export function titleOf(row: ProductRow): string {
   return cutAtGrapheme(title, maxTitle)
 }
 
+/**
+ * Returns the description without HTML. `options.allow: [cut_description]` cuts a long one.
+ *
+ * @throws {RowRejected} if the description is empty, too long or contains other markup
+ */
 export function descriptionOf(row: ProductRow): string {
   const clean = row.clean('description', row.required('description'))
   const plain = stripHtml(clean)
-  if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'held HTML')
+  if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'contained HTML')
   const description = trimText(plain)
   if (!isVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
   const tag = tagLike.exec(description)?.[0]
@@ -37,6 +47,11 @@ export function descriptionOf(row: ProductRow): string {
 // Any name in angle brackets (spec 2.2: plain text). The tags of HTML were removed by `stripHtml`.
 const tagLike = /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?\s*>|<!--|<!doctype[^<>]*>/i
 
+/**
+ * Returns the service's word for a required field.
+ *
+ * @throws {RowRejected} if the field is missing or its word is not known
+ */
 export function wordOf(row: ProductRow, field: 'availability' | 'condition'): string {
   const text = row.required(field)
   const word = knownWord(row, field, text)
@@ -49,6 +64,7 @@ export function wordOf(row: ProductRow, field: 'availability' | 'condition'): st
   return word
 }
 
+/** Returns the service's word for an optional field; undefined if the field is empty, or dropped because its word is not known. */
 export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): string | undefined {
   const text = row.optional(field)
   if (text === undefined) return undefined
@@ -57,6 +73,7 @@ export function optionalWordOf(row: ProductRow, field: 'gender' | 'age_group'): 
   return word
 }
 
+/** Returns the color. Drops a hex code, a text over 100 characters and a list of more than ten with a warning. */
 export function colorOf(row: ProductRow): string | undefined {
   const color = row.text('color')
   if (color === undefined || (!/^#[0-9a-f]{3,8}$/i.test(color) && color.length <= 100 && color.split(/[/,;|]/).length <= 10)) return color
@@ -64,6 +81,7 @@ export function colorOf(row: ProductRow): string | undefined {
   return undefined
 }
 
+/** Returns a category with ` > ` between its levels. Warns about an unknown category of the taxonomy, and keeps it. */
 export function levelsOf(row: ProductRow, field: 'google_product_category' | 'product_type'): string | undefined {
   const text = row.text(field)
   if (text === undefined) return undefined
@@ -75,6 +93,7 @@ export function levelsOf(row: ProductRow, field: 'google_product_category' | 'pr
   return levels
 }
 
+/** Returns the service's word for a text: the text itself, another spelling, or by `options.values`. The last part of an address such as `https://schema.org/InStock` counts too. */
 function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
   if (words[field].has(text)) return text
   const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')

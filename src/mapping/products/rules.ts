@@ -1,4 +1,4 @@
-/** Settings of a pipeline for its products, in the form that the mapping of each row needs. */
+/** Settings of a pipeline for its products, prepared once for all rows. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
 import type { PriceOptions } from './price.ts'
@@ -6,6 +6,7 @@ import type { PriceOptions } from './price.ts'
 export interface ProductRules {
   readonly options: MappingOptions
   readonly price: PriceOptions
+  /** Names in `options.allow`. */
   readonly allowed: ReadonlySet<string>
   readonly httpImagesRefused: boolean
   readonly zeroRefused: boolean

@@ -1,6 +1,6 @@
-/** Words of the product rows: fields, enums and placeholders (spec 2.2; docs/inputs.md). */
+/** Names of the fields of a product, the words that the service accepts, and placeholders (spec 2.2; docs/inputs.md). */
 
-/** Fields that may be written, in byte order: the order of the keys in a product's JSON. */
+/** Fields that Sluice may send, in byte order: the order of the keys in a product's JSON. */
 export const productFields = [
   'additional_image_link',
   'age_group',
@@ -42,9 +42,10 @@ export const requiredProductFields: readonly ProductField[] = [
   'link',
   'image_link',
 ]
-/** Fields set by the service (docs/inputs.md, case 98). */
+/** Fields that only the service sets (docs/inputs.md, case 98). */
 export const serviceFields: ReadonlySet<string> = new Set(['product_key', 'item_group_key'])
 
+/** Words that the service accepts in a field. */
 export const words: Readonly<Record<'availability' | 'condition' | 'gender' | 'age_group', ReadonlySet<string>>> = {
   availability: new Set(['in stock', 'available for order', 'preorder', 'out of stock', 'discontinued']),
   condition: new Set(['new', 'used', 'refurbished']),

@@ -2,26 +2,26 @@ import { findColumn, firstText } from '../fields.ts'
 import type { Row } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
-/** Returns the trimmed text; `''` for a missing column. */
+/** Returns the trimmed text of a cell, the first of several; `''` for a missing column. */
 export function textAt(row: Row, index: number): string {
   return trimText(firstText(row.cells[index]) ?? '')
 }
 
-/** Returns the positions of the names that the table has. */
+/** Returns the indexes of the columns with these names, in the order of `names`, without missing ones. */
 export function positions(columns: readonly string[], names: readonly string[]): number[] {
   return names.map((name) => findColumn(columns, name)).filter((index) => index >= 0)
 }
 
-/** Fills the empty cells of a row at `indexes` from another row. Returns the same row if none is empty. */
+/** Fills the empty cells of a row at `indexes` from another row. Returns the same row if nothing can be filled. */
 export function filledFrom(row: Row, other: Row, indexes: readonly number[]): Row {
-  const blank = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
-  if (blank.length === 0) return row
+  const fillable = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
+  if (fillable.length === 0) return row
   const cells = [...row.cells]
-  for (const index of blank) cells[index] = other.cells[index]
+  for (const index of fillable) cells[index] = other.cells[index]
   return { ...row, cells }
 }
 
-/** Returns the number of characters that a row keeps in memory. */
+/** Returns the number of characters in all cells of a row, as a measure of its memory. */
 export function textSize(row: Row): number {
   let size = 0
   for (const cell of row.cells) {

@@ -4,15 +4,16 @@ import type { Row } from '../../model/record.ts'
 import { filledFrom, joinedInto, positions, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
-/** Maximum number of rows that wait. A product of a shop has at most 2,048 variants and 250 images. */
+/** Maximum number of buffered rows. A product of a shop has at most 2,048 variants and 250 images. */
 const mostRows = 4_096
+/** Maximum number of buffered characters. */
 const mostText = 8_388_608
 const mostImages = 250
 
 /**
  * Joins rows of one product that follow each other under one handle. Only the first row describes the product. Each row has one
- * image, and there are extra rows if a product has more images than variants. The rows of a product wait for its last image: at
- * most `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known by then.
+ * image; a product with more images than variants has extra rows. The rows of a product are buffered until its last image is known,
+ * up to `mostRows` rows or `mostText` characters. Later rows are passed on immediately, with the images known by then.
  */
 export class HandleRows implements RowJoiner {
   readonly #handle: number
@@ -24,11 +25,15 @@ export class HandleRows implements RowJoiner {
   #first: Row | undefined
   #buffered: Row[] = []
   #bufferedText = 0
+  /** True once the buffer of the current product reached its limit. */
   #full = false
+  /** Images of the current product. */
   #images: string[] = []
-  /** Rows with images only: of the current product, and in total. */
+  /** Image-only rows of the current product. */
   #joinedHere = 0
+  /** Image-only rows of all products. */
   #joined = 0
+  /** Image-only rows that came after their product's buffer was full, and were left out. */
   #late = 0
 
   /** Returns undefined if the table lacks the columns that identify the rows of a product. */
@@ -62,7 +67,7 @@ export class HandleRows implements RowJoiner {
   }
 
   push(row: Row): readonly Row[] {
-    // Cells of a faulty row may be shifted, so it belongs to no product.
+    // The cells of a faulty row may be shifted, so the row belongs to no product.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#handle)
     if (handle === '' || handle !== this.#current) return [...this.#release(), ...this.#begin(row, handle)]
@@ -87,13 +92,14 @@ export class HandleRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`rows of further images alone, read with the product above them: ${this.#joined}`]),
+      ...(this.#joined === 0 ? [] : [`image-only rows joined to the product above them: ${this.#joined}`]),
       ...(this.#late === 0
         ? []
-        : [`rows of further images left out, because their products have more than ${mostRows} rows: ${this.#late}`]),
+        : [`image-only rows left out, because their products have over ${mostRows} rows or ${mostText} characters: ${this.#late}`]),
     ]
   }
 
+  /** Starts a product with its first row; rejects a row that has no title. */
   #begin(row: Row, handle: string): readonly Row[] {
     this.#current = handle
     this.#first = undefined
@@ -116,7 +122,10 @@ export class HandleRows implements RowJoiner {
       if (image !== '' && this.#images.length < mostImages && !this.#images.includes(image)) this.#images.push(image)
   }
 
-  /** Buffers a row; returns the buffered rows once there are too many. `own`: the row as it was read, for counting its memory without values from the first row. */
+  /**
+   * Buffers a row, and returns all buffered rows once they are too many. `own`: the row as it was read, because values from the first
+   * row take no further memory.
+   */
   #buffer(row: Row, own = row): readonly Row[] {
     this.#buffered.push(row)
     this.#bufferedText += textSize(own)
@@ -125,6 +134,7 @@ export class HandleRows implements RowJoiner {
     return this.#release()
   }
 
+  /** Returns the buffered rows with all images of their product, and empties the buffer. */
   #release(): readonly Row[] {
     const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
     const joined = this.#joinedHere
@@ -143,7 +153,7 @@ export class HandleRows implements RowJoiner {
   }
 }
 
-/** Rejects a row without a first row of its product before it: values of another product must not fill it. */
+/** Rejects a row that comes before the first row of its product. Values of another product must not fill it. */
 function withoutFirst(row: Row): Row {
   return {
     ...row,

@@ -1,6 +1,6 @@
 /**
- * Joins row groups, for exports that write one product over several rows. Each resulting row is complete, so that the mapping of a
- * row needs no other row.
+ * Joins row groups, for exports that write one product over several rows. Each resulting row is complete, so that it can be mapped
+ * without the other rows.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
 import type { Row } from '../../model/record.ts'
@@ -9,8 +9,8 @@ import { ParentRows } from './parentRows.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
 /**
- * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: the configured one;
- * if undefined, it is recognized by the header.
+ * Returns the joiner for a table of products with these columns; undefined if each row is a product. `preset`: name of the configured
+ * preset; if undefined, the header decides.
  */
 export function rowJoiner(columns: readonly string[], preset: string | undefined): RowJoiner | undefined {
   const rowGroups = (preset === undefined ? recognizePreset(columns, 'products') : presetByName(preset))?.rowGroups
@@ -21,8 +21,8 @@ export function rowJoiner(columns: readonly string[], preset: string | undefined
 /** Passes the rows of a table through its joiner. */
 export async function* joinRows(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
   for await (const group of rows) {
-    const free = group.flatMap((row) => joiner.push(row))
-    if (free.length > 0) yield free
+    const complete = group.flatMap((row) => joiner.push(row))
+    if (complete.length > 0) yield complete
   }
   const last = joiner.end()
   if (last.length > 0) yield last

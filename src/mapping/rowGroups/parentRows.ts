@@ -31,10 +31,13 @@ export class ParentRows implements RowJoiner {
   readonly #parents = new Map<string, Row>()
   /** Names of each parent, the oldest first. */
   readonly #names = new Map<Row, readonly string[]>()
+  /** Characters of the stored parents. */
   #text = 0
-  /** Joined rows: not reported yet, and in total. */
+  /** Rows of parents since the last row that was passed on with a warning about them. */
   #joinedSince = 0
+  /** Rows of all parents. */
   #joined = 0
+  /** Variations whose parent is not stored. */
   #alone = 0
 
   /** Returns undefined if the table lacks the columns that identify parents and variations. */
@@ -58,7 +61,7 @@ export class ParentRows implements RowJoiner {
   push(row: Row): readonly Row[] {
     if (row.fault !== undefined) return [row]
     const at = this.#at
-    // `variable`, `variation, downloadable, virtual`.
+    // Types are `variable` for a parent and, for example, `variation, downloadable, virtual`.
     const type = textAt(row, at.type).toLowerCase()
     if (/^variable\b/.test(type)) {
       this.#remember(row)
@@ -75,7 +78,7 @@ export class ParentRows implements RowJoiner {
     }
     const joined = this.#joinedSince
     this.#joinedSince = 0
-    return [joinedInto(this.#hidden(filledFrom(row, parent, at.inherited), parent), joined)]
+    return [joinedInto(this.#unpublishedLike(filledFrom(row, parent, at.inherited), parent), joined)]
   }
 
   end(): readonly Row[] {
@@ -84,11 +87,12 @@ export class ParentRows implements RowJoiner {
 
   notes(): readonly string[] {
     return [
-      ...(this.#joined === 0 ? [] : [`rows of products with variations, each of which was read with what it shares: ${this.#joined}`]),
-      ...(this.#alone === 0 ? [] : [`variations read as they are, because their product is not before them: ${this.#alone}`]),
+      ...(this.#joined === 0 ? [] : [`rows of products whose values were joined to their variations: ${this.#joined}`]),
+      ...(this.#alone === 0 ? [] : [`variations without the values of their product, because its row is not before them: ${this.#alone}`]),
     ]
   }
 
+  /** Stores a parent under its names. Drops the oldest parents above `mostText`. */
   #remember(row: Row): void {
     const [id, sku] = [textAt(row, this.#at.id), textAt(row, this.#at.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
@@ -104,7 +108,7 @@ export class ParentRows implements RowJoiner {
   }
 
   /** Marks a variation as unpublished if its product is not published. */
-  #hidden(row: Row, parent: Row): Row {
+  #unpublishedLike(row: Row, parent: Row): Row {
     const { published } = this.#at
     if (published < 0 || textAt(parent, published) === '1' || textAt(row, published) !== '1') return row
     const cells = [...row.cells]

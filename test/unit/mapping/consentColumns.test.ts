@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { consentName } from '../../../src/mapping/consent/columnName.ts'
 import { ColumnValues } from '../../../src/mapping/consent/columnValues.ts'
 import { consentLine } from '../../../src/mapping/consent/consentText.ts'
-import { passing } from '../../../src/mapping/consent/consentTest.ts'
+import { cellTest } from '../../../src/mapping/consent/consentTest.ts'
 import { proposeTest } from '../../../src/mapping/consent/proposeTest.ts'
 import { isStateWord } from '../../../src/mapping/consent/words.ts'
 import { UnreadColumns } from '../../../src/mapping/members/unreadColumns.ts'
@@ -195,7 +195,7 @@ test('no proposed test passes a value that means no', () => {
   for (const refused of no)
     for (const agreed of yes) {
       const { test: made } = proposalFor('Newsletter', [refused, agreed, '', 'something else'])
-      const passes = passing(made)
+      const passes = cellTest(made)
       expect([refused, passes(refused), passes(''), passes(agreed)]).toEqual([refused, false, false, true])
     }
 })

@@ -114,7 +114,7 @@ describe('a Shopify export', () => {
     ])
     expect(products.slice(0, 2).map((product) => product['additional_image_link'])).toEqual([rest, rest])
     expect(products[3]).not.toHaveProperty('additional_image_link')
-    expect(sourceNotes).toContain('rows of further images alone, read with the product above them: 2')
+    expect(sourceNotes).toContain('image-only rows joined to the product above them: 2')
   })
 
   test('the same export saved as a workbook gives the same products', async () => {
@@ -302,7 +302,7 @@ describe('a Shopify export', () => {
     expect(joiner.push(row(further('cup', 2), ++line))).toEqual([])
     expect(joiner.push(row(variant('cup', 'last'), ++line))[0]?.cells[columns.indexOf('Title')]).toBe('The cup')
     expect(joiner.end()).toEqual([])
-    expect(joiner.notes()).toEqual(['rows of further images left out, because their products have more than 4096 rows: 1'])
+    expect(joiner.notes()).toEqual(['image-only rows left out, because their products have over 4096 rows or 8388608 characters: 1'])
   })
 
   test('a product with very long rows is passed on before its end', () => {
@@ -385,7 +385,7 @@ describe('a WooCommerce export', () => {
       { ...shared, id: 'V12', item_group_id: 'P1', additional_image_link: image('cup-1-2') },
     ])
     expect(products[0]).not.toHaveProperty('color')
-    expect(sourceNotes).toContain('rows of products with variations, each of which was read with what it shares: 2')
+    expect(sourceNotes).toContain('rows of products whose values were joined to their variations: 2')
   })
 
   test('variations of an unpublished product are not published', async () => {
@@ -397,7 +397,7 @@ describe('a WooCommerce export', () => {
   test('a variation before its product is mapped from its own row only', async () => {
     const { products, rejects, sourceNotes } = await through(csvOf([variation(11, 'id:1'), variable(1)]), woo)
     expect([products, rejects.map(({ code, field }) => [code, field])]).toEqual([[], [['FIELD_MISSING', 'description']]])
-    expect(sourceNotes).toContain('variations read as they are, because their product is not before them: 1')
+    expect(sourceNotes).toContain('variations without the values of their product, because its row is not before them: 1')
   })
 
   test('products that were read long ago are removed from memory', () => {

@@ -15,7 +15,7 @@ export interface PeopleColumns {
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
   const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
-  const lookers = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['look']>()
+  const lookers = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['checkRow']>()
   for (const row of inspection.rows) {
     let looker = lookers.get(row.columns)
     if (looker === undefined) {
@@ -25,7 +25,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
         { kind: 'email' as const, indexes: email },
         { kind: 'phone_number' as const, indexes: phone },
       ]
-      looker = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).look
+      looker = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
       lookers.set(row.columns, looker)
     }
     looker(row)
