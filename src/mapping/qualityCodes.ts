@@ -17,6 +17,7 @@ export const qualityCodes = {
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows have a role address such as info@, or an example address.',
   MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
+  IDS_CHANGED: 'More than half of the synced products are missing, and as many ids are new: often another id column.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
@@ -30,6 +31,7 @@ export type QualityCode = keyof typeof qualityCodes
 /** Notes that always withhold the run, until guards.accept names them (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
+  'IDS_CHANGED',
   'ENCODING_DOUBTFUL',
   'GROUP_SAME',
   'EMAIL_ROLE_SHARE',

@@ -57,14 +57,17 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const listed = await suppressListed(context, input.suppressedBy)
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
-  const updateFields = await desired.reviewUpdates({ ...work, db: work.deps.db }, found.updates)
+  const missingPolicy = missingPolicyOf(work)
+  const updateFields = await desired.reviewUpdates(
+    { ...work, db: work.deps.db },
+    { ...found, missing: missingPolicy === 'ignore' ? 0 : found.missing },
+  )
   await context.changed.expect(found.creates + found.updates)
   await desired.applyUpserts()
   await refreshStatistics(client, destinationId, input.rows.valid)
   crashPoint('plan.desired')
   await collectUnresolved(client, destinationId)
 
-  const missingPolicy = missingPolicyOf(work)
   const recalled = await desired.reviewMissing(missingPolicy)
   const diff: Diff = {
     ...found,

@@ -14,7 +14,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     loadFirst: () => loadFirst(context),
-    reviewUpdates: (run, updates) => reviewUpdates(context, run, updates),
+    reviewUpdates: (run, diff) => reviewUpdates(context, run, diff),
     applyUpserts: () => applyUpserts(context),
     reviewMissing: async (policy) => {
       await dropUnneededRecords(context)

@@ -2,14 +2,14 @@
 import type { Missing } from '../../destinations/destination.ts'
 import type { DesiredContext } from './desired.ts'
 import type { FirstLoad, FirstLoadOptions } from './firstLoad.ts'
-import type { ReviewedRun, UpdatedField } from './reviewUpdates.ts'
+import type { ReviewedDiff, ReviewedRun, UpdatedField } from './reviewUpdates.ts'
 
 export interface DesiredState {
   readonly context: DesiredContext
   /** Writes the desired state of an untouched destination from the stage. */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
-  /** Compares `updates` changed records with the synced content, and returns their changed fields. @throws {RunWithheld} */
-  readonly reviewUpdates: (run: ReviewedRun, updates: number) => Promise<readonly UpdatedField[]>
+  /** Compares the records of the diff with the synced content, and returns the changed fields. @throws {RunWithheld} */
+  readonly reviewUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Removals are separate, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /** Drops the records of earlier missing rows that are no longer needed. Returns the number of those that `policy` removes only now. */

@@ -1,6 +1,6 @@
 /**
- * Computes guard results for warnings on a source that need a review (docs/inputs.md, outcome H), and for changes of prices and
- * stock.
+ * Computes guard results for warnings on a source that need a review (docs/inputs.md, outcome H), and for changes of ids, prices
+ * and stock.
  */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
@@ -47,6 +47,7 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 
 /** Corrections in the pipeline file, if the source itself may be right. */
 const corrections: Readonly<Record<string, string>> = {
+  IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
@@ -70,13 +71,13 @@ const sharesFrom = 100
 
 /**
  * Compares prices and stock of the changed products (`change`) with the earlier desired content, before it is updated: one join over the
- * changes, and one count of the live records.
+ * changes, and one count of the live records. `creates`, `missing`: new ids, and ids that are not in the source any more.
  */
 export async function changeNotes(
   client: pg.PoolClient,
-  options: { readonly destinationId: number; readonly guards: Guards },
+  options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
 ): Promise<WarningSummary[]> {
-  const { destinationId, guards } = options
+  const { destinationId, guards, creates, missing } = options
   const percent = guards.maxPriceChangePercent ?? 50
   const { rows } = await client.query<{ updated: string; sold_out: string; moved: string; known: string; examples: string[] | null }>(
     `with changed as (
@@ -97,6 +98,16 @@ export async function changeNotes(
   const known = Number(row?.known ?? 0)
   const updated = Number(row?.updated ?? 0)
   const notes: WarningSummary[] = []
+  // Another id column, or a shop system that gives its products other numbers. Even if the deletes are withheld, the catalog would have every
+  // product twice.
+  if (known >= sharesFrom && missing * 2 > known && creates * 2 > known)
+    notes.push({
+      code: 'IDS_CHANGED',
+      field: 'id',
+      message: `${missing} of ${known} synced products are missing, and ${creates} ids are new`,
+      count: creates,
+      lines: [],
+    })
   // The cause may be another export of the shop, or a changed rule of Sluice (docs/inputs.md, case 182).
   if (known >= sharesFrom && updated * 2 > known)
     notes.push({

@@ -1,9 +1,10 @@
-/** Compares updated products with their earlier desired content: guards of prices and stock, and the changed fields for the review. */
+/** Compares products with their earlier desired content: guards of ids, prices and stock, and the changed fields for the review. */
 import type pg from 'pg'
 import type { Database } from '../../db/database.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { DesiredContext } from './desired.ts'
+import type { Diff } from './diff.ts'
 import { changeNotes, guardNotes, RunWithheld } from './qualityGuard.ts'
 
 /** Run whose plan is made. */
@@ -13,26 +14,32 @@ export interface ReviewedRun {
   readonly run: RunRow
 }
 
+/** Numbers of records in the diff. `missing` is 0 if missing records stay as they are. */
+export type ReviewedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
+
 /** Changed field with its number of products. */
 export interface UpdatedField {
   readonly field: string
   readonly count: number
 }
 
-/** Returns the changed fields. @throws {RunWithheld} if too many prices or stocks changed */
+/** Returns the changed fields. @throws {RunWithheld} if too many ids, prices or stocks changed */
 export async function reviewUpdates(
   { client, destinationId }: DesiredContext,
   run: ReviewedRun,
-  updates: number,
+  diff: ReviewedDiff,
 ): Promise<readonly UpdatedField[]> {
-  if (updates === 0) return []
-  await guardChanges(client, run)
-  return fieldsUpdated(client, destinationId, updates)
+  if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return []
+  await guardChanges(client, run, diff)
+  return diff.updates === 0 ? [] : fieldsUpdated(client, destinationId, diff.updates)
 }
 
-/** Compares prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
-async function guardChanges(client: pg.PoolClient, { db, pipeline, run }: ReviewedRun): Promise<void> {
-  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards })
+/** Compares ids, prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
+async function guardChanges(client: pg.PoolClient, { db, pipeline, run }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
+  const { approveDeletes = 0 } = run.options
+  // An operator who approved the deletes has seen that these ids are missing.
+  const missing = diff.missing > approveDeletes ? diff.missing : 0
+  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
   const withholding = guardNotes(pipeline, notes)
   if (withholding.length > 0) throw new RunWithheld(withholding)

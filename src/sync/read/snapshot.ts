@@ -163,6 +163,7 @@ const ofTheDay: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'MOST_CHANGED',
+  'IDS_CHANGED',
   'PRICE_MOVED',
   'OUT_OF_STOCK_ROSE',
   'SANDBOX_REPLACED',

@@ -368,6 +368,32 @@ test('case 182: changes of more than half of the products are reported, and with
   expect(result.warnings?.find(({ code }) => code === 'MOST_CHANGED')).toMatchObject({ count: 61 })
 })
 
+test('another id column withholds the run, so that the catalog does not have every product twice', async () => {
+  await using engine = await engineUnderTest()
+  const rows = (other: number) => manyProducts(120, (i) => (i < other ? { id: `other-${i}` } : {}))
+  const live = async () => (await engine.sandbox.control.catalog()).products
+  await shop(engine, rows(0))
+  expect(await shop(engine, rows(61))).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_IDS_CHANGED', message: '61 of 120 synced products are missing, and 61 ids are new: nothing was sent' }],
+  })
+  expect(await live()).toBe(120)
+  // Half of them are new products beside others that left.
+  expect(guardsOf(await shop(engine, rows(60)))).toEqual(['GUARD_DELETES'])
+  expect(await live()).toBe(180)
+  // Who approves the deletes has seen that the ids are missing.
+  engine.write('feed.csv', csvOf(rows(120)))
+  expect(await engine.run('shop', { approveDeletes: 120 })).toMatchObject({ status: 'succeeded' })
+  expect(await live()).toBe(120)
+})
+
+test('a backfill of new products is not withheld for missing ids', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  engine.write('late.csv', csvOf(manyProducts(120, (i) => ({ id: `late-${i}` }))))
+  expect(await engine.backfill('shop', 'late.csv')).toMatchObject({ status: 'succeeded', counts: { creates: 120 } })
+})
+
 test('case 12: text in another encoding than the setting withholds the run', async () => {
   await using engine = await engineUnderTest()
   const titles = ['赤い靴', '青いカップ', '木製のテーブル', '夏用の帽子']
