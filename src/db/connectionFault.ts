@@ -82,6 +82,14 @@ export function isConnectionFault(error: unknown): boolean {
   )
 }
 
+/**
+ * Returns true if the connection was lost during a statement or between two, for example because the server was restarted. The driver
+ * sets no code for these errors.
+ */
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
+}
+
 /** Returns the error for a full disk of the database (53100); undefined for any other error. */
 export function diskFault(error: unknown): RunError | undefined {
   if (factsOf(error).code !== '53100') return undefined

@@ -34,7 +34,9 @@ const retryable = new Set(['40001', '40P01'])
 
 /**
  * Settings that the statements of Sluice and the decoders of the driver need. They override those of the role, the database and the
- * server. The driver reads times only in the ISO style, and claims need read committed.
+ * server. The driver reads times only in the ISO style, and claims need read committed. A process that stops in a transaction, or a
+ * machine that vanishes, locks its destination until the server ends the transaction: without a limit, for hours or for good. Between two
+ * statements of a transaction pass milliseconds.
  */
 const settings = [
   `set datestyle = 'ISO, MDY'`,
@@ -42,6 +44,7 @@ const settings = [
   `set intervalstyle = 'postgres'`,
   'set standard_conforming_strings = on',
   `set default_transaction_isolation = 'read committed'`,
+  `set idle_in_transaction_session_timeout = '2min'`,
 ]
 
 /**
@@ -87,6 +90,9 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     // The other connections are closed after ten idle seconds. This one gets the notifications.
     min: 1,
     application_name: options.applicationName ?? 'sluice',
+    // Otherwise a statement waits for good if the server vanishes, for example in a failover.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
     ...eachConnection(schema),

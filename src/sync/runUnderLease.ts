@@ -1,6 +1,6 @@
 /** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
 import { RunError, SluiceError } from '../errors.ts'
-import { diskFault } from '../db/connectionFault.ts'
+import { diskFault, isConnectionLost } from '../db/connectionFault.ts'
 import type { Database } from '../db/database.ts'
 import { permissionFault } from '../db/permissionFault.ts'
 import { purgeErasures } from '../db/erasures.ts'
@@ -139,14 +139,14 @@ function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceEr
 
 function isDatabaseError(error: unknown): boolean {
   const code = errorCode(error)
-  return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code))
+  return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
 }
 
 /** Returns an error with only the code of Postgres, because its texts may contain values (`detail`; docs/guarantees.md). */
 function databaseError(error: unknown): RunError {
   const full = diskFault(error)
   if (full !== undefined) return full
-  const code = String(errorCode(error))
+  const code = isConnectionLost(error) ? 'connection lost' : String(errorCode(error))
   return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, {
     where: 'database',
     hint: 'sluice doctor',

@@ -1,6 +1,6 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
-import { connectionFault, diskFault, isConnectionFault } from '../../db/connectionFault.ts'
+import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
@@ -96,7 +96,7 @@ export function errorLines(error: PresentedError, command?: string): string {
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
-  return error instanceof Error && error.message.startsWith('Connection terminated') ? 'connection lost' : undefined
+  return isConnectionLost(error) ? 'connection lost' : undefined
 }
 
 interface SystemFacts {
