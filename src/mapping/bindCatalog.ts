@@ -103,7 +103,10 @@ export function catalogBinder(pipeline: Pipeline): (columns: readonly string[]) 
   }
 }
 
-/** Returns the mapping of a field to the column of the same name, with the preset's default. Used if the header has none of the preset's columns. */
+/**
+ * Returns the mapping of a field to the column of the same name, with the preset's default. Used if the header has none of the preset's
+ * columns.
+ */
 function byName(field: string, preset: FieldMapping): FieldMapping {
   return { ...emptyMapping, columns: [field], ...(preset.default === undefined ? {} : { default: preset.default }) }
 }

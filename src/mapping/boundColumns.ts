@@ -108,7 +108,10 @@ function presentOnly(given: PresetField, columns: readonly string[]): PresetFiel
   return { ...entry, columns: present, ...(country.length === 0 ? {} : { defaultCountry: country }) }
 }
 
-/** Returns the configured preset, else the one that the header shows. Undefined for members of an unknown export; products fall back to `google-shopping`. */
+/**
+ * Returns the configured preset, else the one that the header shows. Undefined for members of an unknown export; products fall back to
+ * `google-shopping`.
+ */
 export function presetOf(pipeline: Pipeline, columns: readonly string[], records: Preset['records']): Preset | undefined {
   if (pipeline.preset !== undefined) return presetByName(pipeline.preset)
   return recognizePreset(columns, records) ?? (records === 'products' ? presetByName('google-shopping') : undefined)

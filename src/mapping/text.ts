@@ -2,7 +2,8 @@
 
 // Unicode spaces, zero-width characters and the byte order mark: `trim()` leaves U+200B to U+200D and U+2060 (docs/inputs.md, case 103).
 const edges = /^[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+|[\s\u0085\u180e\u200b-\u200d\u2060\ufeff]+$/g
-// C0 and C1 except tab and line ends; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case 15).
+// C0 and C1 except tab and line ends; direction marks and overrides; zero width except the joiners U+200C and U+200D (docs/inputs.md, case
+// 15).
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const controlsOrInvisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/
 

@@ -43,7 +43,7 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   return record
 }
 
-/** Marks a record as deleted and returns it (spec 3.3). */
+/** Marks the record that a path parameter names as deleted, and returns it (spec 3.3). @throws {Refusal} as `findRecord` */
 export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table: Table<T>, parameter: string, code: string): T {
   const record = findRecord(call, table, parameter, code)
   record.deleted = true

@@ -41,7 +41,10 @@ export function answerOf(reply: Reply, echo: Readonly<Record<string, unknown>>):
   }
 }
 
-/** Converts a refusal. `style`: the switches `ads_error_codes` and `error_body`. With `integerCodes`, an advertising error's code is its status. */
+/**
+ * Converts a refusal. `echo`: as for `answerOf`. `style.integerCodes`: the advertising host answers the status in place of each code (the
+ * switch `ads_error_codes`). `style.body`: the switch `error_body`.
+ */
 export function answerOfRefusal(
   refusal: Refusal,
   echo: Readonly<Record<string, unknown>>,
@@ -73,7 +76,10 @@ export function rateHeaders(rate: RateState): Record<string, string> {
   return rate.account ? { ...trio('x-rate-limit'), ...trio('x-account-rate-limit') } : trio('x-rate-limit')
 }
 
-/** Returns the headers of every answer of the advertising host: the current version, and a warning for the older one. */
+/**
+ * Returns the headers of every answer of the advertising host: the current version, and a warning for the older one. Empty for the core
+ * host. `endpoint` is undefined for an unknown path, which belongs to the host that its beginning names.
+ */
 export function commonHeaders(endpoint: Endpoint | undefined, rawPath: string): Readonly<Record<string, string>> {
   if (endpoint === undefined ? isCorePath(rawPath) : endpoint.host === 'core') return {}
   return rawPath.startsWith(`/${OLDER_VERSION}/`) ? OLDER_HEADERS : ADS_HEADERS

@@ -12,12 +12,13 @@ import type { Names } from './names.ts'
 import type { SwitchName, SwitchValue } from './state/switches.ts'
 
 /**
- * Decoded parameters by wire name, with path parameters and the defaults of the contract. Absent is undefined; an empty value (`end_time=`)
- * is null. The contract gives each parameter a type; here these are: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
- * (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed JSON.
+ * Decoded parameters by wire name, with path parameters and the defaults of the contract. An absent parameter is undefined; an empty value
+ * (`end_time=`) is null. Types of the contract become: `integer` number, `long` bigint, `boolean` boolean, `timestamp` and `hour` ISO text
+ * (`2027-01-15T12:00:00Z`), `csv` and `csv-enum` string[], `object` and `array` parsed JSON, all others text.
  */
 export type Params = Readonly<Record<string, unknown>>
 
+/** Validated request, as handlers of an area with the state `S` get it. */
 export interface Call<S> {
   readonly endpoint: Endpoint
   readonly world: World
@@ -41,7 +42,7 @@ export interface Call<S> {
   readonly account: SandboxAccount | undefined
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
-  /** Returns false for an entry of a batch that must be answered but not applied (setting `apply` of faults). */
+  /** Returns false for an entry of a batch, by its index and key, that a fault answers but does not apply (setting `apply`). */
   readonly applies: (index: number, key: string) => boolean
   /** Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. */
   readonly effect: <T>(run: () => Promise<T>) => Promise<T>
@@ -93,7 +94,9 @@ export class ControlError extends Error {
   }
 }
 
-/** Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. */
+/**
+ * Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. Throws ControlError.
+ */
 export type ControlHandler<S> = (input: {
   readonly world: World
   readonly state: S
@@ -103,7 +106,7 @@ export type ControlHandler<S> = (input: {
   readonly query: URLSearchParams
 }) => unknown
 
-/** Reference to an area by its name. `state` and `event` are never set; they give the compiler the types of the state and of the events. */
+/** Name of an area, with the types of its state and its events for the compiler. `state` and `event` are never set. */
 export interface AreaRef<State, Event = never> {
   readonly name: string
   readonly state?: State
@@ -113,11 +116,14 @@ export interface AreaRef<State, Event = never> {
 /** Area with the types of its state, of its journal events, and of the state's form in the journal. */
 export interface Area<S, Event = unknown, Saved = unknown> {
   readonly ref: AreaRef<S, Event>
-  /** Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState` copies it. */
+  /**
+   * Creates the first state, at the start and on reset. Plain data (objects, arrays, Map, Set, typed arrays, bigint), unless `cloneState`
+   * copies it.
+   */
   readonly createState: (world: World) => S
   /** Copies the state for a snapshot. Default: structuredClone. */
   readonly cloneState?: (state: S) => S
-  /** Converts the state for the journal if v8.serialize cannot: to a value that it can serialize, and bytes. */
+  /** Splits the state into a value that v8.serialize accepts, and bytes. Needed if v8.serialize does not accept the state. */
   readonly saveState?: (state: S) => { readonly plain: Saved; readonly bytes: readonly Uint8Array[] }
   /** Restores the state from `plain` and `bytes` of the journal. Default: `plain`. */
   readonly loadState?: (world: World, plain: Saved, bytes: readonly Buffer[]) => S
@@ -133,7 +139,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly stop?: (state: S) => void
 }
 
-/** Returns the account of a call to an endpoint with `:account_id`. The dispatcher has checked it. */
+/** Returns the account of a call to an endpoint with `:account_id`, which the dispatcher has checked. Throws for any other endpoint. */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account
@@ -168,7 +174,7 @@ export interface SandboxAccount {
   updated_at: string
   deleted: boolean
   userIds: string[]
-  /** Roles on the account by user id. Default: administrator. */
+  /** Roles on the account by user id. A user without one is `ACCOUNT_ADMIN`. */
   roles: Record<string, string>
   /** Currency of the account's funding instrument. */
   currency: string

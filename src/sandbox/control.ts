@@ -30,8 +30,10 @@ export interface ControlParts {
   readonly listeners: TlsListeners
 }
 
+/** Path segments after the name of the call, parsed body, and query. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
+/** Calls of the control API. A call that returns undefined is answered with 404. */
 export class Control {
   readonly #parts: ControlParts
   readonly #snapshots = new Map<string, Snapshot>()
@@ -62,6 +64,7 @@ export class Control {
     }
   }
 
+  /** Reads and answers a request to `/_sandbox/…`. */
   receive(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -73,7 +76,10 @@ export class Control {
     })
   }
 
-  /** Restores the first state. Clears faults, holds, ledger, violations, rates, clock and switches too. */
+  /**
+   * Restores the first state, with a new seed if one is given. Also clears faults, holds, TLS listeners, ledger, violations, rates, clock
+   * and switches.
+   */
   async reset(seed?: number): Promise<{ ok: true }> {
     const { world, dispatcher, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
@@ -120,6 +126,7 @@ export class Control {
     }
   }
 
+  /** Runs the call `METHOD name` of this class, or else of an area. */
   #call(name: string, input: Input): unknown {
     const own = this.#calls[name]
     if (own !== undefined) return own(input)
@@ -132,7 +139,11 @@ export class Control {
     return undefined
   }
 
-  /** Sets the clock from `{ now: ISO }` or `{ advance_s: n }`. Resolves after the work that became due is done. */
+  /**
+   * Sets the clock to `{ now: ISO }`, or moves it by `{ advance_s: n }`. Resolves when the work that became due is done.
+   *
+   * @throws {ControlError}
+   */
   async #setClock(body: unknown): Promise<unknown> {
     const { world, dispatcher } = this.#parts
     const { now, advance_s: advanceS } = recordOf(body)
@@ -181,7 +192,10 @@ export class Control {
     return { id }
   }
 
-  /** Restores the state from a snapshot, by default the newest. Keeps ledger, faults and violations. */
+  /**
+   * Restores the state from a snapshot, the newest for `''`. Keeps ledger, faults and violations. Returns undefined if there is no such
+   * snapshot.
+   */
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined

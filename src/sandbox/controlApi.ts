@@ -1,4 +1,7 @@
-/** Typed client of the control API: faults, clock, ledger, violations, switches, users, features, events and state. Uses HTTP, so the sandbox may run in another process. */
+/**
+ * Typed client of the control API: faults, clock, ledger, violations, switches, users, features, events and state. Uses HTTP, so the
+ * sandbox may run in another process.
+ */
 import type { ACCOUNT_ROLES } from './auth/people.ts'
 import type { Stage, Apply } from './faults/faultKinds.ts'
 import type { FaultMatch } from './faults/faultRule.ts'
@@ -30,6 +33,7 @@ export const commonFaultKinds = [
 export interface FaultInput {
   /** Requests that the fault can hit. Default: all. */
   readonly match?: FaultMatch
+  /** Number of requests that the fault hits. Default: 1. */
   readonly times?: number | 'always'
   /** Kind and settings, such as `{ kind: 'status', status: 503 }`. */
   readonly fault: {

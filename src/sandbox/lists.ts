@@ -15,7 +15,8 @@ export interface ListOptions<T> {
 
 /**
  * Returns one page of `records`, which are in their default order. Omits deleted records unless `with_deleted` is true. The cursor contains the
- * id of the first record of the next page, so adding or deleting other records shifts nothing.
+ * id of the first record of the next page, so adding or deleting other records shifts nothing. If that record is deleted, its position
+ * counts.
  */
 export function listReply<T extends object>(call: Call<unknown>, records: Iterable<T>, options: ListOptions<T> = {}): Reply {
   const withDeleted = call.params['with_deleted'] === true
@@ -114,6 +115,7 @@ function partsOf(cursor: string): RegExpExecArray | null {
   return /^(\d+)\.([0-9a-f]{12})\.(.*)$/s.exec(Buffer.from(cursor, 'base64url').toString())
 }
 
+/** Returns the index at which a page begins. @throws {Refusal} for a cursor of another listing, or a text that is not a cursor */
 function startIndex<T>(call: Call<unknown>, cursor: string, listing: string, records: readonly T[], idOf: (record: T) => string): number {
   const match = partsOf(cursor)
   // Product listings return cursors that look like product keys.

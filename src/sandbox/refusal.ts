@@ -22,6 +22,7 @@ export type RefusalBody =
   /** Any other JSON body: v2 problems, `operation_errors`. */
   | { readonly kind: 'json'; readonly body: unknown }
 
+/** Refusal of a request. `headers` are added to those of every answer. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
@@ -34,7 +35,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Refusal of the advertising host with one error. Default status: that of the code. */
+/** Returns a refusal of the advertising host with one error. Default status: that of the code. */
 export function adsRefusal(
   code: string,
   message: string,
@@ -44,7 +45,7 @@ export function adsRefusal(
   return adsRefusals([{ code, message, ...rest }], status)
 }
 
-/** Refusal of the advertising host with several errors. Default status: that of the first code. */
+/** Returns a refusal of the advertising host with several errors. Default status: that of the first code. */
 export function adsRefusals(errors: readonly AdsError[], status?: number): Refusal {
   return new Refusal(status ?? ADS_STATUS.get(errors[0]?.code ?? '') ?? 400, { kind: 'ads', errors })
 }
@@ -76,18 +77,21 @@ export function exclusiveParameters(names: readonly string[]): AdsError {
   }
 }
 
-/** 404 of a record: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The message takes the resource from the code, or from the parameter for `NOT_FOUND`. */
+/**
+ * Returns the 404 of a record: `notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)`. The message names the resource by the code, or by the
+ * parameter for `NOT_FOUND`.
+ */
 export function notFound(code: string, parameter: string, id: string): Refusal {
   const resource = code === 'NOT_FOUND' ? parameter.replace(/_ids?$/, '') : code.replace(/_NOT_FOUND$/, '').toLowerCase()
   return adsRefusal(code, `${resource.replaceAll('_', ' ')} ${id} was not found`, { parameter, status: 404 })
 }
 
-/** Refusal of the core host: `{ errors: [{ code, message }] }`. */
+/** Returns a refusal of the core host: `{ errors: [{ code, message }] }`. */
 export function coreRefusal(status: number, code: number, message: string, label?: string): Refusal {
   return new Refusal(status, { kind: 'core', errors: [label === undefined ? { code, message } : { code, label, message }] })
 }
 
-/** 403 code 415 for a callback URL that the app has not approved. */
+/** Returns the 403 code 415 for a callback URL that the app has not approved. */
 export function callbackRefusal(): Refusal {
   const message =
     'Callback URL not approved for this client application. Approved callback URLs can be adjusted in your application settings'
@@ -98,13 +102,13 @@ export function jsonRefusal(status: number, body: unknown): Refusal {
   return new Refusal(status, { kind: 'json', body })
 }
 
-/** Refusal of v2 as a problem (docs/spec-notes.md#posts). `slug`: last segment of its type, or `about:blank`. */
+/** Returns a refusal of v2 as a problem (docs/spec-notes.md#posts). `slug`: last segment of its type, or `about:blank`. */
 export function v2Problem(status: number, title: string, detail: string, slug: string): Refusal {
   const type = slug === 'about:blank' ? slug : `${PROBLEMS}/${slug}`
   return jsonRefusal(status, { title, detail, type, status })
 }
 
-/** 400 of v2 with each wrong parameter and its value. */
+/** Returns the 400 of v2 with each wrong parameter and its value. */
 export function v2ParameterRefusals(
   wrong: readonly { readonly name: string; readonly value: string; readonly message: string }[],
 ): Refusal {
@@ -116,12 +120,12 @@ export function v2ParameterRefusals(
   })
 }
 
-/** 400 of v2 with one wrong parameter. */
+/** Returns the 400 of v2 with one wrong parameter. */
 export function v2ParameterRefusal(name: string, value: string, message: string): Refusal {
   return v2ParameterRefusals([{ name, value, message }])
 }
 
-/** 429 in the form of the host (docs/spec-notes.md#limits). */
+/** Returns the 429 in the form of the host, core for undefined (docs/spec-notes.md#limits). */
 export function rateLimitRefusal(host: string | undefined, headers: Readonly<Record<string, string>>): Refusal {
   if (host !== undefined && host !== 'core')
     return new Refusal(429, { kind: 'ads', errors: [{ code: 'TOO_MANY_REQUESTS', message: 'Too many requests' }] }, headers)

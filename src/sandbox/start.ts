@@ -57,7 +57,11 @@ export interface Sandbox extends SandboxControl {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** Starts a sandbox. Resolves when it listens and the journal is replayed. @throws {UsageError} if the state file is locked or damaged */
+/**
+ * Starts a sandbox. Resolves when the sandbox listens and the journal is replayed. Rejects if the port is in use.
+ *
+ * @throws {UsageError} if the state file is locked or damaged
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? systemClock
   const credentials = { ...fixedCredentials, ...options.credentials }

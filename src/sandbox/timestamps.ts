@@ -1,13 +1,16 @@
 /** Reads and writes times in the formats of the service (docs/spec-notes.md#echoes-and-cursors). */
 
-/** Number of entries of each cache below. An upload has two different times. */
+/** Maximum number of entries of each cache below. An upload has about two different times. */
 const remembered = 64
 // Each of the thousands of operations in an upload has times, nearly all the same. Without the caches, reading and writing them took a
 // third of the time of an upload.
 const parsedTexts = new Map<string, number | undefined>()
 const writtenTimes = new Map<number, string>()
 
-/** Reads a date, or a time with `Z`, `±HHMM`, `±HH:MM`, `±HH` or no zone (UTC). Returns milliseconds since 1970; undefined for any other text. */
+/**
+ * Reads a date, or a time with `Z`, `±HHMM`, `±HH:MM`, `±HH` or no zone (UTC). Returns milliseconds since 1970; undefined for any other
+ * text.
+ */
 export function parseTimestamp(text: string): number | undefined {
   const known = parsedTexts.get(text)
   if (known !== undefined || text.length > 40) return known ?? parse(text)

@@ -1,7 +1,10 @@
 /** Classifies the words that exports use for consent and opt-out, in more than 20 languages. Pure. */
 import { trimText } from '../text.ts'
 
-/** Meaning of a cell. `in` (may be reached) and `out` (may not) hold in any column; what `yes` and `no` mean depends on its name. Undefined: unknown. */
+/**
+ * Meaning of a cell. `in` (may be reached) and `out` (may not) hold in any column; what `yes` and `no` mean depends on its name. Undefined:
+ * unknown.
+ */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
 const listOf = (text: string): ReadonlySet<string> => new Set(text.split(','))

@@ -21,7 +21,10 @@ export interface Preset {
    * all of them.
    */
   readonly map: Readonly<Record<string, PresetField>>
-  /** Required field that the export never has → columns to derive it from (the first in the header is used), and an example of the prefix for their values. */
+  /**
+   * Required field that the export never has → columns to derive it from (the first in the header is used), and an example of the prefix
+   * for their values.
+   */
   readonly ask?: Readonly<Record<string, { readonly columns: readonly string[]; readonly prefix: string }>>
   /** Consent tests. A row must pass every test whose column is in the header. */
   readonly consent?: readonly PresetTest[]

@@ -93,7 +93,10 @@ export function levelsOf(row: ProductRow, field: 'google_product_category' | 'pr
   return levels
 }
 
-/** Returns the service's word for a text: the text itself, another spelling, or by `options.values`. The last part of an address such as `https://schema.org/InStock` counts too. */
+/**
+ * Returns the service's word for a text: the text itself, another spelling, or by `options.values`. The last part of an address such as
+ * `https://schema.org/InStock` counts too.
+ */
 function knownWord(row: ProductRow, field: keyof typeof words, text: string): string | undefined {
   if (words[field].has(text)) return text
   const spelled = text.toLowerCase().replace(/[_\s]+/g, ' ')

@@ -5,7 +5,7 @@ import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, startProcessing, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
@@ -22,7 +22,7 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
     const suppressed = [...call.state.lists.values()]
       .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
       .map((list) => list.memberships)
-    noteUpload(call, audience)
+    startProcessing(call, audience)
     return uploadUsers(call, {
       memberships: audience.memberships,
       kind: 'audience',
@@ -128,7 +128,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
   }
 }
 
-/** Returns the audience of the call. Finds a deleted one only for a read (`reads`) with `with_deleted`. @throws {Refusal} 404 */
+/** Returns the audience of the call. `reads`: also a deleted one, if the caller sets `with_deleted`. @throws {Refusal} 404 */
 function audienceOf(call: AudienceCall, reads = false): Audience {
   const id = String(call.params['custom_audience_id'])
   const found = call.state.audiences.get(id)
@@ -137,6 +137,7 @@ function audienceOf(call: AudienceCall, reads = false): Audience {
   return found
 }
 
+/** @throws {Refusal} if another audience of the account than `except` has the name */
 function refuseTakenName(call: AudienceCall, name: string, except: Audience | undefined): void {
   const taken = [...call.state.audiences.values()].some(
     (one) => one !== except && !one.deleted && one.accountId === call.account?.id && one.name === name,

@@ -4,7 +4,7 @@ import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, noteUpload, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, startProcessing, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
@@ -15,7 +15,7 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   'doNotReachLists.delete': deleteList,
   'doNotReachLists.users': (call) => {
     const list = listOf(call)
-    noteUpload(call, list)
+    startProcessing(call, list)
     return uploadUsers(call, {
       memberships: list.memberships,
       kind: 'do-not-reach',
@@ -62,6 +62,7 @@ function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {
   }
 }
 
+/** Returns the list of the call. @throws {Refusal} 404 for a missing or deleted list */
 function listOf(call: AudienceCall): Audience {
   const id = String(call.params['do_not_reach_list_id'])
   const found = call.state.lists.get(id)

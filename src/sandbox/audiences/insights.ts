@@ -1,4 +1,6 @@
-/** Handles keyword insights and audience estimates (spec 4.3). The numbers are invented, and derived from the request alone. */
+/**
+ * Handles keyword insights and audience estimates (spec 4.3). The numbers are invented. The same request always returns the same numbers.
+ */
 import { hash } from 'node:crypto'
 import type { Call, Reply } from '../area.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
@@ -38,7 +40,7 @@ export function searchKeywords(call: InsightsCall): Reply {
   return ok({ related_keywords: related, tweet_volume: volume })
 }
 
-/** Estimates an audience from a body `{ targeting_criteria: [...] }` or the bare array. */
+/** Estimates an audience from a body `{ targeting_criteria: [...] }` or the bare array. @throws {Refusal} with every wrong criterion */
 export function estimateAudience(call: InsightsCall): Reply {
   const criteria = listOf(call.params['targeting_criteria'])
   const errors: AdsError[] = []

@@ -24,6 +24,7 @@ const REMOVED = 0x80
 /** Ten million identifiers need 16.7 million slots at this load. */
 const MAX_LOAD = 0.7
 
+/** Identifier with its times. */
 export interface Member {
   readonly type: IdentifierType
   /** 64 lower-case hex, or the plain value of `partner_user_id`. */
@@ -32,16 +33,21 @@ export interface Member {
   readonly expiresAt: number
 }
 
+/** Part of the content that is not in the chunks; fields as in `Memberships`. */
 export interface SavedMemberships {
   readonly records: number
   readonly live: number
   readonly plain: Map<number, string>
 }
 
+/** Identifiers of one audience or list. A type is its index in `IDENTIFIER_TYPES`; a record is the number of an identifier. */
 export class Memberships {
   #chunks: Buffer[] = []
+  /** Number of records, removed ones included. */
   #records = 0
+  /** Number of records that were not removed. */
   #live = 0
+  /** Hash table: record + 1; 0 for a free slot. */
   #index = new Uint32Array(1024)
   /** Record → plain value of a `partner_user_id`, of which the record contains only the SHA-256. */
   #plain = new Map<number, string>()
@@ -51,14 +57,14 @@ export class Memberships {
     return this.#live
   }
 
-  /** Returns the record number of an identifier, or -1. `key` comes from `keyOf`. */
+  /** Returns the record of an identifier; -1 if it is unknown or removed. `key` comes from `keyOf`. */
   find(type: number, key: Buffer): number {
     const slot = this.#slot(type, key)
     const record = (this.#index[slot] ?? 0) - 1
     return record >= 0 && (this.#chunk(record)[this.#at(record) + TYPE] ?? 0) < REMOVED ? record : -1
   }
 
-  /** Adds an identifier, or changes its times. Returns its record number. `plain`: value of a `partner_user_id`. */
+  /** Adds an identifier, or changes its times. Returns its record. `plain`: value of a `partner_user_id`. */
   put(type: number, key: Buffer, times: { readonly effectiveAt: number; readonly expiresAt: number }, plain?: string): number {
     let slot = this.#slot(type, key)
     let record = (this.#index[slot] ?? 0) - 1
@@ -83,7 +89,7 @@ export class Memberships {
     return record
   }
 
-  /** Merges the users of two identifiers. */
+  /** Makes one user of the users that two records belong to. */
   join(a: number, b: number): void {
     if (a === b) return
     for (let record = this.#next(a); record !== a; record = this.#next(record)) if (record === b) return
@@ -140,7 +146,10 @@ export class Memberships {
     return { members, identifiers }
   }
 
-  /** Returns the records in force at `now`, sorted bytewise by type and value. Uses four bytes per record: digests sort like their hex texts. */
+  /**
+   * Returns the records in force at `now`, sorted by type name and then bytewise by value. Compares digests instead of their hex texts,
+   * which sort alike, to save memory.
+   */
   sortedInForce(now: number): Uint32Array {
     const found = new Uint32Array(this.#records)
     let length = 0
@@ -182,6 +191,7 @@ export class Memberships {
     return made
   }
 
+  /** Returns the identifier of a record. */
   member(record: number): Member {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
@@ -240,7 +250,7 @@ export class Memberships {
     const chunk = this.#chunk(record)
     const at = this.#at(record)
     key.copy(chunk, at, 0, 32)
-    // No type yet: `put` writes it.
+    // Marked as removed: `put` then writes the type and counts the record.
     chunk[at + TYPE] = REMOVED | 0x7f
     return record
   }
@@ -282,7 +292,10 @@ export function keyOf(type: number, value: string): Buffer {
   return IDENTIFIER_TYPES[type] === 'partner_user_id' ? Buffer.from(hash('sha256', value), 'hex') : Buffer.from(value, 'hex')
 }
 
-/** Passes the lines of all identifiers in force to `sink`, sorted, in pieces of about 65,536 characters, because one text of ten million lines is too long. */
+/**
+ * Passes the lines of all identifiers in force to `sink`, sorted. Joins them to pieces of about 65,536 characters, because ten million
+ * lines exceed the longest string.
+ */
 export function eachLine(memberships: Memberships, now: number, line: (member: Member) => string, sink: (text: string) => void): void {
   let text = ''
   for (const record of memberships.sortedInForce(now)) {

@@ -10,6 +10,7 @@ import { IDENTIFIER_TYPES, type Memberships } from './memberships.ts'
 import type { AudienceState } from './state.ts'
 
 export type UsersCall = Call<AudienceState>
+/** Identifiers of one user by type. */
 export type User = Readonly<Record<string, readonly string[]>>
 
 export interface Operation {
@@ -46,7 +47,10 @@ const JUNK: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Returns the operations, undefined for a wrong one. Appends to `errors` one list for each operation, empty for a correct one. */
+/**
+ * Returns the operations of the body in order, undefined for each wrong one. Appends to `errors` one list for each operation, empty for a
+ * correct one.
+ */
 export function readOperations(call: UsersCall, list: UserList, errors: AdsError[][]): (Operation | undefined)[] {
   const nowS = Math.floor(call.now / 1000)
   let firstUser = 0
@@ -114,7 +118,10 @@ function checkTimes(
     errors.push(invalidParameter('expires_at', 'time under 13 months ahead', isoSeconds(expiresAt * 1000)))
 }
 
-/** Checks one user. Runs for 2,500 users and more per request, so a valid value takes the shortest path. */
+/**
+ * Adds an error for each fault of a user, and reports violations. Runs for 2,500 users and more per request, so a valid value takes the
+ * shortest path.
+ */
 function checkUser(call: UsersCall, list: UserList, user: unknown, errors: AdsError[]): void {
   if (!isPlainRecord(user)) return void errors.push(invalidParameter('users', 'array of objects', ''))
   let count = 0
@@ -170,7 +177,7 @@ function reportRawIdentifier(call: UsersCall, value: unknown): void {
     call.world.reportViolation('raw_identifier', 'an unknown field, or one that is not an array, looks like an email or phone')
 }
 
-/** Reads a time in seconds since 1970; undefined if it is absent or wrong. */
+/** Reads a time in seconds since 1970; undefined if it is absent, and with an error in `errors` if it is wrong. */
 function readTime(value: unknown, name: string, errors: AdsError[]): number | undefined {
   if (value === undefined || value === null) return undefined
   const at = typeof value === 'string' ? parseTimestamp(value) : undefined
@@ -181,6 +188,7 @@ function readTime(value: unknown, name: string, errors: AdsError[]): number | un
   return Math.floor(at / 1000)
 }
 
+/** Returns the error for an unknown field. A name that looks like an email is not shown. */
 function unknownField(name: string): AdsError {
   const shown = looksLikeEmail(name) ? 'a field' : `"${name.slice(0, 40)}"`
   return {

@@ -16,7 +16,7 @@ export const permissionHandlers: Readonly<Record<string, Handler<AudienceState>>
 }
 
 function listPermissions(call: AudienceCall): Reply {
-  const audience = permittedAudience(call)
+  const audience = ownAudience(call)
   const accounts = listParam(call, 'granted_account_ids')
   const ids = listParam(call, 'tailored_audience_permission_ids')
   const found = [...call.state.permissions.values()].filter(
@@ -27,7 +27,7 @@ function listPermissions(call: AudienceCall): Reply {
 
 /** Shares an audience, or changes the level of an existing permission. Accounts of another business need a feature (spec 5 rule 7). */
 function createPermission(call: AudienceCall): Reply {
-  const audience = permittedAudience(call)
+  const audience = ownAudience(call)
   const granted = String(call.params['granted_account_id'])
   const isSameBusiness = call.world.accounts.get(granted)?.business_name === call.account?.business_name
   if (!isSameBusiness && !mayShareOutside(call))
@@ -57,7 +57,7 @@ function createPermission(call: AudienceCall): Reply {
 }
 
 function deletePermission(call: AudienceCall): Reply {
-  const audience = permittedAudience(call)
+  const audience = ownAudience(call)
   const id = String(call.params['tailored_audience_permission_id'])
   const permission = call.state.permissions.get(id)
   if (permission === undefined || permission.deleted || permission.tailored_audience_id !== audience.id)
@@ -67,6 +67,7 @@ function deletePermission(call: AudienceCall): Reply {
   return ok(permissionWire(call, permission))
 }
 
+/** Returns true if the account may share with another business, by the switch `share_outside_business`. */
 function mayShareOutside(call: AudienceCall): boolean {
   const choice = call.world.switch('share_outside_business')
   return choice === 'granted' || (choice === 'by_feature' && hasFeature(call, 'SHARE_AUDIENCE_OUTSIDE_BUSINESS'))
@@ -77,7 +78,8 @@ function permissionWire(call: AudienceCall, permission: Permission): object {
   return 'custom_audience_id' in call.echo ? { ...permission, custom_audience_id: permission.tailored_audience_id } : permission
 }
 
-function permittedAudience(call: AudienceCall): Audience {
+/** Returns the account's own audience that the path names. @throws {Refusal} 404 */
+function ownAudience(call: AudienceCall): Audience {
   const id = String(call.params['tailored_audience_id'])
   const found = call.state.audiences.get(id)
   if (found === undefined || found.deleted || found.accountId !== call.account?.id)

@@ -14,7 +14,9 @@ export interface Audience {
   updated_at: string
   deleted: boolean
   memberships: Memberships
-  /** Upload that is being processed: its start, and the number of members before it. */
+  /**
+   * Last upload whose processing was started: its time in milliseconds since 1970, and the number of members before it. Null without one.
+   */
   processing: { readonly since: number; readonly members: number } | null
 }
 
@@ -34,7 +36,7 @@ export interface AudienceState {
   readonly permissions: Map<string, Permission>
 }
 
-/** Fewest members of an audience that can be targeted. */
+/** Minimum number of members of an audience that can be targeted. */
 export const TARGETABLE_FROM = 100
 
 export function createAudienceState(_world: World): AudienceState {
@@ -59,7 +61,10 @@ export function createAudienceState(_world: World): AudienceState {
   }
 }
 
-/** Returns the size that the service shows, and the reasons why the audience cannot be targeted. While an upload is processed, the size is that before the upload. */
+/**
+ * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, both
+ * are those before it.
+ */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience
   const isPending = processing !== null && !isProcessed(call.world, 'audience', processing.since)
@@ -67,8 +72,11 @@ export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonl
   return { size, reasons: size >= TARGETABLE_FROM ? [] : [isPending ? 'PROCESSING' : 'TOO_SMALL'] }
 }
 
-/** Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). */
-export function noteUpload(call: Call<AudienceState>, audience: Audience): void {
+/**
+ * Starts the processing of an upload, unless an earlier one is being processed (docs/spec-notes.md#audience-uploads). Called before the
+ * upload is applied.
+ */
+export function startProcessing(call: Call<AudienceState>, audience: Audience): void {
   // Counting members takes time, and the count is needed only with processing times.
   if (call.world.switch('processing_times') !== 'clock') return
   const { processing } = audience
@@ -104,6 +112,7 @@ interface SavedState {
   readonly permissions: Map<string, Permission>
 }
 
+/** Splits the state into a value that v8.serialize accepts, and the records of all audiences as bytes. */
 export function saveAudienceState(state: AudienceState): { readonly plain: SavedState; readonly bytes: readonly Uint8Array[] } {
   const bytes: Uint8Array[] = []
   const saveAll = (map: ReadonlyMap<string, Audience>): SavedAudience[] =>
@@ -116,6 +125,7 @@ export function saveAudienceState(state: AudienceState): { readonly plain: Saved
   return { plain: { audiences, lists, permissions: state.permissions }, bytes }
 }
 
+/** Restores the state from the result of `saveAudienceState`. */
 export function loadAudienceState({ audiences, lists, permissions }: SavedState, bytes: readonly Uint8Array[]): AudienceState {
   let at = 0
   const loadAll = (saved: readonly SavedAudience[]): Map<string, Audience> =>

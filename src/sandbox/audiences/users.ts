@@ -23,6 +23,7 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
   return answer(call, list, correct, request)
 }
 
+/** Applies the operations in the order of the switch `operation_order`. */
 function applyAll(call: UsersCall, list: UserList, operations: readonly Operation[]): void {
   const ordered = [...operations]
   const order = call.world.switch('operation_order')
@@ -66,7 +67,7 @@ function updateUser(
   }
 }
 
-/** Removes the identifiers of a user object. `wholeUser`: each identifier removes all identifiers of its user. Ignores unknown identifiers. */
+/** Removes the identifiers of a user object. `wholeUser`: also all other identifiers of their users. Ignores unknown identifiers. */
 function deleteUser(memberships: Memberships, user: User, wholeUser: boolean): void {
   for (const type in user) {
     const number = TYPE_NUMBER.get(type) ?? 0
@@ -79,7 +80,7 @@ function deleteUser(memberships: Memberships, user: User, wholeUser: boolean): v
   }
 }
 
-/** Reports an identifier that is on the do-not-reach list now. */
+/** Reports a violation if the identifier is on a do-not-reach list of the account, and its membership is in force. */
 function reportSuppressed(call: UsersCall, list: UserList, number: number, key: Buffer): void {
   for (const memberships of list.suppressed) {
     const record = memberships.find(number, key)
@@ -94,7 +95,10 @@ function reportSuppressed(call: UsersCall, list: UserList, number: number, key: 
   }
 }
 
-/** Returns the counts of accepted users. Switches set what is counted (`count_basis`), and the form of the answer (`audience_users_response`). */
+/**
+ * Returns the counts of accepted users. Switches set what is counted (`count_basis`), and the form of the answer
+ * (`audience_users_response`).
+ */
 function answer(call: UsersCall, list: UserList, operations: readonly Operation[], request: unknown): Reply {
   const basis = call.world.switch('count_basis')
   const results = operations.map(({ users }) => {
@@ -113,7 +117,10 @@ function answer(call: UsersCall, list: UserList, operations: readonly Operation[
   return { kind: 'ads', data: form === 'object' ? sums : [sums] }
 }
 
-/** Returns the echo of an operation: the dates that were sent, and no users. */
+/**
+ * Returns the echo of an operation: the dates that were sent, without users. `operation` is undefined for a wrong one, whose echo has no
+ * dates.
+ */
 function echoOf(call: UsersCall, list: UserList, operation: Operation | undefined, index: number): unknown {
   const type = operation?.type ?? recordOf(listOf(call.body)[index])['operation_type']
   return {

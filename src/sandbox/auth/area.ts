@@ -117,6 +117,7 @@ function invalidateBearer(call: AuthCall): Reply {
   return { kind: 'json', body: { access_token: bearer } }
 }
 
+/** Returns true for a URL that every sandbox accepts as a callback. */
 function isLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)

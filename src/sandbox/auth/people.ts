@@ -4,7 +4,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState, type PersonAdded } from './tokens.ts'
 
-/** Roles on an account. Those of {@link READ_ONLY_ROLES} may only read. */
+/** Roles on an account. Users with a role of {@link READ_ONLY_ROLES} may only read. */
 export const ACCOUNT_ROLES = ['ACCOUNT_ADMIN', 'AD_MANAGER', 'CREATIVE_MANAGER', 'CAMPAIGN_ANALYST', 'ORGANIC_ANALYST'] as const
 export const READ_ONLY_ROLES: readonly string[] = ['CAMPAIGN_ANALYST', 'ORGANIC_ANALYST']
 
@@ -68,6 +68,7 @@ function accessOf(world: World, accounts: unknown): PersonAdded['accounts'] {
   })
 }
 
+/** Returns true if a user of the sandbox, or an invented user of the posts area, has the id or the handle. */
 function isTaken(world: World, id: string, handle: string): boolean {
   const { users } = world.stateOf(areaRefs.posts)
   const wanted = handle.toLowerCase()
@@ -79,6 +80,7 @@ function isTaken(world: World, id: string, handle: string): boolean {
   )
 }
 
+/** Returns the lowest free id from 1002. */
 function nextUserId(world: World): string {
   const { users } = world.stateOf(areaRefs.posts)
   let id = 1002

@@ -1,4 +1,6 @@
-/** Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#endpoints). */
+/**
+ * Handles batches of campaigns, line items and targeting criteria. If one operation fails, none is applied (docs/spec-notes.md#endpoints).
+ */
 import { operationMarks } from '../../service/contract/batches.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
@@ -15,10 +17,10 @@ import { isPlainRecord, recordOf } from '../../unknownValue.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown
 
-/** Type of batch. */
+/** Operations that one batch endpoint accepts, and how many. */
 interface BatchType {
   readonly limit: number
-  /** By `operation_type`: the endpoint with the same parameters, and its effect. */
+  /** `operation_type` → the endpoint for a single record, whose parameters apply, and its effect. */
   readonly steps: Readonly<Record<string, BatchStep>>
 }
 
@@ -88,6 +90,7 @@ function runBatch(call: Call<CampaignsState>, kind: BatchType): Reply {
   return { kind: 'ads', data, request }
 }
 
+/** Checks and runs one operation. Returns its record, or its errors. */
 function runOne(
   call: Call<CampaignsState>,
   kind: BatchType,
@@ -111,6 +114,7 @@ function runOne(
   return runStep(call, step, params)
 }
 
+/** Runs an operation as a call of the endpoint for a single record. */
 function runStep(
   call: Call<CampaignsState>,
   step: BatchStep,
@@ -158,6 +162,7 @@ function textOfValue(value: unknown): string {
   return value === null ? '' : Array.isArray(value) ? value.join(',') : String(value)
 }
 
+/** Writes the content of `before` back into the tables of `state`. */
 function restore(state: CampaignsState, before: CampaignsState): void {
   const tables: Readonly<Record<string, Map<string, unknown>>> = { ...state }
   for (const [name, rows] of Object.entries<ReadonlyMap<string, unknown>>({ ...before })) {

@@ -83,7 +83,7 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   return made
 }
 
-/** Returns the campaign that the path names. */
+/** Returns the campaign that the path names. @throws {Refusal} 404 */
 export function campaignOf(call: Call<CampaignsState>): Campaign {
   return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
 }

@@ -27,8 +27,8 @@ export function defaultPayBy(item: { readonly objective: string; readonly goal: 
 }
 
 /**
- * Returns an error for each rule that `next` breaks. `changes`: names of the fields that the caller sets to another value. Rules about changing
- * a field, such as `pay_by`, apply only to those.
+ * Returns an error for each rule that `next` breaks. `changes`: names of the fields that the caller sets to another value. Only these are
+ * checked by the rules about changing a field, such as `pay_by`.
  */
 export function checkLineItem(next: LineItem, campaign: Campaign | undefined, changes: ReadonlySet<string>): AdsError[] {
   const errors: AdsError[] = []

@@ -144,7 +144,7 @@ export function deleteLineItem(call: Call<CampaignsState>): LineItem {
   return item
 }
 
-/** Returns a copy of the item with the given parameters. @throws {Refusal} if it breaks a rule */
+/** Returns a copy of the item with the given parameters. @throws {Refusal} if the copy breaks a rule */
 function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: Campaign | undefined): LineItem {
   const given = WRITABLE.filter((name) => call.given.has(name) && call.params[name] !== undefined)
   // Each value has the type of its field, because the contract has decoded it.
@@ -154,7 +154,7 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   }
   // The bid is ignored with AUTO (spec 4.6).
   if (next.bid_strategy === 'AUTO') next.bid_amount_local_micro = null
-  // Clients may send a stored value again. That is no change, so rules about changing the field do not apply.
+  // Clients may send a stored value again. Rules about changing a field do not apply to such a value.
   const stored: LineItem = { ...item, pay_by: item.pay_by === '' ? defaultPayBy(next) : item.pay_by }
   const changes = new Set<string>(given.filter((name) => !isSameValue(next[name], stored[name])))
   if (!call.given.has('pay_by')) next.pay_by = next.objective === 'APP_INSTALLS' ? stored.pay_by : defaultPayBy(next)
@@ -163,6 +163,7 @@ function withGivenFields(call: Call<CampaignsState>, item: LineItem, campaign: C
   return next
 }
 
+/** Returns the bid strategy of a new line item (spec 4.6). */
 function defaultStrategy(objective: string, bid: unknown): string {
   if (bid === undefined || bid === null || objective === 'FOLLOWERS') return 'AUTO'
   return objective === 'REACH' ? 'TARGET' : 'MAX'

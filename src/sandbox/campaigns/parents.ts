@@ -23,7 +23,11 @@ export function findChild<T extends Child>(call: Call<CampaignsState>, table: Ta
   return child
 }
 
-/** Returns the line item that a new record will belong to. @throws {Refusal} 404 if it or its campaign is deleted */
+/**
+ * Returns the line item that a new record will belong to.
+ *
+ * @throws {Refusal} 404 if the line item is missing, or it or its campaign is deleted
+ */
 export function liveLineItem(call: Call<CampaignsState>, id: string): LineItem {
   const item = recordsOf(call, call.state.lineItems).get(id)
   if (item === undefined || item.deleted || !hasLiveParents(call, item)) throw notFound('LINE_ITEM_NOT_FOUND', 'line_item_id', id)

@@ -11,7 +11,7 @@ import { addToHistory } from './history.ts'
 import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
-/** Fields that a criterion has only if they were given. */
+/** Fields that a criterion has only if the caller gave them. */
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -50,7 +50,7 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
   'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
-/** Promotes the given posts in a line item. Returns existing promotions as they are. @throws {Refusal} */
+/** Promotes the given posts in a line item, in order. A post that is promoted there already keeps its promotion. @throws {Refusal} */
 function promote(call: Call<CampaignsState>): PromotedTweet[] {
   const item = liveLineItem(call, String(call.params['line_item_id']))
   const tweetIds = [...new Set(listParam(call, 'tweet_ids') ?? [])]

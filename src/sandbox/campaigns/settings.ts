@@ -27,7 +27,7 @@ function taxSettings(call: Call<CampaignsState>): Settings {
   return settingsOf(call, 'tax', () => unset(taxSettingsNames))
 }
 
-/** Returns the stored settings; `first()` if they were never changed. */
+/** Returns the stored settings of the account; the result of `first` if they were never changed. */
 function settingsOf(call: Call<CampaignsState>, name: string, first: () => Settings): Settings {
   const key = `${accountOf(call).id} ${name}`
   return call.state.settings.get(key) ?? first()

@@ -135,7 +135,7 @@ export interface CampaignsState {
   readonly features: Map<string, string[]>
   readonly history: Map<string, HistoryEntry[]>
   readonly trackingTags: Table<TrackingTag>
-  /** Changed settings by `ACCOUNT tax` or `ACCOUNT user ID`. */
+  /** Settings that were changed, by `ACCOUNT tax` or `ACCOUNT user ID`. */
   readonly settings: Map<string, Record<string, unknown>>
   readonly jobs: Map<string, StatisticsJob>
 }

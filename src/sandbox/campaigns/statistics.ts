@@ -103,6 +103,7 @@ interface Query {
   readonly placement: string
 }
 
+/** Reads a query over at most `days` days. @throws {Refusal} */
 function queryOf(call: Call<CampaignsState>, days: number): Query {
   return {
     entity: String(call.params['entity']),
@@ -114,6 +115,11 @@ function queryOf(call: Call<CampaignsState>, days: number): Query {
   }
 }
 
+/**
+ * Reads `start_time` and `end_time` in milliseconds since 1970.
+ *
+ * @throws {Refusal} unless they are in order, and at most `days` days apart
+ */
 function periodOf(call: Call<unknown>, days: number): { readonly start: number; readonly end: number } {
   const [from, to] = [String(call.params['start_time']), String(call.params['end_time'])]
   const [start, end] = [Date.parse(from), Date.parse(to)]
@@ -155,6 +161,7 @@ function impressions(id: string, at: number): number {
   return 20 + (Number.parseInt(hash('sha256', `${id} ${Math.floor(at / HOUR)}`).slice(0, 6), 16) % 100)
 }
 
+/** Returns the active line items of active campaigns. */
 function servingItems(state: CampaignsState, accountId: string): LineItem[] {
   const campaigns = recordsOfAccount(state.campaigns, accountId)
   return [...recordsOfAccount(state.lineItems, accountId).values()].filter(
@@ -183,6 +190,7 @@ function entitiesOf(state: CampaignsState, accountId: string, item: LineItem, en
   }
 }
 
+/** Returns true if the account has the entity, deleted or not. */
 function isKnown(state: CampaignsState, accountId: string, entity: string, id: string): boolean {
   switch (entity) {
     case 'ACCOUNT':

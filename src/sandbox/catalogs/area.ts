@@ -81,7 +81,7 @@ function listCatalogs(call: CatalogCall): Reply {
 function createCatalog(call: CatalogCall): Reply {
   const userId = userOf(call)
   if ([...call.state.catalogs.values()].some((catalog) => catalog.userId === userId))
-    throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one product catalog')
+    throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one product catalog')
   const catalog = newCatalog(call.world.newId(), userId, String(call.params['name']))
   call.state.catalogs.set(catalog.id, catalog)
   return ok(catalogWire(catalog))
@@ -107,7 +107,7 @@ function userOf(call: CatalogCall): string {
   const given = call.params['user_id']
   if (given !== undefined && textOf(given) !== own) {
     if (call.world.users.has(textOf(given)))
-      throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are out of reach', { parameter: 'user_id' })
+      throw adsRefusal('ACTION_NOT_ALLOWED', 'The catalogs of another user are not accessible', { parameter: 'user_id' })
     throw adsRefusals([invalidParameter('user_id', 'the authenticated user', textOf(given))])
   }
   return own

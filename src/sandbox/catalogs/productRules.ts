@@ -1,4 +1,7 @@
-/** Checks one product by the field rules of spec 2.2. Independent of the checks in `src/mapping` (docs/decisions/independent-implementations.md). */
+/**
+ * Checks one product by the field rules of spec 2.2. Independent of the checks in `src/mapping`
+ * (docs/decisions/independent-implementations.md).
+ */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/resources.ts'
 import { parseTimestamp } from '../timestamps.ts'
@@ -17,7 +20,7 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 const MAX_LENGTH: Readonly<Record<string, number>> = Object.fromEntries(
   FIELDS.flatMap(({ name, maxLength }) => (maxLength === undefined ? [] : [[name, maxLength]])),
 )
-/** ISO 4217 codes in use. */
+/** ISO 4217 codes that a price may have. Includes ANG and BGN, which are no longer in use. */
 const CURRENCIES = new Set(
   (
     'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
@@ -38,7 +41,10 @@ export interface CheckedProduct {
   readonly errors: readonly string[]
 }
 
-/** Checks a product. Null and the empty text unset a field. `base`: stored fields to keep (the switch `product_put: merge`). */
+/**
+ * Checks a product. Null and the empty text unset a field. `base`: stored fields that stay unless the input replaces them (the switch
+ * `product_put: merge`).
+ */
 export function checkProduct(input: Readonly<Record<string, unknown>>, base: StoredProduct | undefined, unit: LengthUnit): CheckedProduct {
   const errors: string[] = []
   const fields: StoredProduct = { ...base }
@@ -68,7 +74,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   for (const name in MAX_LENGTH) {
     const value = fields[name]
     const most = MAX_LENGTH[name] ?? 0
-    // Counts only where it can matter: a text has at most 3 bytes for each UTF-16 unit.
+    // Counts only texts that may be too long: a UTF-16 unit is at most 3 bytes.
     if (typeof value === 'string' && value.length * 3 > most && lengthOf(value, unit) > most)
       errors.push(`${name}: longer than ${most} characters`)
   }
@@ -118,6 +124,7 @@ function checkPrices(fields: StoredProduct, errors: string[]): void {
     errors.push('sale_price_effective_date: must be two ISO 8601 times with offset, joined by /')
 }
 
+/** Splits a price into amount and currency; undefined if it is not valid. */
 function priceOf(value: string | number | undefined): { amount: string; currency: string } | undefined {
   const match = typeof value === 'string' ? /^(\d{1,15}(?:\.\d{1,6})?) ([A-Z]{3})$/.exec(value) : null
   return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
@@ -150,7 +157,10 @@ function isUrl(text: string, httpsOnly: boolean): boolean {
   return (protocol === 'https:' || (protocol === 'http:' && !httpsOnly)) && hostname !== ''
 }
 
-/** Returns true if the extension names another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted: images are not fetched. */
+/**
+ * Returns true if the extension names another type than JPG, GIF, WEBP or PNG (spec 2.2). Unknown extensions are accepted: images are not
+ * fetched.
+ */
 function isOtherType(url: string): boolean {
   return /^[^?#]*\/[^/?#]*\.(?:svgz?|bmp|tiff?|ico|avif|hei[cf]|psd|pdf|eps|mp4|mov|webm)(?:[?#]|$)/i.test(url)
 }

@@ -43,6 +43,7 @@ export function putProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: { products_response: call.world.switch('product_order') === 'random' ? shuffled(call, results) : results } }
 }
 
+/** Creates or updates one product. `index`: its position in the request. */
 function putOne(
   call: CatalogCall,
   catalog: Catalog,
@@ -85,7 +86,7 @@ function putOne(
 export function deleteProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const { world } = call
-  // Keys exceed 2^53, so a number may have lost digits and name another product.
+  // Keys exceed 2^53, so a JSON number may have lost digits and name another product.
   if (!areTexts(call.params['product_keys'])) throw adsRefusals([invalidParameter('product_keys', 'array of strings', '')])
   const keys = call.params['product_keys']
   if (keys.length === 0) throw adsRefusals([invalidParameter('product_keys', 'at least one key', '')])
@@ -118,7 +119,10 @@ function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string')
 }
 
-/** Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), or all products of one requested group. */
+/**
+ * Lists products in ascending order of their keys. Shows only the first product of each group (spec 2.2), or all products of one requested
+ * group.
+ */
 export function listProducts(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const groupKey = call.params['item_group_key']
@@ -143,9 +147,10 @@ export function listProducts(call: CatalogCall): Reply {
   return { kind: 'ads', data: page.map(productWire), nextCursor }
 }
 
-/** Number of cursors that are kept, more than are in use at a time. A cursor that was dropped is accepted in every listing. */
+/** Number of cursors that are kept. A cursor that was dropped is accepted in every listing. */
 const MOST_CURSORS = 10_000
 
+/** Records the listing that a cursor belongs to, and drops the oldest cursors above `MOST_CURSORS`. */
 function noteCursor(cursors: Map<string, string>, cursor: string, listing: string): void {
   // Listings of a catalog and of its groups can return the same cursor, which then belongs to each of them.
   const listings = cursors.get(cursor)
@@ -165,7 +170,7 @@ function productWire(product: Product): Record<string, unknown> {
   return shape
 }
 
-/** Returns the canonical JSON of a product: sorted keys, without generated ones. */
+/** Returns the JSON of the written fields of a product, sorted by name. */
 export function canonicalJson(fields: StoredProduct): string {
   return JSON.stringify(
     Object.fromEntries(
@@ -186,6 +191,7 @@ export function catalogOf(call: CatalogCall): Catalog {
   return catalog
 }
 
+/** Returns the products without those that are not the oldest of their group. */
 function firstOfGroups(products: readonly Product[]): Product[] {
   const first = new Map<string, Product>()
   for (const product of products) {
@@ -196,6 +202,7 @@ function firstOfGroups(products: readonly Product[]): Product[] {
   return products.filter((product) => product.groupKey === null || first.get(product.groupKey) === product)
 }
 
+/** Returns the result of a product that was not written. */
 function failed(call: CatalogCall, id: string | null, known: Product | undefined, errors: string[]): ProductResult {
   return {
     warnings: [],
@@ -206,6 +213,7 @@ function failed(call: CatalogCall, id: string | null, known: Product | undefined
   }
 }
 
+/** Returns the ids that occur more than once, in the form of `comparable`. */
 function repeatedIds(call: CatalogCall, products: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()
@@ -224,6 +232,7 @@ function comparable(call: CatalogCall, id: string): string {
   return choice === 'exact' ? id : choice === 'trimmed' ? id.trim() : id.trim().toLowerCase()
 }
 
+/** Returns the key of an item group, which is created with its first product; null without a group. */
 function groupKeyOf(call: CatalogCall, catalog: Catalog, group: string | number | undefined): string | null {
   if (group === undefined) return null
   let key = catalog.groupKeys.get(String(group))
@@ -254,7 +263,7 @@ function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
 const LINKS = ['link', 'mobile_link'] as const
 const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
 
-/** Reports the rules that the product breaks (docs/sandbox.md#violations). The answer does not depend on it. */
+/** Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
   const { world } = call
   for (const name of LINKS) {
@@ -263,7 +272,7 @@ function reportViolations(call: CatalogCall, product: Readonly<Record<string, un
       world.reportViolation('link_not_https', `${name} is not https`)
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
-    world.reportViolation('html_in_description', 'description holds HTML')
+    world.reportViolation('html_in_description', 'description contains HTML')
   for (const name of REQUIRED)
     if (product[name] === undefined || product[name] === null || product[name] === '')
       world.reportViolation('required_field_missing', `${name} is missing`)

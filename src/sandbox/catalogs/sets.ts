@@ -88,7 +88,7 @@ export function getFeed(call: CatalogCall): Reply {
 export function createFeed(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const taken = [...call.state.catalogs.values()].some((one) => one.userId === catalog.userId && one.feeds.size > 0)
-  if (taken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can hold one scheduled feed')
+  if (taken) throw adsRefusal('ACTION_NOT_ALLOWED', 'A user can have only one scheduled feed')
   const feed: ScheduledFeed = {
     id: call.world.newId(),
     feed_url: '',
@@ -118,7 +118,10 @@ export function deleteFeed(call: CatalogCall): Reply {
   return ok(feed)
 }
 
-/** Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always have `PROCESSING`. */
+/**
+ * Returns the status for a read: `DONE` when the set is processed (the switch `processing_times`). Answers to writes always have
+ * `PROCESSING`.
+ */
 function statusOf(call: CatalogCall, set: ProductSet): string {
   return isProcessed(call.world, 'productSet', set.changedAt) ? 'DONE' : 'PROCESSING'
 }
@@ -145,6 +148,7 @@ function idOf(catalog: Catalog, key: string): string | undefined {
   return product === undefined ? undefined : String(product.fields['id'])
 }
 
+/** Returns true if the product passes every filter of the set. A missing field passes only `NOT_CONTAINS`. */
 function matchesAll(product: Product, set: ProductSet): boolean {
   return set.filters.every(({ attribute, operator, value }) => {
     const field = product.fields[attribute]
@@ -168,6 +172,7 @@ function matchesAll(product: Product, set: ProductSet): boolean {
   })
 }
 
+/** Reads filters. Adds an error to `errors` for each wrong part. */
 function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
@@ -184,6 +189,7 @@ function filtersOf(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   })
 }
 
+/** Reads product keys. Adds an error to `errors` if the catalog lacks one of them. */
 function keysOf(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
   const keys = listOf(input).map(String)
   const unknown = keys.find((key) => !catalog.idByKey.has(key))

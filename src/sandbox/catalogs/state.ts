@@ -19,7 +19,7 @@ export interface ProductSet {
   readonly type: 'MANUAL' | 'FILTERED'
   readonly filters: readonly { readonly attribute: string; readonly operator: string; readonly value: string }[]
   productKeys: string[]
-  /** Last change, milliseconds since 1970. The set is processed from then on. */
+  /** Last change, milliseconds since 1970. It starts the processing of the set. */
   changedAt: number
 }
 
@@ -39,7 +39,9 @@ export interface Catalog {
   name: string
   /** Products by id, in the form of the switch `id_comparison`. */
   readonly products: Map<string, Product>
+  /** Product key → id as in `products`. */
   readonly idByKey: Map<string, string>
+  /** `item_group_id` → generated key of the group. */
   readonly groupKeys: Map<string, string>
   readonly sets: Map<string, ProductSet>
   readonly feeds: Map<string, ScheduledFeed>
@@ -49,7 +51,7 @@ export interface Catalog {
 }
 
 export interface CatalogState {
-  /** Cursors of product lists, with the listings that each belongs to, separated by spaces. */
+  /** Cursor of a product list → the listings that it belongs to (`listingOf`), separated by spaces. */
   readonly cursors: Map<string, string>
   readonly catalogs: Map<string, Catalog>
 }

@@ -78,7 +78,11 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
   },
 }
 
-/** Reads the content of a card. `before`: media keys that the card had. @throws {Refusal} unless its other media are in the library */
+/**
+ * Reads the content of a card. `before`: media keys that the card has already.
+ *
+ * @throws {Refusal} if the content is wrong, or a new media key is not in the library
+ */
 function contentOf(call: Call<CreativesState>, before: readonly string[]): CardContent {
   const content = readCardContent(call.params, isStrict(call))
   for (const { key, place } of mediaPlaces(content))

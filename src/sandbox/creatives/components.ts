@@ -49,7 +49,7 @@ function placesIn(components: readonly Component[], list: string): { readonly ke
   })
 }
 
-/** Returns true if the card has no slides. Clients may send an empty list of them for a card of components. */
+/** Returns true if the card has no slides. Clients may send an empty list for a card of components. */
 function isUnset(slides: unknown): boolean {
   return slides === undefined || slides === null || (Array.isArray(slides) && slides.length === 0)
 }
@@ -89,7 +89,7 @@ function readSlides(value: unknown): CardContent {
   }
 }
 
-/** Classifies a list of components. Adds its errors to `errors`, and then returns undefined. */
+/** Classifies a list of components. Undefined if the list is wrong; its errors are then added to `errors`. */
 function classify(value: unknown, place: string, errors: AdsError[]): Classified | undefined {
   const before = errors.length
   if (!Array.isArray(value)) {
@@ -205,6 +205,7 @@ function checkApp(destination: unknown, at: string, errors: AdsError[]): void {
   }
 }
 
+/** Returns the text of a field. Undefined if there is none; an error is then added to `errors`. */
 function requireText(object: Readonly<Record<string, unknown>>, name: string, at: string, errors: AdsError[]): string | undefined {
   const value = object[name]
   if (value === undefined || value === null || value === '') errors.push(missingParameter(`${at}.${name}`))

@@ -75,7 +75,7 @@ export function libraryMedia(state: CreativesState, accountId: string, mediaKey:
   return media?.deleted === false ? media : undefined
 }
 
-/** Writes the given parameters into the media. @throws {Refusal} */
+/** Writes the given parameters into the media. @throws {Refusal} before it changes anything */
 function changeMedia(call: Call<CreativesState>, media: MediaObject): void {
   if (media.media_type !== 'VIDEO') {
     const wrong = VIDEO_ONLY.filter((name) => typeof call.params[name] === 'string')

@@ -53,7 +53,7 @@ function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
   )
 }
 
-/** Creates a poll. It closes after its duration from now on, whenever a post uses it (spec 3.3). @throws {Refusal} */
+/** Creates a poll. Its duration begins now, not when a post uses the poll (spec 3.3). @throws {Refusal} */
 function createPoll(call: Call<CreativesState>): SpecialCard {
   const minutes = Number(call.params['duration_in_minutes'])
   const mediaKey = textParam(call, 'media_key')
@@ -121,6 +121,7 @@ function changeConversation(call: Call<CreativesState>, card: SpecialCard): void
   Object.assign(card, next)
 }
 
+/** Returns the fields that a conversation card derives from its video and poster. @throws {Refusal} */
 function conversationMedia(call: Call<CreativesState>, mediaKey: string): Record<string, string | null> {
   const account = accountOf(call).id
   const media = libraryMedia(call.state, account, mediaKey)

@@ -2,6 +2,7 @@
 import { lagMsOf, effectOf, type Fault } from './faultKinds.ts'
 import { readRule, type FaultMatch, type RuleInput } from './faultRule.ts'
 
+/** Armed rule. */
 export interface FaultRule extends RuleInput {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
@@ -12,6 +13,7 @@ export interface FaultRule extends RuleInput {
   fired: number
 }
 
+/** Part of a request that rules match. */
 export interface FaultProbe {
   readonly method: string
   readonly path: string
@@ -25,6 +27,7 @@ export interface FaultProbe {
 
 export class ArmedFaults {
   #rules: FaultRule[] = []
+  /** Number of requests by method, path and body, for `attempt_of_same_body`. */
   readonly #attempts = new Map<string, number>()
   readonly #now: () => number
   readonly #random: () => number
@@ -67,12 +70,12 @@ export class ArmedFaults {
     this.#attempts.clear()
   }
 
-  /** Returns the first rule that hits this request before its body is read. */
+  /** Returns the first rule that hits this request before its body is read; undefined without one. */
   beforeBody(probe: FaultProbe): FaultRule | undefined {
     return this.#first(probe, (rule) => actsBeforeBody(rule.fault) && !needsBody(rule.match))
   }
 
-  /** Returns the first of the other rules that hits this request, and counts the request for `attempt_of_same_body`. */
+  /** Returns the first rule that hits this request once its body is read, and counts the request for `attempt_of_same_body`. */
   withBody(probe: FaultProbe): FaultRule | undefined {
     if (probe.bodyHash !== undefined && (probe.body?.length ?? 0) > 0) {
       const key = `${probe.method} ${probe.path} ${probe.bodyHash}`
@@ -81,6 +84,7 @@ export class ArmedFaults {
     return this.#first(probe, (rule) => !actsBeforeBody(rule.fault) || needsBody(rule.match))
   }
 
+  /** Returns the first eligible rule that hits the request. Counts the request in every rule that matches it. */
   #first(probe: FaultProbe, eligible: (rule: FaultRule) => boolean): FaultRule | undefined {
     let chosen: FaultRule | undefined
     for (const rule of this.#rules) {
@@ -126,11 +130,12 @@ function needsBody(match: FaultMatch): boolean {
 
 const PATTERNS = new Map<string, RegExp>()
 
+/** Returns the regular expression of `match.path`; one that matches nothing if the text is not valid. */
 function pattern(text: string): RegExp {
   let found = PATTERNS.get(text)
   if (found === undefined) {
     try {
-      found = new RegExp(text.startsWith('/') && text.length > 2 && text.endsWith('/') && !text.includes('/', 1) ? text.slice(1, -1) : text)
+      found = new RegExp(text)
     } catch {
       found = /(?!)/
     }

@@ -8,7 +8,7 @@ import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns the answer as the fault changes it. Returns it unchanged for the kinds that act on the connection or replace the answer. */
+/** Returns the answer as the fault changes it. Kinds that act on the connection, or replace the answer, do not change it here. */
 export function corruptAnswer(answer: Answer, fault: Fault): Answer {
   const { kind } = fault
   if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
@@ -48,6 +48,7 @@ function isOnProducts(kind: FaultKind): kind is keyof typeof PRODUCTS {
 
 type ChangeResults = (results: unknown[], fault: Fault) => unknown[]
 
+/** Changes of the results of products, by kind. */
 const PRODUCTS = {
   alien_id: (results) =>
     first(results, (one) => ({ ...one, id: `alien-${String(one['id'])}`, ...('failed_product_key' in one ? { product_key: '999' } : {}) })),
@@ -72,7 +73,7 @@ const PRODUCTS = {
     first(results, (one) => ({ product_key: null, failed_product_key: one['product_key'], message: 'Product could not be deleted' })),
 } satisfies Partial<Record<FaultKind, ChangeResults>>
 
-/** Changes `data` if it is an array, else the first array inside it. */
+/** Changes the results: `data` if it is an array, else the first array inside `data`. */
 function editResults(body: Json, change: (results: unknown[]) => unknown[]): Json {
   const { data } = body
   if (Array.isArray(data)) return { ...body, data: change(data) }
@@ -92,7 +93,7 @@ function unknownResult(last: unknown): unknown {
   return 'id' in one ? { ...one, id: 'alien-product', product_key: '999' } : one
 }
 
-/** Returns a 400 with an error for each index of `indices` (by default the first entry), plus `offset`, which makes the index wrong. */
+/** Returns a 400 with an error for each entry of `indices` (default: the first). `offset` moves the errors to other entries than those. */
 function operationErrors(answer: Answer, fault: Fault): Answer {
   const at = (Array.isArray(fault['indices']) ? fault['indices'].map(Number) : [0]).map(
     (index) => index + wholeNumberOr(fault['offset'], 0),
@@ -104,17 +105,21 @@ function operationErrors(answer: Answer, fault: Fault): Answer {
   return { ...answer, status: 400, body: exactJson({ operation_errors: errors, request: [] }) }
 }
 
+/** Changes the JSON body of a success. Returns refusals, and bodies that are not objects, unchanged. */
 function edit(answer: Answer, change: (body: Json) => Json): Answer {
   if (answer.status >= 400) return answer
   const body: unknown = JSON.parse(answer.body.toString())
   return isRecord(body) ? { ...answer, body: exactJson(change(body)) } : answer
 }
 
+/** Changes the first result only. */
 function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
   return results.map((one, index) => (index === 0 ? change(recordOf(one)) : one))
 }
 
-/** Returns the answer with the true result of a partly applied request: the applied count, and an error for each product that was left out. */
+/**
+ * Returns the answer with the true result of a partly applied request: the applied count, and an error for each product that was left out.
+ */
 export function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer
   const { apply } = effectOf(fault)

@@ -5,7 +5,7 @@ import { textOf } from '../text.ts'
 import { wholeNumberOr, type Fault, type RunnerKind } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 
-/** Returns the answer as the fault of this kind changes it. Returns it unchanged for the kinds that other modules implement. */
+/** Returns the answer as the fault of this kind changes it. Kinds that other modules implement do not change it here. */
 export function corruptBytes(answer: Answer, fault: Fault, kind: keyof typeof CHANGES | InjectedKind | RunnerKind): Answer {
   return isOnBytes(kind) ? { ...answer, ...CHANGES[kind](answer, Buffer.from(answer.body), fault) } : answer
 }

@@ -6,8 +6,8 @@ type Json = Record<string, unknown>
 
 /**
  * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n`, `n-1` and
- * `n+1` mean the true sum, one less and one more. A value that is not a number is written into the last result. `shape` changes the form:
- * `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
+ * `n+1` mean the true sum, one less and one more. A value that is not a whole number is written into the last result. `shape` changes the
+ * form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
@@ -37,13 +37,17 @@ export function corruptCounts(body: Json, fault: Fault): Json {
   }
 }
 
+/** Returns `n` for undefined and `n`, its sum with the number behind it, such as `n-1`, or any other value unchanged. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null
   return relative === null ? value : n + Number(relative[1])
 }
 
-/** Changes the field `name` of the results, last first and not below 0, until the sum is `sum`. A `sum` below 0 goes into the last result. */
+/**
+ * Changes the field `name` of the results until its sum is `sum`: the last result first, none below 0. The last result alone takes a `sum`
+ * below 0.
+ */
 function changeSum(results: Json[], name: string, sum: unknown): void {
   const last = results.at(-1)
   if (last === undefined) return

@@ -7,7 +7,7 @@ export interface FaultContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly entry: LedgerEntry
-  /** Undefined where no route was found. */
+  /** Undefined if the request has no route. */
   readonly endpoint: Endpoint | undefined
   /** True if a fault wrote the answer directly to the socket, so `response` never finishes. */
   answered: boolean

@@ -17,7 +17,10 @@ export const STAGES = [
 ] as const
 export type Stage = (typeof STAGES)[number]
 
-/** Part of the request that is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the answer does not wait. */
+/**
+ * Part of the request that is applied to the state. `only`: the entries with these keys. `later:MS`: all of it, MS milliseconds later; the
+ * answer does not wait.
+ */
 export type Apply = 'none' | 'all' | 'twice' | `first:${number}` | 'half' | `later:${number}` | { readonly only: readonly string[] }
 
 export interface Fault {
@@ -27,7 +30,7 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Defaults of the kinds. */
+/** Default stage and applied part of each kind. */
 const KINDS = {
   ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token stall crash'),
   ...kinds('none', 'after_read', 'reset close refuse accept_close'),
@@ -51,7 +54,9 @@ const KINDS = {
 export type FaultKind = keyof typeof KINDS
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-/** Kinds that `faultRunner.ts` implements: it waits, breaks the connection, or chooses the state that is read or the part that is applied. */
+/**
+ * Kinds that `faultRunner.ts` implements: they wait, break the connection, or choose the state that is read or the part that is applied.
+ */
 export type RunnerKind =
   Words<'reset close commit_then_reset refuse accept_close stall crash half_open idle_close slow_upload delay latency hold clock_skew cursor_expired stale partial_apply truncate slow drip wrong_length no_chunk_end interim http10'>
 
@@ -62,14 +67,15 @@ export function isFaultKind(kind: unknown): kind is FaultKind {
 /** Union of the words of a text. */
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
+/** Returns the same defaults for each of the names, which are separated by spaces. */
 function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names): Record<Words<Names>, { apply: Apply; stage: Stage }> {
   const entries = names.split(' ').map((name) => [name, { apply, stage }])
   return Object.fromEntries(entries) as Record<Words<Names>, { apply: Apply; stage: Stage }> // the keys are the words of `names`
 }
 
 /**
- * Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. A fault that breaks the connection
- * after the request was applied applies all of it.
+ * Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. A kind that breaks the connection
+ * applies the whole request by default, if its stage is after applying.
  */
 export function effectOf(fault: Fault): { apply: Apply; stage: Stage } {
   const defaults = KINDS[fault.kind]

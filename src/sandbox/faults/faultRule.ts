@@ -15,7 +15,7 @@ export interface FaultMatch {
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Milliseconds from arming to the first request that it can hit. */
+  /** Hits no request in the first milliseconds after arming. */
   readonly after_ms?: number
   /** Hits the nth request with the same method, path and body. */
   readonly attempt_of_same_body?: number
@@ -23,7 +23,7 @@ export interface FaultMatch {
   readonly first_of_connection?: boolean
 }
 
-/** A checked rule that is not armed yet. */
+/** Checked rule that is not armed yet. */
 export interface RuleInput {
   readonly match: FaultMatch
   /** Number of requests to hit; undefined for no limit. */

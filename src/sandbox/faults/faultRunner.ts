@@ -1,4 +1,6 @@
-/** Runs a fault on one request: waits, applies the part that the rule says, then answers or breaks the connection (docs/sandbox.md#faults). */
+/**
+ * Runs a fault on one request: waits, applies the part that the fault sets, then answers or breaks the connection (docs/sandbox.md#faults).
+ */
 import { exactJson, type Answer } from '../answer.ts'
 import { answerPartially, corruptAnswer } from './corruptedAnswers.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
@@ -60,14 +62,17 @@ export class FaultRunner {
       : undefined
   }
 
+  /** Returns the requests that wait to be released. */
   holds(): readonly Hold[] {
     return this.#waits.holds()
   }
 
+  /** Releases the requests of a hold. Returns their number. */
   release(name: string): number {
     return this.#waits.release(name)
   }
 
+  /** Ends every wait. */
   clear(): void {
     this.#waits.clear()
   }
@@ -156,6 +161,7 @@ export class FaultRunner {
     if (fault.kind === 'delay' || fault.kind === 'latency') await this.#waits.pause(delayMsOf(fault, this.#world))
   }
 
+  /** Applies a part of the request. Undefined if nothing is applied before the answer. */
   async #apply(context: FaultContext, apply: Apply, hooks: FaultHooks): Promise<Answer | undefined> {
     if (apply === 'none') return undefined
     if (apply === 'twice') await hooks.apply('all')
@@ -168,7 +174,7 @@ export class FaultRunner {
     return hooks.apply(apply === 'twice' ? 'all' : apply)
   }
 
-  /** Returns the answer that the fault injects, or the corrupted answer of the handler. */
+  /** Returns the answer that the fault injects, or else the answer of the handler as the fault corrupts it. */
   async #answer(context: FaultContext, rule: FaultRule, applied: Answer | undefined, hooks: FaultHooks): Promise<Answer> {
     const { fault } = rule
     if (isInjected(fault.kind)) return injectAnswer({ world: this.#world, trafficRules: this.#trafficRules }, context, fault, hooks.refuse)
@@ -188,11 +194,13 @@ export class FaultRunner {
     return answer
   }
 
+  /** Closes the connection for `close`, and resets it for any other kind. */
   #break(context: FaultContext, fault: Fault): void {
     if (fault.kind === 'close') context.request.socket.destroySoon()
     else reset(context.request.socket)
   }
 
+  /** Breaks the connection at a stage after applying: before, in the middle of, or after the answer. */
   #breakAt(context: FaultContext, fault: Fault, stage: string, answer: Answer): void {
     if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(answer.body.length / 2))
     if (stage === 'after_response') {

@@ -2,7 +2,7 @@
 import type { LedgerEntry } from '../ledger/ledger.ts'
 import type { FaultRule } from './armedFaults.ts'
 
-/** A request that waits to be released, as `GET /_sandbox/holds` shows it. */
+/** Request that waits to be released, as `GET /_sandbox/holds` shows it. */
 export interface Hold {
   /** The fault's `name`, else the id of its rule. */
   readonly name: string

@@ -1,4 +1,7 @@
-/** Faults of the connection, as a proxy, a load balancer or a dying host causes them: answers that are cut, slow or never end (docs/sandbox.md#faults). */
+/**
+ * Faults of the connection, as a proxy, a load balancer or a dying host causes them: answers that are cut, slow or never end
+ * (docs/sandbox.md#faults).
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Answer } from '../answer.ts'
@@ -68,7 +71,7 @@ export function sendHalfThen(context: FaultContext, answer: Answer, end: () => v
   context.response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), end)
 }
 
-/** Announces `length` bytes, sends `bytes` of them, and closes the connection. */
+/** Announces `length` bytes, sends `bytes` of the answer, at most `length - 1`, and closes the connection. */
 export function sendThenCut(context: FaultContext, answer: Answer, bytes: number, length: number = Buffer.byteLength(answer.body)): void {
   context.entry.status = answer.status
   context.response.writeHead(answer.status, { ...answer.headers, 'content-length': String(length) })

@@ -8,7 +8,10 @@ import type { RequestContext } from './requestContext.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
-/** Bytes of a body that are kept. No endpoint accepts more than 5,000,000, but a larger body is read to its end, so that the refusal arrives. */
+/**
+ * Bytes of a body that are kept. No endpoint accepts more than 5,000,000, but a larger body is read to its end, so that the refusal
+ * arrives.
+ */
 export const MAX_BODY = 32 * 1024 * 1024
 
 /** Returns the path of a request target, also of one in absolute form, as proxies send it (RFC 9112 3.2.2). */
@@ -81,7 +84,11 @@ export function parseJson(context: RequestContext, names: Names): void {
   }
 }
 
-/** Requires `application/json` for the upload of audience users (spec 4.3). Other endpoints read JSON of any content type. @throws {Refusal} */
+/**
+ * Requires `application/json` for the upload of audience users (spec 4.3). Other endpoints read JSON of any content type.
+ *
+ * @throws {Refusal}
+ */
 export function checkContentType(context: RequestContext, endpoint: Endpoint): void {
   const type = context.request.headers['content-type'] ?? ''
   if (endpoint.name !== 'audiences.users' || context.body.length === 0 || /^application\/json\s*(?:;|$)/i.test(type)) return
@@ -89,8 +96,8 @@ export function checkContentType(context: RequestContext, endpoint: Endpoint): v
 }
 
 /**
- * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads).
- * `choice`: the switch `over_limit`.
+ * Refuses a body with too many entries (400) or bytes (413) as `REQUEST_TOO_COMPLEX` (docs/spec-notes.md#audience-uploads). `choice`, the
+ * switch `over_limit`, can make both 400, or reset the connection.
  *
  * @throws {Refusal}
  */

@@ -1,5 +1,5 @@
 /**
- * Listens on the port that all three hosts share, limits its connections, and turns new ones away while a fault says so
+ * Listens on the port that all three hosts share. Limits the number of connections, and rejects new ones while a fault lasts
  * (docs/sandbox.md#faults).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -59,10 +59,12 @@ export class Listener {
     this.#closeNewUntil = this.#world.machineNow() + ms
   }
 
+  /** Listens on `port`; on a free port for 0. Resolves to the port. */
   async listen(port: number): Promise<number> {
     return (this.#port = await listenOnLoopback(this.#server, port))
   }
 
+  /** Closes the port and every connection. */
   close(): Promise<void> {
     clearTimeout(this.#reopening)
     return new Promise((resolve) => {

@@ -92,7 +92,11 @@ export class RequestHandler {
     this.#nonces.clear()
   }
 
-  /** Checks everything but the parameters, in the order of the service. @throws {Refusal} */
+  /**
+   * Checks everything but the parameters, in the order of the service, and counts the request. Fills `known` as it proceeds.
+   *
+   * @throws {Refusal}
+   */
   #admit(context: RequestContext, known: RefusalParts): DispatchInput {
     const { rates, world } = this.#parts
     if (context.route.kind !== 'found') known.headers = rateHeaders(rates.unrouted())
@@ -148,7 +152,7 @@ export class RequestHandler {
   #answerError(context: RequestContext, error: unknown, known: RefusalParts): Answer {
     if (!(error instanceof Refusal)) throw error
     const answer = this.refuse(context, error, known.echo)
-    // The headers of the refusal replace the others. A 429 may hide the rate limit headers (the switch `rate_limit_headers`).
+    // Headers of the refusal win over rate limit headers. A 429 may have none of the latter (the switch `rate_limit_headers`).
     answer.headers =
       error.status === 429 && this.#parts.world.switch('rate_limit_headers') !== 'reset'
         ? answer.headers
@@ -156,7 +160,8 @@ export class RequestHandler {
     return answer
   }
 
-  #rate(endpoint: Endpoint, context: RequestContext, caller: Caller | undefined, take: boolean): RateState {
+  /** Returns the rate limit state of the request. `isCounted`: counts the request too. */
+  #rate(endpoint: Endpoint, context: RequestContext, caller: Caller | undefined, isCounted: boolean): RateState {
     const { rates, world } = this.#parts
     return rates.check(
       {
@@ -168,10 +173,11 @@ export class RequestHandler {
         globalReads: Number(world.switch('global_reads')),
         uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
       },
-      take,
+      isCounted,
     )
   }
 
+  /** Returns the refusal for a request over its rate limit. Records the violation, and the wait that the refusal requests. */
   #limited(context: RequestContext, endpoint: Endpoint, rate: RateState): Refusal {
     const { ledger, trafficRules, world } = this.#parts
     if (endpoint.limit === 'bearer_tokens') return bearerRefusal()

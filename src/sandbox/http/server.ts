@@ -50,6 +50,7 @@ export class SandboxServer {
     this.#read(context)
   }
 
+  /** Opens the context and the ledger entry of a request at its first byte. */
   #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
     const questionMark = url.indexOf('?')
@@ -93,6 +94,7 @@ export class SandboxServer {
     return context
   }
 
+  /** Records the end of a request, once. */
   #finish(context: RequestContext): void {
     if (context.finished) return
     context.finished = true
@@ -118,7 +120,7 @@ export class SandboxServer {
     context.request.on('error', () => context.response.destroy())
   }
 
-  /** Continues when the body is complete. */
+  /** Parses the complete body, then runs the fault that hits the request, or answers the request. */
   #arrived(context: RequestContext): void {
     const { entry, endpoint } = context
     const { faults, handler, observer, runner, world } = this.#parts
@@ -163,8 +165,8 @@ export class SandboxServer {
     entry.answer_bytes = Buffer.byteLength(answer.body)
     if (answer.status !== 204) answer.headers['content-length'] = String(entry.answer_bytes)
     response.writeHead(answer.status, answer.headers)
-    // A string, because Node sends it in one write with the headers, but a Buffer in a second write. For requests of 25 products that
-    // second write took 1.0 of 3.4 s.
+    // Node sends a string in one write with the headers, but a Buffer in a second write. For requests of 25 products, that second write
+    // took 1.0 of 3.4 s.
     response.end(answer.body)
   }
 }

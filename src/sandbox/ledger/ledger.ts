@@ -12,11 +12,12 @@ export interface LedgerEntry {
   endpoint: string | null
   /** Null while in flight, and if the connection broke before a status was sent. */
   status: number | null
+  /** Size of the request body. */
   bytes: number
   body_sha256: string
   /** Number of products, product keys or users. */
   items: number
-  /** True if the request was handled with success: a write changed the state, a read read it. */
+  /** True if the handler succeeded, whatever the answer that was sent. */
   applied: boolean
   fault: string | null
   fault_id: string | null
@@ -92,6 +93,7 @@ export class Ledger {
     return this.entries.slice(Math.max(0, seq - first + 1))
   }
 
+  /** Counts a request to the endpoint as in flight. */
   begin(endpoint: string): void {
     const counter = this.#inFlight.get(endpoint) ?? { now: 0, most: 0 }
     counter.now++
@@ -99,6 +101,7 @@ export class Ledger {
     this.#inFlight.set(endpoint, counter)
   }
 
+  /** Counts a request to the endpoint as ended. */
   end(endpoint: string): void {
     const counter = this.#inFlight.get(endpoint)
     if (counter !== undefined && counter.now > 0) counter.now--
@@ -108,10 +111,12 @@ export class Ledger {
     return this.#inFlight.get(endpoint)?.now ?? 0
   }
 
+  /** Records a violation. `entry` is undefined for one that belongs to no request: its `seq` is 0. */
   recordViolation(entry: LedgerEntry | undefined, time: string, rule: string, detail: string): void {
     this.violations.push({ seq: entry?.seq ?? 0, time, rule, detail, method: entry?.method ?? '', path: entry?.path ?? '' })
   }
 
+  /** Returns the counts of all requests by endpoint name, `unknown` for requests without a route. */
   stats(): Record<string, EndpointStats> {
     const stats: Record<string, EndpointStats> = {}
     const starts = new Map<string, { times: number[]; first: number }>()

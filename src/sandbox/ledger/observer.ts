@@ -1,4 +1,6 @@
-/** Records every request: its ledger entry, its content, and the rules that its caller broke (docs/sandbox.md#violations). Changes no state. */
+/**
+ * Records every request: its ledger entry, its content, and the rules that its caller broke (docs/sandbox.md#violations). Changes no state.
+ */
 import { areaRefs } from '../areaRefs.ts'
 import type { RequestContext } from '../http/requestContext.ts'
 import type { SandboxWorld } from '../state/world.ts'
@@ -70,12 +72,12 @@ export class Observer {
     this.#productIds.clear()
   }
 
-  /** True if no value of a key returns in the test's data. */
+  /** True if the data of the test never returns to an earlier value of a key (the switch `values_recur`). */
   get #strict(): boolean {
     return this.#world.switch('values_recur') === 'never'
   }
 
-  /** Checks the order of values. Hashes only the entries to which a rule can apply. */
+  /** Checks the order of the values of each key. Hashes only the entries to which a rule can apply. */
   #noteOrder(context: RequestContext): void {
     const { keys } = context.content
     const strict = this.#strict

@@ -60,11 +60,13 @@ export function keyValues(
 interface Entry {
   /** Body that contains only this entry. */
   readonly single: unknown
+  /** Returns the text to hash. */
   readonly text: () => string
   readonly removes: boolean
   readonly expiresAt: string | undefined
 }
 
+/** Returns the products, product keys or users of a request. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
   const products = listOf(field(body, 'products'))
   if (endpoint === 'products.put')

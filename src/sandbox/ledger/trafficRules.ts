@@ -5,6 +5,7 @@
 import type { RequestContent } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
+/** Request whose body arrived. Machine times, milliseconds. */
 interface Seen {
   readonly entry: LedgerEntry
   readonly startedAt: number
@@ -34,7 +35,7 @@ export class TrafficRules {
 
   /**
    * `graceMs`: time after an answer with a wait in which a request is still allowed, because it may have been sent before its caller read
-   * that answer. A common connection proves nothing: a pool reuses a connection before its user has read the answer.
+   * that answer. Even a request on the same connection may be, because pools reuse a connection before the caller has read the answer.
    */
   constructor(now: () => number, recordViolation: (entry: LedgerEntry, rule: string, detail: string) => void, graceMs: () => number) {
     this.#now = now
@@ -42,6 +43,7 @@ export class TrafficRules {
     this.#graceMs = graceMs
   }
 
+  /** True if a caller was asked to wait. */
   get hasWaits(): boolean {
     return this.#waits.size > 0
   }
@@ -98,6 +100,7 @@ export class TrafficRules {
     this.#openBodies.clear()
   }
 
+  /** Reports a key that both requests have. */
   #compare(mine: Seen, other: Seen): void {
     const [small, large] = mine.content.keys.length < other.content.keys.length ? [mine, other] : [other, mine]
     large.keySet ??= new Set(large.content.keys)

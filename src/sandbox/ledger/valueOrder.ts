@@ -2,16 +2,16 @@
  * Checks the order in which a caller sends the values of a key (docs/guarantees.md#key-order, docs/guarantees.md#idempotent-resend). If the
  * outcome of a value is unknown, the caller must send it again unchanged before a newer value, and never after one.
  *
- * Reports a violation only if it is certain. A value whose outcome is known may return (10, 12, 10 EUR), and the data of a user may return
- * after the erasure was answered. With the switch `values_recur: never`, no value of the test's data returns, so every older value after a
- * newer one is a violation.
+ * Reports a violation only if it is certain. An earlier value whose outcome is known may be sent again (10, 12, 10 EUR), and so may the data
+ * of a user after their erasure was answered. The switch `values_recur: never` declares that the data of the test never returns to an
+ * earlier value. Then every older value after a newer one is a violation.
  */
 import type { KeyValue } from './requestContent.ts'
 import type { LedgerEntry } from './ledger.ts'
 
 type RecordViolation = (entry: LedgerEntry, rule: string, detail: string) => void
 
-/** Newest value that was sent for a key, and whose outcome is unknown. */
+/** Newest value that was sent for a key, if its outcome is unknown. */
 interface Unresolved {
   readonly value: string
   readonly removes: boolean
@@ -26,11 +26,12 @@ interface History {
   readonly older: Set<string>
 }
 
-/** More keys than concurrent requests have. Above it the oldest are dropped, so that memory stays flat. */
+/** Maximum number of keys, more than concurrent requests have. The oldest are dropped, so that memory stays flat. */
 const MOST_KEYS = 200_000
 
 export class ValueOrder {
   readonly #unresolved = new Map<string, Unresolved>()
+  /** Values by key that a newer one followed while their outcome was unknown. */
   readonly #superseded = new Map<string, Set<string>>()
   readonly #histories = new Map<string, History>()
   readonly #recordViolation: RecordViolation
@@ -46,7 +47,10 @@ export class ValueOrder {
     )
   }
 
-  /** Checks the values of a request whose body arrived. `content`: all its keys. `now`: the sandbox's time. `strict`: `values_recur` is `never`. */
+  /**
+   * Checks the values of a request whose body arrived. `content`: all its keys. `now`: the sandbox's time. `strict`: `values_recur` is
+   * `never`.
+   */
   arrive(entry: LedgerEntry, values: readonly KeyValue[], content: readonly string[], now: number, strict: boolean): void {
     const broken = new Set<string>()
     for (const value of values) {
@@ -74,6 +78,7 @@ export class ValueOrder {
     this.#histories.clear()
   }
 
+  /** Returns the rule that the value breaks; undefined if it breaks none. */
   #classify({ key, value, removes }: KeyValue, content: readonly string[], now: number): string | undefined {
     const open = this.#unresolved.get(key)
     if (open !== undefined && open.value !== value) {
@@ -83,7 +88,8 @@ export class ValueOrder {
       const superseded = this.#superseded.get(key) ?? new Set()
       this.#superseded.set(key, superseded.add(open.value))
       trim(this.#superseded)
-      // Allowed: the erasure of a user (docs/guarantees.md#suppression-wins), and a new value for an expired one (docs/guarantees.md#freshness).
+      // Allowed: the erasure of a user (docs/guarantees.md#suppression-wins), and a new value for an expired one
+      // (docs/guarantees.md#freshness).
       if ((removes && isUser(key)) || (open.expiresAt !== undefined && Date.parse(open.expiresAt) <= now)) return undefined
       return content.every((other) => open.beside.has(other)) && removes === open.removes
         ? 'entry_differs_between_attempts'
@@ -120,9 +126,9 @@ const DETAIL: Readonly<Record<string, string>> = {
   older_after_newer: 'an older value after a newer one',
 }
 
-/** Returns true if the key is an identifier of a user, not a product. Only users are erased. */
+/** Returns true if the key is an identifier of an audience (`a …`) or a do-not-reach list (`d …`), not a product. Only users are erased. */
 function isUser(key: string): boolean {
-  return !key.startsWith('p ')
+  return key.startsWith('a ') || key.startsWith('d ')
 }
 
 /** Returns the outcome of a request. `neither`: the request was refused, and the outcome of earlier attempts is as unknown as before. */

@@ -13,6 +13,7 @@ export interface ViewOptions {
   readonly extended: boolean
 }
 
+/** Renders a post as the answer to its creation. */
 export function createdPostWire(world: World, state: PostsState, post: Post, options: ViewOptions): Record<string, unknown> {
   const replied = post.referenced.find((one) => one.type === 'replied_to')?.id ?? null
   return {

@@ -95,7 +95,7 @@ export function duePosts(state: PostsState, now: number): WaitingPost[] {
     .toSorted((a, b) => Date.parse(a.scheduled_at ?? '') - Date.parse(b.scheduled_at ?? ''))
 }
 
-/** Publishes a scheduled post under the id `postId`. */
+/** Publishes a scheduled post under the id `postId`, at its scheduled time. Does nothing if it is missing or was published. */
 export function publishScheduled(world: World, state: PostsState, scheduledId: string, postId: string): void {
   const waiting = state.scheduled.get(scheduledId)
   if (waiting?.scheduled_at == null || waiting.tweet_id !== null) return
@@ -120,6 +120,7 @@ export function publishScheduled(world: World, state: PostsState, scheduledId: s
   waiting.completed_at = waiting.scheduled_at
 }
 
+/** Stores a published post, and marks its media as used. */
 function publish(world: World, state: PostsState, post: Post): void {
   state.posts.set(post.id, post)
   const creatives = world.stateOf(areaRefs.creatives)
@@ -177,6 +178,7 @@ function cardExists(call: Call<PostsState>, uri: string): boolean {
   return tables.some((table) => [...(table.get(account)?.values() ?? [])].some((card) => card.card_uri === uri && !card.deleted))
 }
 
+/** Returns `scheduled_at`. @throws {Refusal} unless it is in the future */
 function futureTime(call: Call<PostsState>): string {
   const at = String(call.params['scheduled_at'])
   if (Date.parse(at) <= call.now) throw adsRefusals([invalidParameter('scheduled_at', 'a time to come', at)])

@@ -8,7 +8,7 @@ interface Named {
   readonly entityId: string
 }
 
-/** Invented names. A longer name is before the names that it contains. */
+/** Invented names. A name comes before the shorter names that it contains. */
 const NAMES: readonly Named[] = [
   { text: 'Berlin', type: 'Place', entityId: '1000000000000000001' },
   { text: 'Munich', type: 'Place', entityId: '1000000000000000002' },

@@ -15,7 +15,7 @@ export const postsArea = defineArea({
     for (const due of duePosts(state, world.now())) world.record(areaRefs.posts, { kind: 'published', scheduledId: due.id })
   },
   applyEvent: (world, state, { scheduledId }) => {
-    // A replay takes the id here too, so that later ids are the same.
+    // The id is taken here, because a replay of the journal runs this too: so later ids are the same.
     publishScheduled(world, state, scheduledId, world.newId())
   },
 })

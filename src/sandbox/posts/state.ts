@@ -70,7 +70,7 @@ export interface PostPublished {
   readonly scheduledId: string
 }
 
-/** Returns the v2 user with the id, of the first state or added by the control API. */
+/** Returns the v2 user with the id, of the first state or added by the control API. Undefined for an unknown id. */
 export function userOf(world: World, state: PostsState, id: string): Readonly<Record<string, unknown>> | undefined {
   const known = state.users.get(id)
   const added = world.users.get(id)
@@ -87,7 +87,7 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
   }
 }
 
-/** Returns the id of the user with the handle, with or without `@`, ignoring case. */
+/** Returns the id of the user with the handle, with or without `@`, ignoring case. Undefined for an unknown handle. */
 export function idOfHandle(world: World, state: PostsState, handle: string): string | undefined {
   const wanted = handle.replace(/^@/, '').toLowerCase()
   for (const user of world.users.values()) if (user.screenName.toLowerCase() === wanted) return user.id

@@ -72,6 +72,7 @@ function answerUsers(call: UserCall, values: readonly string[], { one, parameter
   }
 }
 
+/** Renders a user in the form of the core host; undefined for an unknown id. */
 function coreUser(call: UserCall, id: string): Record<string, unknown> | undefined {
   const { world, state } = call
   const known = userOf(world, state, id)

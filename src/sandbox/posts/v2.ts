@@ -125,7 +125,11 @@ function search(call: Call<PostsState>): Reply {
 
 type Term = (call: Call<PostsState>, post: Post) => boolean
 
-/** Reads a query: words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle`, `min_likes:N` and the like. @throws {Refusal} for another operator */
+/**
+ * Reads a query: words, phrases in quotes, `-word`, `from:handle`, `#tag`, `@handle`, `min_likes:N` and the like.
+ *
+ * @throws {Refusal} for another operator
+ */
 function readQuery(query: string): readonly Term[] {
   return [...query.matchAll(/(-?)(?:(\w+):)?(?:"([^"]+)"|(\S+))/g)].map(([whole, minus, operator, phrase, word = '']): Term => {
     const value = (phrase ?? word).toLowerCase()
@@ -139,6 +143,7 @@ function hasText(value: string): Term {
   return (_, post) => post.text.toLowerCase().includes(value)
 }
 
+/** Returns the test of an operator; undefined for an unknown one. */
 function byOperator(operator: string, value: string): Term | undefined {
   const least =
     (count: (post: Post) => number): Term =>
@@ -256,7 +261,11 @@ function repliedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-/** Returns the post that is edited; undefined without one. @throws {Refusal} unless it is the caller's, within an hour, with a premium subscription (spec 4.7) */
+/**
+ * Returns the post that is edited; undefined without one.
+ *
+ * @throws {Refusal} unless it is the caller's, within an hour, with a premium subscription (spec 4.7)
+ */
 function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   const options = call.params['edit_options']
   if (options === undefined || options === null) return undefined
@@ -273,7 +282,7 @@ function editedPost(call: Call<PostsState>, author: string): Post | undefined {
   return post
 }
 
-/** Reads 1 to 4 media keys. `besides`: other fields that are accepted. @throws {Refusal} */
+/** Reads 1 to 4 media keys; none without `media`. `besides`: other fields that are accepted. @throws {Refusal} */
 function mediaOf(media: unknown, besides: readonly string[]): readonly string[] {
   if (media === undefined || media === null) return []
   const ids = recordOf(media)['media_ids']

@@ -69,11 +69,12 @@ export class Dispatcher {
     this.noteInstance()
   }
 
-  /** Writes this start's instance id: the last one in the file counts. */
+  /** Writes the instance id of this start to the journal. A replay keeps the last one. */
   noteInstance(): void {
     this.note({ kind: 'instance', id: this.#world.core.instance })
   }
 
+  /** Writes an entry to the journal, if there is one. */
   note(entry: JournalEntry): void {
     this.#journal?.write(entry)
   }
@@ -92,7 +93,7 @@ export class Dispatcher {
     this.#journal?.close()
   }
 
-  /** Decodes and checks the parameters. Errors are in the result. */
+  /** Decodes and checks the parameters. Returns their errors in the result. */
   check(input: DispatchInput): Validated {
     // The fields of the authorization page are not parameters of the API.
     const pairs = input.endpoint.auth === 'browser' ? input.pairs.filter(([name]) => !PAGE_FIELDS.includes(name)) : input.pairs
@@ -117,7 +118,7 @@ export class Dispatcher {
       },
     })
     const finish = (reply: Reply): Dispatched => {
-      if (this.#journal !== undefined && changes(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
+      if (this.#journal !== undefined && canChangeState(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
         this.#journal.write({
           kind: 'call',
           ...before,
@@ -157,8 +158,8 @@ export class Dispatcher {
     const id = input.path['account_id']
     if (id === undefined) return undefined
     const account = this.#world.accounts.get(id)
-    const reaches = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
-    if (!reaches) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
+    const hasAccess = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
+    if (!hasAccess) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
     if (
       input.endpoint.method !== 'GET' &&
       !input.endpoint.name.endsWith('.estimate') &&
@@ -248,11 +249,11 @@ export class Dispatcher {
 }
 
 /** Returns true if the endpoint can change the state. The authorization page can, although it is read with GET. */
-function changes(endpoint: Endpoint): boolean {
+function canChangeState(endpoint: Endpoint): boolean {
   return endpoint.method !== 'GET' || endpoint.auth === 'browser'
 }
 
-/** Returns which entries of a batch are applied (`Call.applies`). */
+/** Returns `Call.applies` for a part of a request. */
 function appliesOf(apply: Apply): (index: number, key: string) => boolean {
   if (typeof apply === 'object') return (_, key) => apply.only.includes(key)
   if (apply.startsWith('first:')) {

@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { errorCode, recordOf } from '../../unknownValue.ts'
 
+/** Process that a lock file names. */
 interface Holder {
   readonly pid: number
   readonly host: string
@@ -34,7 +35,7 @@ export function lockFile(file: string): FileLock {
     while (!linked(mine, lock)) {
       const holder = read(lock)
       if (holder !== undefined && isAlive(holder)) throw locked(path, lock, holder.pid)
-      // Several processes may find an expired lock: only one of them renames it. A process that renamed a newer lock puts it back.
+      // Several processes may find an expired lock, but only one can rename it. A process that renamed a newer lock instead puts it back.
       const stale = `${mine}.stale`
       if (!renamed(lock, stale)) continue
       const moved = read(stale)
@@ -90,6 +91,7 @@ function read(lock: string): Holder | undefined {
   }
 }
 
+/** Returns true if the process runs, or if that cannot be checked. */
 function isAlive({ pid, host, startedAt }: Holder): boolean {
   // Processes of another machine cannot be checked: their lock holds until an operator deletes it.
   if (host !== hostname()) return true

@@ -41,7 +41,7 @@ export interface StatePart {
   readonly bytes: Uint8Array
 }
 
-/** Raised when the shape of a state changes. A file of another version is rejected. */
+/** Version of the file. Raise it when the shape of a state changes: a file of another version is rejected. */
 const VERSION = 2
 
 interface Head {
@@ -58,9 +58,13 @@ export class Journal {
   readonly #path: string
   readonly #save: () => Iterable<StatePart>
   readonly #compactAfter: number
+  /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
+  /** Bytes of the state at the beginning of the file. */
   #headBytes = 0
+  /** Bytes of the lines after the state. */
   #tailBytes = 0
+  /** Scheduled compaction. */
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
@@ -112,12 +116,13 @@ export class Journal {
     }
   }
 
+  /** Appends an entry. Does nothing unless the file is open. */
   write(entry: JournalEntry): void {
     if (this.#file === -1) return
     const bytes = Buffer.from(JSON.stringify(entry) + '\n')
     writeAll(this.#file, bytes)
     this.#tailBytes += bytes.length
-    // Events are written before they are applied. After this turn of the event loop, state and lines agree.
+    // Compacts later, because events are written before they are applied: in the next turn of the event loop, state and lines agree.
     if (this.#tailBytes > Math.max(this.#compactAfter, this.#headBytes)) this.#due ??= setImmediate(() => this.compact())
   }
 

@@ -6,6 +6,7 @@ interface SwitchDefinition {
   readonly dialect?: number
   /** Allowed values. The first is the default. */
   readonly values: readonly [string, ...string[]]
+  /** True if every whole number is allowed too. */
   readonly number?: boolean
   /** Other spellings of the values. */
   readonly spellings?: Readonly<Record<string, string>>
@@ -118,10 +119,12 @@ export class Switches {
     return Object.fromEntries(this.#values)
   }
 
+  /** Returns true for the name of a switch, false for its number. */
   has(name: string): boolean {
     return DEFAULTS.has(name)
   }
 
+  /** Restores all defaults. */
   clear(): void {
     for (const [name, value] of DEFAULTS) this.#values.set(name, value)
   }
@@ -136,6 +139,7 @@ function find(name: string): SwitchDefinition {
   return found
 }
 
+/** Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`. @throws {SwitchError} */
 function valueOf(definition: SwitchDefinition, value: unknown): string {
   if (value === true || value === false)
     return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')

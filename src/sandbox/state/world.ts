@@ -1,4 +1,4 @@
-/** Holds the state of the sandbox: the part that all areas share, and the state of each area. Resets, copies and restores it. */
+/** Stores the state of the sandbox: the part that all areas share, and the state of each area. Resets, copies and restores the state. */
 import { randomUUID } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { Logger } from '../../log.ts'
@@ -56,7 +56,7 @@ export class SandboxWorld implements World {
   #seed: number
   #core: CoreState
   #states = new Map<string, unknown>()
-  /** Past states for the fault `stale`, oldest first, each with the time at which it changed. */
+  /** Past states for the fault `stale`, oldest first, each with the machine time of the change that ended it. */
   #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
   /** Time of the entry while a journal is replayed. */
   #replayNow: number | undefined
@@ -111,7 +111,7 @@ export class SandboxWorld implements World {
     this.areas.find(({ ref }) => ref.name === area)?.applyEvent?.(this, this.#states.get(area), event)
   }
 
-  /** Copies the state before it changes, for reads of the state up to `lagMs` ago (the fault `stale`). */
+  /** Copies the state before a change, for reads of the state up to `lagMs` ago (the fault `stale`). Drops older copies. */
   keepPastState(lagMs: number): void {
     const now = this.machineNow()
     this.#past = this.#past.filter(({ until }) => until > now - lagMs)
@@ -122,7 +122,10 @@ export class SandboxWorld implements World {
     this.#past = []
   }
 
-  /** Runs `read` on the state of `lagMs` ago, or on the oldest state that was kept. `read` must be synchronous and change nothing. */
+  /**
+   * Runs `read` on the state of `lagMs` ago, or on the oldest state that was kept. `read` must be synchronous and must not change the
+   * state.
+   */
   asOf<T>(lagMs: number, read: () => T): T {
     const then = this.machineNow() - lagMs
     const past = this.#past.find(({ until }) => until > then)
@@ -148,6 +151,7 @@ export class SandboxWorld implements World {
     this.#replayNow = now
   }
 
+  /** Restores the first state of every area, and the defaults of the switches. */
   reset(seed: number = this.#seed): void {
     for (const area of this.areas) if (this.#states.has(area.ref.name)) area.stop?.(this.#states.get(area.ref.name))
     this.#seed = seed
@@ -204,6 +208,7 @@ export class SandboxWorld implements World {
     }
   }
 
+  /** Restores the state from a copy of the snapshot, which can be restored again. */
   restore(snapshot: Snapshot): void {
     this.#core = structuredClone(snapshot.core)
     this.#states = new Map(this.areas.map((area) => [area.ref.name, copy(area, snapshot.areas.get(area.ref.name))]))

@@ -68,7 +68,7 @@ function withReturnedFields(endpoint: Endpoint): Accepted {
   }
 }
 
-/** Returns true for a read of a record or list: one official SDK sends `with_deleted=true` with each. */
+/** Returns true for a read of a record or list. One official SDK sends `with_deleted=true` with every such read. */
 function takesWithDeleted(endpoint: Endpoint): boolean {
   return (
     endpoint.method === 'GET' &&

@@ -1,4 +1,7 @@
-/** Authenticates the caller of a request: OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing, docs/spec-notes.md#tokens). */
+/**
+ * Authenticates the caller of a request: OAuth 1.0a, bearer token or basic authentication (docs/spec-notes.md#signing,
+ * docs/spec-notes.md#tokens).
+ */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import type { SandboxUser } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
@@ -20,16 +23,20 @@ export interface Incoming {
 }
 
 export interface Caller {
+  /** User of the token; undefined for a caller without one, such as an app-only token. */
   readonly user: SandboxUser | undefined
   readonly oauth: ReadonlyMap<string, string>
   readonly kind: 'user' | 'consumer' | 'request-token' | 'bearer' | 'basic' | 'browser'
-  /** User id, `app` or `browser`. Rate limits are counted by it. */
+  /** User id, `app` or `browser`. Rate limits per user are counted by this id. */
   readonly id: string
 }
 
 const NONE: ReadonlyMap<string, string> = new Map()
 
-/** Stores the nonces of the last minutes. Snapshots do not contain them, so a replayed request is refused even after a snapshot was restored. */
+/**
+ * Stores the nonces of the last minutes. Snapshots do not contain them, so a replayed request is refused even after a snapshot was
+ * restored.
+ */
 export class Nonces {
   readonly #seen = new Map<number, Set<string>>()
   /** Stores a nonce. Returns false if it was used with this timestamp before. */
@@ -184,12 +191,15 @@ export function authState(world: SandboxWorld): AuthState {
   return world.stateOf(areaRefs.auth)
 }
 
-/** 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token (docs/spec-notes.md#tokens). */
+/**
+ * Returns the 403 code 99: wrong grant or credentials, too many requests, or the revocation of an unknown token
+ * (docs/spec-notes.md#tokens).
+ */
 export function bearerRefusal(): Refusal {
   return coreRefusal(403, 99, 'Unable to verify your credentials', 'authenticity_token_error')
 }
 
-/** 401 code 89. The message ends with a full stop for user tokens, and without one for bearer tokens. */
+/** Returns the 401 code 89. The message ends with a full stop for user tokens, and without one for bearer tokens. */
 export function invalidTokenRefusal(end: '.' | ''): Refusal {
   return coreRefusal(401, 89, `Invalid or expired token${end}`)
 }
@@ -198,7 +208,7 @@ function unauthorizedAccessRefusal(): Refusal {
   return adsRefusal('UNAUTHORIZED_ACCESS', 'This request is not properly authenticated')
 }
 
-/** 401 in the form of the endpoint's host. */
+/** Returns the 401 in the form of the endpoint's host. */
 function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incoming: Incoming): Refusal {
   if (endpoint.host !== 'core') return unauthorizedAccessRefusal()
   if (incoming.rawPath.startsWith('/2/') && world.switch('v2_auth_errors') === 'problem')
@@ -206,7 +216,10 @@ function unauthenticatedRefusal(world: SandboxWorld, endpoint: Endpoint, incomin
   return coreRefusal(401, 32, 'Could not authenticate you.')
 }
 
-/** 403 for a valid token of the wrong type: the code of the core host and the fields of a v2 problem in one body (docs/spec-notes.md#tokens). */
+/**
+ * Returns the 403 for a valid token of the wrong type: the code of the core host and the fields of a v2 problem in one body
+ * (docs/spec-notes.md#tokens).
+ */
 function wrongTokenTypeRefusal(): Refusal {
   return jsonRefusal(403, {
     errors: [{ code: 220, message: 'Your credentials do not allow access to this resource' }],

@@ -13,8 +13,8 @@ export function checkConditions(endpoint: Endpoint, params: Record<string, unkno
 function checkRule(rule: Rule, params: Record<string, unknown>, present: (name: string) => boolean, errors: AdsError[]): void {
   if (rule.kind === 'other') return
   const given = rule.names.filter(present)
-  // An empty list counts only if it is the only parameter given: the answer for a card of slides has `components: []`, and clients
-  // send it back.
+  // An empty list counts only if no other parameter of the rule is given. The answer for a card of slides has `components: []`, which
+  // clients send back.
   const filled = given.filter((name) => !isEmptyList(params[name]))
   const counted = filled.length > 0 ? filled : given
   const inclusive = (): void => {

@@ -25,6 +25,7 @@ export interface RateInput {
   readonly totalCount: boolean
   /** Enforces only the limits that the specification names. */
   readonly namedOnly: boolean
+  /** Limit of `global_reads` (the switch of this name). */
   readonly globalReads: number
   /** Scope in which uploads of users are counted together (the switch `upload_limit_per`). */
   readonly uploadsPer: 'user' | 'account'
@@ -44,9 +45,9 @@ export class Rates {
     this.#now = now
   }
 
-  /** Returns the scarcest limit of the request. `take`: counts the request too. */
-  check(input: RateInput, take: boolean): RateState {
-    const states = classesOf(input).map((name) => this.#one(name, input, take))
+  /** Returns the state of the scarcest limit of the request. `isCounted`: counts the request too, and may refuse it. */
+  check(input: RateInput, isCounted: boolean): RateState {
+    const states = limitNames(input).map((name) => this.#stateOf(name, input, isCounted))
     // One limit that refuses the request is enough; otherwise the one with the fewest remaining requests counts.
     return states.reduce((scarce, state) =>
       state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
@@ -62,7 +63,7 @@ export class Rates {
     this.#windows.clear()
   }
 
-  #one(name: string, input: RateInput, take: boolean): RateState {
+  #stateOf(name: string, input: RateInput, isCounted: boolean): RateState {
     const rule = TABLE[name]
     const nowMs = this.#now()
     if (rule === undefined) return { limit: 1, remaining: 1, resetS: Math.ceil(nowMs / 1000), refused: false, account: false }
@@ -73,11 +74,11 @@ export class Rates {
     let window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= nowMs) {
       window = { endsAt: nowMs + rule.windowMs, used: 0 }
-      if (take) this.#windows.set(key, window)
+      if (isCounted) this.#windows.set(key, window)
     }
     const isEnforced = rule.named || !input.namedOnly
-    const refused = take && isEnforced && window.used >= limit
-    if (take && !refused) window.used++
+    const refused = isCounted && isEnforced && window.used >= limit
+    if (isCounted && !refused) window.used++
     return {
       limit,
       remaining: Math.max(0, limit - window.used),
@@ -88,7 +89,8 @@ export class Rates {
   }
 }
 
-function classesOf(input: RateInput): string[] {
+/** Returns the names of all limits that the request counts against. */
+function limitNames(input: RateInput): string[] {
   // For lookups of posts, the limit of a user is larger than that of the app.
   const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')

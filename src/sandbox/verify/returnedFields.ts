@@ -23,6 +23,7 @@ export function isSameValue(sent: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(comparable(sent), comparable(stored))
 }
 
+/** Returns null for any unset value, a sorted copy of a list of texts, and the text of a number. */
 function comparable(value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null
   if (Array.isArray(value)) {

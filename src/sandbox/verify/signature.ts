@@ -27,7 +27,10 @@ export interface Secrets {
   readonly tokenSecret: string
 }
 
-/** Rule for equal `oauth_*` pairs in a signature. `rfc`: each is signed. `both`: they may also be signed once, as a widely used client does. */
+/**
+ * Rule for equal `oauth_*` pairs. `rfc`: the signature covers each of them. `both`: it may also cover only one, as a widely used client
+ * does.
+ */
 export type DuplicateOauth = 'both' | 'rfc'
 
 /** Returns true if the `oauth_signature` of the request is valid. */
@@ -86,6 +89,7 @@ function sign(request: SignedRequest, pairs: readonly Pair[], secrets: Secrets):
   return createHmac('sha1', key).update(signatureBase(request, pairs)).digest('base64')
 }
 
+/** Removes repeated `oauth_*` pairs. */
 function collapseOauth(pairs: readonly Pair[]): Pair[] {
   const seen = new Set<string>()
   return pairs.filter(([name, value]) => {

@@ -39,7 +39,7 @@ interface Validation {
   readonly returned: Map<string, unknown>
 }
 
-/** Decodes and checks a request. Errors are in the result. */
+/** Decodes and checks a request. Returns its errors in the result. */
 export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   const strict = input.strict === true
   const accepted = acceptedBy(endpoint, strict)
@@ -56,15 +56,15 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   }
   const { params, given, errors } = validation
   for (const parameter of accepted.parameters) {
-    if (parameter.in === 'path' && parameter.type !== 'string') take(validation, parameter, path[parameter.name] ?? '')
+    if (parameter.in === 'path' && parameter.type !== 'string') decodeInto(validation, parameter, path[parameter.name] ?? '')
     const value = parameter.in === 'oauth' ? input.oauth.get(parameter.name) : undefined
     if (value === undefined) continue
     given.add(parameter.name)
-    take(validation, parameter, value)
+    decodeInto(validation, parameter, value)
   }
-  takePairs(validation, path, input.pairs)
+  readPairs(validation, path, input.pairs)
   const bareArray = endpoint.bodyIs === 'array'
-  takeBody(validation, input.body)
+  readBody(validation, input.body)
   for (const parameter of accepted.parameters) {
     if (given.has(parameter.name)) {
       if (params[parameter.name] !== undefined)
@@ -77,16 +77,17 @@ export function validate(endpoint: Endpoint, input: RequestInput): Validated {
   return { params, given, echo, errors, returned: validation.returned }
 }
 
-function takePairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
+/** Reads the pairs of query and form. */
+function readPairs(validation: Validation, path: Readonly<Record<string, string>>, pairs: readonly Pair[]): void {
   const { endpoint, accepted, strict, given, errors } = validation
   const seen = new Map<string, string>()
   for (const [sent, value] of pairs) {
     const name = endpoint.alsoNamed?.[sent] ?? sent
     const parameter = accepted.byName.get(name)
     // Clients may send OAuth parameters in the form, and some sign the address of the authorization page.
-    if (parameter === undefined && takesProtocolParameters(endpoint, name, strict)) continue
+    if (parameter === undefined && acceptsProtocolParameter(endpoint, name, strict)) continue
     if (parameter === undefined || parameter.in === 'body') {
-      if (takeReturned(validation, name, value)) continue
+      if (acceptReturned(validation, name, value)) continue
       errors.push({
         ...invalidParameter(sent, 'a parameter of this endpoint', value, 'unknown parameter'),
         message: `"${sent}" is not a parameter of this endpoint`,
@@ -111,12 +112,12 @@ function takePairs(validation: Validation, path: Readonly<Record<string, string>
     const text = before === undefined ? value : `${before},${value}`
     seen.set(name, text)
     given.add(name)
-    take(validation, parameter, text)
+    decodeInto(validation, parameter, text)
   }
 }
 
-/** Takes a field that the client sent back although the endpoint does not write it. Returns false for any other name. */
-function takeReturned(validation: Validation, name: string, value: unknown): boolean {
+/** Accepts a field that the client sent back although the endpoint does not write it. Returns false for any other name. */
+function acceptReturned(validation: Validation, name: string, value: unknown): boolean {
   const { accepted, errors, returned, strict } = validation
   if (accepted.ignored.has(name)) return true
   const creation = accepted.createOnly.get(name)
@@ -146,13 +147,14 @@ function echoName({ alsoNamed }: Endpoint, path: Readonly<Record<string, string>
 /** OAuth parameters of a signature, without callback and verifier. */
 const SIGNATURE = /^oauth_(?:consumer_key|nonce|signature|signature_method|timestamp|version)$/
 
-/** Returns true if the OAuth parameter may be outside the Authorization header. */
-function takesProtocolParameters({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
+/** Returns true if the parameter is one of OAuth that may be outside the Authorization header of this endpoint. */
+function acceptsProtocolParameter({ path, auth }: Endpoint, name: string, strict: boolean): boolean {
   if (!/^\/(?:1\.1\/)?oauth2?\//.test(path)) return false
   return auth === 'browser' ? !strict && SIGNATURE.test(name) : name.startsWith('oauth_')
 }
 
-function takeBody(validation: Validation, sent: unknown): void {
+/** Reads the fields of a JSON body. */
+function readBody(validation: Validation, sent: unknown): void {
   const { endpoint, accepted, strict, params, given, errors } = validation
   const body = strict ? sent : unwrapped(endpoint, sent)
   if (endpoint.body !== 'json' || body === undefined) return
@@ -164,7 +166,7 @@ function takeBody(validation: Validation, sent: unknown): void {
     const only = endpoint.parameters.find((parameter) => parameter.in === 'body')
     if (only !== undefined) {
       given.add(only.name)
-      takeJson(validation, only, body)
+      readJson(validation, only, body)
     }
     return
   }
@@ -172,7 +174,7 @@ function takeBody(validation: Validation, sent: unknown): void {
   for (const [name, value] of Object.entries(body)) {
     const parameter = accepted.byName.get(name)
     if (parameter === undefined || parameter.in !== 'body') {
-      if (takeReturned(validation, name, value ?? '')) continue
+      if (acceptReturned(validation, name, value ?? '')) continue
       errors.push({
         ...invalidParameter(name, 'a field of this body', '', 'unknown field'),
         message: `"${name}" is not a field of this body`,
@@ -181,18 +183,19 @@ function takeBody(validation: Validation, sent: unknown): void {
     }
     given.add(name)
     if (value === null) params[name] = null
-    else takeJson(validation, parameter, value)
+    else readJson(validation, parameter, value)
   }
 }
 
-/** Returns the fields of a body that has them under `params`, as one official SDK sends it. */
+/** Returns the content of `params` if it is the only field of the body, as one official SDK sends it; any other body unchanged. */
 function unwrapped(endpoint: Endpoint, body: unknown): unknown {
   if (endpoint.bodyIs !== 'object-or-array' || typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const [only, ...others] = Object.entries(body)
   return only?.[0] === 'params' && others.length === 0 ? only[1] : body
 }
 
-function takeJson(validation: Validation, parameter: Parameter, value: unknown): void {
+/** Checks one value of a JSON body, and decodes it into `params`. */
+function readJson(validation: Validation, parameter: Parameter, value: unknown): void {
   const { params, errors } = validation
   const { name, type } = parameter
   if (type === 'array' || type === 'object') {
@@ -204,17 +207,17 @@ function takeJson(validation: Validation, parameter: Parameter, value: unknown):
     return
   }
   if (type === 'csv' || type === 'csv-enum') {
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return take(validation, parameter, value.join(','))
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return decodeInto(validation, parameter, value.join(','))
     if (typeof value !== 'string') return void errors.push(invalidParameter(name, 'list of strings', value))
   }
   const wanted = type === 'boolean' ? 'boolean' : type === 'integer' || type === 'long' ? 'number' : 'string'
   const text = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (text === undefined || (wanted === 'string' && typeof value !== 'string')) errors.push(invalidParameter(name, wanted, value))
-  else take(validation, parameter, text)
+  else decodeInto(validation, parameter, text)
 }
 
-/** Decodes one value; on an error the parameter stays absent. */
-function take({ params, errors, strict }: Validation, parameter: Parameter, text: string): void {
+/** Decodes one value into `params`. If it is wrong, adds an error instead. */
+function decodeInto({ params, errors, strict }: Validation, parameter: Parameter, text: string): void {
   const { name } = parameter
   if (text === '' && parameter.unsettable === true) {
     params[name] = null

@@ -15,7 +15,10 @@ export function challenge(world: World, url: string, token?: string): Promise<Ch
   return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form'), token)
 }
 
-/** Returns true if a check is due: 24 hours after the last success and then every 30 minutes, or hourly (switch `crc_period`). */
+/**
+ * Returns true if a check of a valid webhook is due: 24 hours after the last success and then every 30 minutes, or hourly (switch
+ * `crc_period`).
+ */
 export function isCheckDue(webhook: Webhook, now: number, period: string): boolean {
   if (!webhook.valid) return false
   const sinceCheck = now - webhook.lastCheckAt

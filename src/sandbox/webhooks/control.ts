@@ -31,7 +31,7 @@ interface EventInput {
  * `{ events: [uuid…], deliveries: { delivered, failed } }` when the first attempts have ended.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
-  // A test wrote the body. The fields of a wrong type are delivered as they are.
+  // A test wrote the body, so it is not checked. Fields of a wrong type are delivered as they are.
   const inputs = (Array.isArray(body) ? body : [body ?? {}]) as readonly EventInput[]
   const [first] = inputs
   if (first?.challenge !== undefined) {

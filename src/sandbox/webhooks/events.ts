@@ -36,7 +36,7 @@ export interface EmitOptions {
 
 const sending = pLimit(32)
 
-/** Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. */
+/** Emits `post.create` to the subscriptions of the author. Does not wait for the deliveries. Returns null, which the journal can store. */
 export function emitPost(world: World, post: Post): null {
   const payload = { id: post.id, text: post.text, author_id: post.author_id, created_at: new Date(post.createdAt).toISOString() }
   emitEvent(world, { event_type: 'post.create', filter: { user_id: post.author_id }, payload }, { subscribedOnly: true })
@@ -93,13 +93,14 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
   return uuid
 }
 
-/** Sends every delivery that is due. Resolves when all of them have ended, also those that were sent before. */
+/** Sends every delivery that is due. Resolves when all of them have ended, those that were already running included. */
 export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
   await Promise.all(due.map((delivery) => once(state.runtime, delivery.key, () => sending(() => attempt(world, state, delivery)))))
 }
 
+/** Makes one attempt of a delivery, and records its result. */
 async function attempt(world: World, state: WebhooksState, delivery: Delivery): Promise<void> {
   const webhook = state.webhooks.get(delivery.webhookId)
   // An event for a webhook that is removed or invalid stays in the log, for a replay.
@@ -178,6 +179,7 @@ function canonicalDirection(direction: string | undefined): string | undefined {
   return direction === 'inbound' ? 'received' : direction === 'outbound' ? 'sent' : direction
 }
 
+/** Returns `sent` or `received`; undefined for an event without a direction. */
 function directionOf(event: ActivityEvent): string | undefined {
   return canonicalDirection(event.filter.direction) ?? /\.(sent|received)$/.exec(event.event_type)?.[1]
 }

@@ -88,7 +88,7 @@ export function findWebhook(call: Call<WebhooksState>, id: unknown): Webhook {
   return webhook
 }
 
-/** 400 whose message begins with the reason. */
+/** Returns a 400 whose message begins with the reason. */
 function webhookRefusal(reason: Reason, message: string, parameter: string, value: string): Refusal {
   return v2ParameterRefusal(parameter, value, `${reason}: ${message}`)
 }
@@ -97,6 +97,7 @@ function toWire({ id, url, valid, created_at }: Webhook): Pick<Webhook, 'id' | '
   return { id, url, valid, created_at }
 }
 
+/** Reads a parameter in milliseconds since 1970. @throws {Refusal} */
 function minuteOf(call: Call<WebhooksState>, name: string): number {
   const text = String(call.params[name])
   const at = parseMinute(text)

@@ -65,6 +65,7 @@ export async function sendEvent(request: EventRequest): Promise<number> {
 
 type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
+/** Sends a request within `limitMs`. Never rejects. */
 function send(
   url: URL,
   method: 'GET' | 'POST',

@@ -30,7 +30,7 @@ export function endRuntime(id: number): void {
   runtimes.delete(id)
 }
 
-/** Runs `work` unless work with the key is running. Resolves when that work has ended. */
+/** Runs `work`, unless work with the same key is running. Resolves when the running work has ended. */
 export function once(id: number, key: string, work: () => Promise<void>): Promise<void> {
   const { busy } = runtimeOf(id)
   const running = busy.get(key)

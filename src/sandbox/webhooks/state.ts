@@ -1,4 +1,7 @@
-/** State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the open streams and the running work. */
+/**
+ * State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the open streams
+ * and the running work.
+ */
 import { createRuntime } from './runtime.ts'
 
 /** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
@@ -41,6 +44,7 @@ export interface LoggedEvent {
   readonly body: string
 }
 
+/** Event that waits for its next attempt. Times are milliseconds since 1970, by the sandbox's clock. */
 export interface Delivery {
   readonly key: string
   readonly webhookId: string
@@ -52,6 +56,7 @@ export interface Delivery {
   dueAt: number
 }
 
+/** Replay of the events of a webhook from `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface ReplayJob {
   readonly job_id: string
   readonly webhookId: string
@@ -62,7 +67,7 @@ export interface ReplayJob {
 }
 
 export interface WebhooksState {
-  /** Id of the runtime (`runtime.ts`). It has the open streams and the running work, which the state cannot hold. */
+  /** Id of the runtime (`runtime.ts`), which has the open streams and the running work. */
   readonly runtime: number
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>

@@ -21,6 +21,7 @@ export function checkStreamLimit(state: WebhooksState): void {
   })
 }
 
+/** Writes the headers, and keeps the connection open for events until either side closes it. */
 export function openStream(state: WebhooksState, response: ServerResponse): void {
   const { streams } = runtimeOf(state.runtime)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })

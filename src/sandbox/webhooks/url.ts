@@ -26,8 +26,8 @@ for (const [network, prefix] of [
 export function webhookUrlProblem(text: string, devUrls: boolean): string | undefined {
   if (!URL.canParse(text)) return 'the url is not a URL'
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '') return 'the url must not hold credentials'
-  if (url.hash !== '') return 'the url must not hold a fragment'
+  if (url.username !== '' || url.password !== '') return 'the url must not contain credentials'
+  if (url.hash !== '') return 'the url must not contain a fragment'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (devUrls && isLoopback(host) && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined
   if (url.protocol !== 'https:') return 'the url must be https'

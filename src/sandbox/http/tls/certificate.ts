@@ -22,6 +22,7 @@ export interface Certificate {
   readonly privateKey: KeyObject
   /** PEM. */
   readonly certificate: string
+  /** Private key as PEM. */
   readonly key: string
 }
 
@@ -30,6 +31,7 @@ const COMMON_NAME = '2.5.4.3'
 const BASIC_CONSTRAINTS = '2.5.29.19'
 const SUBJECT_ALT_NAME = '2.5.29.17'
 
+/** Returns a new certificate with a new key. */
 export function makeCertificate(options: CertificateOptions): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const issuer = options.issuer ?? { commonName: options.commonName, privateKey }
@@ -60,6 +62,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
   }
 }
 
+/** Encodes a DER value: tag, length (at most 65,535) and content. */
 function der(tag: number, content: Uint8Array): Buffer {
   const { length } = content
   const head = length < 0x80 ? [tag, length] : length < 0x100 ? [tag, 0x81, length] : [tag, 0x82, length >> 8, length & 0xff]
