@@ -5,10 +5,11 @@ import type { Style } from './terminal/style.ts'
 
 /** Dependencies of a command. There is one per process; tests create their own. */
 export interface Context {
-  /** Results only. */
+  /** Receives only results. */
   readonly stdout: Output
-  /** Everything else. */
+  /** Receives progress, logs, notes and errors. */
   readonly stderr: Output
+  /** Variables of the process, without `.env`. */
   readonly env: Environment
   /** Words of the command, such as `db url`, for hints. */
   readonly command: string
@@ -16,12 +17,12 @@ export interface Context {
   readonly json: boolean
   /** Folder of the pipeline files. */
   readonly pipelines: string
-  /** Loads the configuration at the first call, so that help does not need it. */
+  /** Loads the configuration at the first call, because help works without one. Throws `ConfigError` with all problems. */
   readonly config: () => Config
-  /** Creates a logger. `level` applies if SLUICE_LOG_LEVEL is not set. */
+  /** Creates a logger that writes to stderr. `level` applies if SLUICE_LOG_LEVEL is not set. */
   readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock
-  /** Requests to the service in flight, for the message after a signal. */
+  /** Number of requests to the service in flight. The message after a signal shows it. */
   readonly inFlight: { requests: number }
   /** Aborted by the first SIGINT or SIGTERM, and when the launcher dies. */
   readonly signal: AbortSignal
@@ -41,37 +42,39 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** Function that runs a command. Returns the exit code or throws a SluiceError. Never ends the process. */
+/** Function that runs a command. Resolves to the exit code, or rejects with the error to print. Never ends the process. */
 export type CommandRun = (context: Context, invocation: Invocation) => Promise<number>
 
+/** Prints the JSON document of a command: indented on a terminal, in one line elsewhere. */
 export function writeJson(context: Context, value: unknown): void {
   context.stdout.write(`${JSON.stringify(value, null, context.stdout.isTTY ? 2 : undefined)}\n`)
 }
 
-/** Returns the positional argument `index` as a text. */
+/** Returns the positional argument `index` (from 0) as a text; empty if it was not given. */
 export function argument(invocation: Invocation, index: number): string {
   const value = invocation.args[index]
   return typeof value === 'string' ? value : ''
 }
 
-/** Returns the positional argument `index` as a list. */
+/** Returns the positional argument `index` (from 0) as a list; empty if it was not given. */
 export function list(invocation: Invocation, index: number): readonly string[] {
   const value = invocation.args[index]
   return typeof value === 'string' ? [value] : (value ?? [])
 }
 
-/** Returns the value of an option that takes a text. */
+/** Returns the value of an option that takes a text; undefined if it was not given. `name`: in camelCase. */
 export function option(invocation: Invocation, name: string): string | undefined {
   const value = invocation.options[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** Returns the values of a repeatable option. */
+/** Returns the values of a repeatable option, in their order; empty if it was not given. */
 export function many(invocation: Invocation, name: string): readonly string[] {
   const values = invocation.options[name]
   return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : []
 }
 
+/** Returns true if an option without a value was given. */
 export function flag(invocation: Invocation, name: string): boolean {
   return invocation.options[name] === true
 }

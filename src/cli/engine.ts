@@ -14,7 +14,7 @@ import type { Store } from '../db/open.ts'
 
 const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
 
-/** Functions of the engine for commands, and a way to call them with progress on stderr. */
+/** Functions of the engine and their dependencies, for one command. */
 export interface Engine {
   readonly sync: typeof sync
   readonly deps: EngineDeps
@@ -23,9 +23,9 @@ export interface Engine {
 }
 
 export interface EngineOptions {
-  /** Maximum number of requests in flight; by default adapted to the latency. */
+  /** Maximum number of requests in flight. Without it, the engine adapts the number to the latency, up to 64. */
   readonly concurrency?: number
-  /** Role of this process in the worker table. */
+  /** Role of this process in the worker table; default `command`. */
   readonly role?: 'command' | 'worker' | 'serve'
   /** Level if SLUICE_LOG_LEVEL is not set; default `warn`. */
   readonly logLevel?: LogLevel
@@ -33,8 +33,8 @@ export interface EngineOptions {
   readonly credentials?: string | undefined
 }
 
-/** Returns a transport that counts its requests in flight. */
-function counted(transport: Transport, inFlight: { requests: number }): Transport {
+/** Returns a transport that keeps the number of its requests in flight in `inFlight`. */
+function countRequests(transport: Transport, inFlight: { requests: number }): Transport {
   return {
     async exchange(request) {
       inFlight.requests++
@@ -49,7 +49,7 @@ function counted(transport: Transport, inFlight: { requests: number }): Transpor
   }
 }
 
-/** Opens database and service, registers this process as a worker, calls `work`, and closes everything. */
+/** Opens database and service, registers this process as a worker, calls `work`, and closes database and service. */
 export async function withEngine<Result>(
   context: Context,
   work: (engine: Engine) => Promise<Result>,
@@ -59,7 +59,7 @@ export async function withEngine<Result>(
   const service = await serviceOf(context, options.credentials)
   const identity = serviceIdentity(service)
   const run = async (store: Store) => {
-    const transport = counted(
+    const transport = countRequests(
       createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
       context.inFlight,
     )
@@ -96,6 +96,6 @@ export async function withEngine<Result>(
       await transport.close()
     }
   }
-  // A run keeps one connection for its temporary tables, and writes its row and its progress on two others.
+  // A run reserves one connection for its temporary tables, and writes its row and its progress on two others.
   return withStore(context, run, { connections: 3 })
 }

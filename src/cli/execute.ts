@@ -7,13 +7,13 @@ import { sluiceVersion } from './version.ts'
 /** Output, environment and signal of the caller: the process, or a test. */
 export type Surroundings = Pick<Context, 'stdout' | 'stderr' | 'env' | 'inFlight' | 'signal'>
 
-/** Exit code of a command. `finished`: false if it threw, and its error was printed. */
+/** Exit code of a command. `finished`: false if the command failed and its error was printed. */
 export interface Executed {
   readonly code: number
   readonly finished: boolean
 }
 
-/** Error of a command that a signal stopped. */
+/** Error that is printed for a command that a signal stopped. */
 const interrupted = {
   code: 'INTERRUPTED',
   message: 'stopped by a signal; what was confirmed is kept',
@@ -23,7 +23,7 @@ const interrupted = {
 
 export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {
   const { stdout, stderr, env, signal } = surroundings
-  // Loaded here, so that help loads nothing else.
+  // Help needs only this module, so all others are loaded later.
   const { parseCommandLine } = await import('./commandLine/parseCommandLine.ts')
   let json = argv.includes('--json')
   let command: string | undefined
@@ -64,7 +64,7 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
 }
 
 function presentStack(error: Error): string {
-  // Keeps only the frames. The message was already printed, without secrets.
+  // Only the frames: the message was already printed, without secrets.
   return (error.stack ?? '')
     .split('\n')
     .filter((line) => line.trimStart().startsWith('at '))

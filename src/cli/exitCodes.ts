@@ -24,15 +24,15 @@ export function exitCodeOfRun(status: RunStatus): number {
 }
 
 /**
- * Returns the exit code of an error: 2 if the command or the configuration is wrong and nothing was done, 5 for a locked pipeline,
- * else 1. An error of the service is 1, because the command had already started.
+ * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1.
+ * A refusal by the service is 1, because the command had already started.
  */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof SluiceError && error.code === 'PIPELINE_HELD') return 5
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }
 
-/** Returns 3 while a delete is not confirmed, and 0 if the command did not wait. */
+/** Returns 3 if the command waited for its deletes and some are not confirmed, else 0. */
 export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean): number {
   return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
 }

@@ -48,7 +48,7 @@ export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   demo: () => import('./commands/demo/demo.ts'),
 }
 
-/** Loads the module of one command only, so that every command starts fast. */
+/** Loads the module of one command, so that the command starts without the modules of the others. */
 export async function loadCommand(path: readonly string[]): Promise<CommandRun> {
   const load = loaders[path.join(' ')]
   if (load === undefined) throw new Error(`${path.join(' ')} has nothing to run`)

@@ -14,7 +14,7 @@ keepMemoryFlat()
 process.exitCode = await main(process.argv.slice(2))
 endSoon()
 
-/** Runs a command, from arguments to exit code. The only place that may end the process. */
+/** Runs a command and returns its exit code. Only this file may end the process. */
 async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)
@@ -23,14 +23,14 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     const { execute } = await import('./execute.ts')
     const { code, finished } = await execute(argv, { stdout, stderr, env: process.env, inFlight, signal: stop.signal })
-    return stop.exitCode() ?? (finished ? await afterOutput(stdout, stderr, code) : code)
+    return stop.exitCode() ?? (finished ? await exitCodeAfterOutput(stdout, stderr, code) : code)
   } finally {
     stop.release()
   }
 }
 
-/** Returns the exit code of a finished command: 1 if its results could not be written. */
-async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promise<number> {
+/** Returns `code`; or 1 with an error message if the results could not be written. A closed pipe is not an error. */
+async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number): Promise<number> {
   const failure = stdout.failure()
   if (failure === undefined) return code
   const { errorLines } = await import('./terminal/present.ts')
@@ -46,18 +46,18 @@ async function afterOutput(stdout: Stream, stderr: Stream, code: number): Promis
   return 1
 }
 
-/** Ends the process after the output is written, even with sockets still open. */
+/** Ends the process once its output is written, even if sockets are still open. Checks every 500 ms. */
 function endSoon(): void {
   setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : endSoon()), 500).unref()
 }
 
 interface Stream extends Output {
-  /** Error of the first write that failed, other than to a closed pipe. */
+  /** Returns the error of the first failed write; undefined if all succeeded, or failed because the pipe was closed. */
   readonly failure: () => NodeJS.ErrnoException | undefined
 }
 
 function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
-  // After a closed pipe (`| head`) or a full disk, the command continues to a safe state without output.
+  // If the pipe is closed (`| head`) or the disk is full, the command still continues to a safe state, without output.
   let closed = false
   let failed: NodeJS.ErrnoException | undefined
   const fail = (error: NodeJS.ErrnoException) => {
@@ -71,7 +71,7 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
       if (closed) return
       if (!file) return void stream.write(text)
       try {
-        // Node's own stream treats a partial write to a file as complete.
+        // Node's own stream takes a partial write to a file for a complete one.
         writeFully(stream.fd, text)
       } catch (error) {
         fail(error instanceof Error ? error : new Error(String(error)))
@@ -99,6 +99,7 @@ interface Stop {
   readonly signal: AbortSignal
   /** Returns 130 or 143 after a signal; else undefined. */
   readonly exitCode: () => number | undefined
+  /** Removes the signal handlers and closes the channel to the launcher. */
   readonly release: () => void
 }
 
@@ -109,7 +110,7 @@ interface Stop {
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
   const controller = new AbortController()
   let first: { readonly code: number; readonly at: number } | undefined
-  const on = (code: number) => {
+  const onSignal = (code: number) => {
     const at = performance.now()
     if (!first) {
       first = { code, at }
@@ -124,10 +125,10 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
       process.exit(first.code)
     }
   }
-  const handlers = { SIGINT: () => on(130), SIGTERM: () => on(143), SIGHUP: () => on(143) } as const
+  const handlers = { SIGINT: () => onSignal(130), SIGTERM: () => onSignal(143), SIGHUP: () => onSignal(143) } as const
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler)
-  // Called if the launcher died unexpectedly (SIGKILL).
-  const onDisconnect = () => on(143)
+  // The channel to the launcher (bin/sluice.js) closes when the launcher dies, also by SIGKILL.
+  const onDisconnect = () => onSignal(143)
   if (process.channel) {
     process.on('disconnect', onDisconnect)
     process.channel.unref()

@@ -6,10 +6,10 @@ import type { Context } from './context.ts'
 import { suggestName } from '../suggestName.ts'
 
 /**
- * Returns the pipelines of `--pipelines` that match the names or globs, sorted by name.
+ * Returns the pipelines of `--pipelines` that match the names or globs, sorted by name; without patterns, all.
  *
- * @throws {UsageError} `UNKNOWN_PIPELINE`
- * @throws {ConfigError} all problems of all files in one error
+ * @throws {UsageError} `UNKNOWN_PIPELINE`; `NO_PIPELINES` or `PIPELINES_MISSING` if the folder is empty or cannot be read
+ * @throws {ConfigError} all problems of the selected files in one error
  */
 export async function pipelinesNamed(context: Context, patterns: readonly string[]): Promise<readonly Pipeline[]> {
   try {
@@ -22,21 +22,22 @@ export async function pipelinesNamed(context: Context, patterns: readonly string
 }
 
 /**
- * As `pipelinesNamed`, for `sluice check`: includes pipelines that share a destination, with this problem.
+ * Returns the same as `pipelinesNamed`, and also pipelines that share a destination. `errors` has an error for each of the latter.
+ * For `check` and `status`.
  *
  * @throws as `pipelinesNamed`
  */
 export async function pipelinesToCheck(context: Context, patterns: readonly string[]): ReturnType<typeof selectWithConflicts> {
   try {
-    const picked = await selectWithConflicts(context.pipelines, patterns, context.config().env)
-    if (picked.pipelines.length > 0) return picked
+    const selected = await selectWithConflicts(context.pipelines, patterns, context.config().env)
+    if (selected.pipelines.length > 0) return selected
   } catch (error) {
     if (!(error instanceof UsageError) || error.code !== 'UNKNOWN_PIPELINE') throw error
   }
   throw await unknownPipeline(context, patterns)
 }
 
-/** Returns an error with the most similar name as a command to paste. */
+/** Returns `NO_PIPELINES` for an empty folder; else `UNKNOWN_PIPELINE`, whose hint has the most similar name as a command to paste. */
 async function unknownPipeline(context: Context, patterns: readonly string[]): Promise<UsageError> {
   const { names } = await loadPipelines(context.pipelines, context.config().env)
   const folder = `${context.pipelines.replace(/\/+$/, '')}/`
@@ -47,14 +48,18 @@ async function unknownPipeline(context: Context, patterns: readonly string[]): P
     })
   }
   const unknown = patterns.find((pattern) => !names.some((name) => name === pattern || matchesGlob(name, pattern))) ?? ''
-  const meant = suggestName(unknown, names)
+  const suggestion = suggestName(unknown, names)
   return new UsageError('UNKNOWN_PIPELINE', `no "${unknown}" in ${folder}. Nothing was read or sent.`, {
     where: folder,
-    hint: meant === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${meant}`,
+    hint: suggestion === undefined ? 'sluice check   (shows every pipeline)' : `sluice ${context.command} ${suggestion}`,
   })
 }
 
-/** Returns the pipeline of that name, for commands that take exactly one. */
+/**
+ * Returns the only pipeline that matches the name or glob.
+ *
+ * @throws {UsageError} `SEVERAL_PIPELINES`, and as `pipelinesNamed`
+ */
 export async function pipelineNamed(context: Context, name: string): Promise<Pipeline> {
   const [pipeline, ...more] = await pipelinesNamed(context, [name])
   if (pipeline && more.length === 0) return pipeline

@@ -11,8 +11,8 @@ import { withStore } from './store.ts'
 import type { Row } from '../db/row.ts'
 
 /**
- * Returns the service of a named set of credentials; without a name, that of the environment. Hosts that a set does not have come
- * from the environment.
+ * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising
+ * hosts, its own `base_url` is used; without a `base_url`, the hosts of the environment.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`, `PROJECT_INVALID`
  */
@@ -58,8 +58,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns the names of the credential sets that valid pipelines of the folder use, sorted. The first one is undefined, for the
- * environment. Returns only this one for an unreadable folder, because a worker may run without pipelines.
+ * Returns undefined, for the credentials of the environment, and then the sorted names of the credential sets that valid pipelines of
+ * the folder use. An unreadable folder gives `[undefined]`, because a worker may run without pipelines.
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
   try {
@@ -73,8 +73,8 @@ export async function credentialSets(context: Context): Promise<readonly (string
 }
 
 /**
- * Returns the name of the credentials of the pipeline that a stored plan or run belongs to; undefined for those of the environment.
- * Also undefined if there is no such plan or run, or if the pipeline cannot be loaded: the caller reports that.
+ * Returns the name of the credentials of the pipeline that a plan (`p_…`) or run (`r_81` or `81`) belongs to; undefined for the
+ * credentials of the environment. Also undefined if the id is unknown or the pipeline cannot be loaded: the caller reports that.
  */
 export async function credentialsOfStored(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {
@@ -94,8 +94,8 @@ export async function credentialsOfStored(context: Context, id: string): Promise
   }
 }
 
-/** Groups consecutive pipelines with the same credentials. */
-export function byCredentials(pipelines: readonly Pipeline[]): readonly (readonly Pipeline[])[] {
+/** Groups consecutive pipelines with the same credentials, and keeps their order. */
+export function groupByCredentials(pipelines: readonly Pipeline[]): readonly (readonly Pipeline[])[] {
   const groups: Pipeline[][] = []
   for (const pipeline of pipelines) {
     const last = groups.at(-1)

@@ -2,21 +2,24 @@ import { openStore, type Store } from '../db/open.ts'
 import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
-/** Opens the database for one command and always closes it, so that no server is left running. */
+/**
+ * Opens and migrates the database, calls `work`, and closes the database. Closing stops the embedded server unless another process
+ * uses it, or `keep` is true. `connections`: size of the pool.
+ */
 export async function withStore<Result>(
   context: Context,
   work: (store: Store) => Promise<Result>,
   options: { readonly keep?: boolean; readonly connections?: number } = {},
 ): Promise<Result> {
   const config = context.config()
-  const what = config.databaseUrl === undefined ? 'starting the embedded Postgres' : 'reaching the database'
-  const store = await waiting(context, what, () =>
+  const activity = config.databaseUrl === undefined ? 'starting the embedded Postgres' : 'connecting to the database'
+  const store = await waiting(context, activity, () =>
     openStore({
       databaseUrl: config.databaseUrl?.reveal(),
       dataDir: config.dataDir,
       schema: config.schema,
       applicationName: `sluice ${context.command}`,
-      ...staysUp(context),
+      ...restartOption(context),
       ...options,
     }),
   )
@@ -27,8 +30,8 @@ export async function withStore<Result>(
   }
 }
 
-/** Restarts a stopped embedded server in commands that stay up. */
-function staysUp(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
+/** Returns the option that restarts a stopped embedded server, for the commands that keep running. */
+function restartOption(context: Context): { readonly onEmbeddedRestart?: (error?: unknown) => void } {
   if (context.command !== 'serve' && context.command !== 'worker') return {}
   const log = context.log('info')
   return {

@@ -1,4 +1,4 @@
-/** Files that are written completely, or not left behind: a full disk accepts part of a write, and only the next write fails. */
+/** Writes files completely or not at all. A full disk accepts the first part of a write, and only the next write fails. */
 import {
   chmodSync,
   chownSync,
@@ -15,18 +15,19 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../unknownValue.ts'
 
+/** File that is being written. `write` and `finish` discard the file before they throw the error of the system. */
 export interface WholeFile {
   readonly write: (content: string | Uint8Array) => void
-  /** Gives the file its name. Until then a file of that name stays as it was. */
+  /** Renames the temporary file to its final name. Until then an existing file of that name is unchanged. */
   readonly finish: () => void
-  /** Removes what was written. Safe to call after a failure of any other call. */
+  /** Closes and removes the temporary file. Safe to call several times, also after a failure. */
   readonly discard: () => void
 }
 
 export interface WholeFileOptions {
-  /** Mode 0600, for an existing file too. */
+  /** True for mode 0600, which an existing file gets too. */
   readonly private?: boolean
-  /** Fails with EEXIST where the file exists. */
+  /** True to fail with EEXIST if the file exists. */
   readonly exclusive?: boolean
 }
 
@@ -44,8 +45,8 @@ export function writeFully(descriptor: number, content: string | Uint8Array): vo
 }
 
 /**
- * Opens a temporary file beside `path`; `finish` gives it that name. A device, a pipe and an exclusive file are written directly. Owner
- * and mode of an existing file are kept.
+ * Opens a temporary file beside `path`, which `finish` renames to `path`. A device, a pipe and an exclusive file are written directly.
+ * A replaced file keeps its owner and, unless `private`, its mode.
  */
 export function openWholeFile(path: string, options: WholeFileOptions = {}): WholeFile {
   const existing = options.exclusive ? undefined : statOf(path)
@@ -63,7 +64,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
     close()
     if (!direct || options.exclusive) rmSync(written, { force: true })
   }
-  const orDiscard = (work: () => void) => {
+  const discardOnError = (work: () => void) => {
     try {
       work()
     } catch (error) {
@@ -72,9 +73,9 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
     }
   }
   return {
-    write: (content) => orDiscard(() => writeFully(descriptor, content)),
+    write: (content) => discardOnError(() => writeFully(descriptor, content)),
     finish: () =>
-      orDiscard(() => {
+      discardOnError(() => {
         if (direct) return close()
         if (existing !== undefined) {
           if (existing.uid !== process.getuid?.()) chownSync(written, existing.uid, existing.gid)
@@ -89,7 +90,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   }
 }
 
-/** Writes a file of one text. @throws what the system reports; the file is then as it was before */
+/** Writes a file in one call. @throws the error of the system; an existing file is then unchanged, and a new one is removed */
 export function writeWholeFile(path: string, content: string | Uint8Array, options: WholeFileOptions = {}): void {
   const file = openWholeFile(path, options)
   file.write(content)

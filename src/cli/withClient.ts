@@ -3,7 +3,7 @@ import { createClient, type Client } from '../service/client/index.ts'
 import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
-/** Calls to the service for one command. Each is sent once, and is aborted with the command. */
+/** Calls to the service for one command. Each is sent once, waits at most 60 s, and is aborted with the command. */
 export type ServiceCalls = Pick<Client, 'call' | 'bearerToken'>
 
 /** Opens the client for one command. Does not retry: the user decides whether to call again. */
@@ -14,11 +14,11 @@ export async function withClient<Result>(
 ): Promise<Result> {
   const client = createClient(service, { clock: context.clock, log: context.log() })
   const once = { retry: false, signal: context.signal, timeoutMs: 60_000 } as const
-  const shown = <Answer>(send: () => Promise<Answer>) => waiting(context, 'waiting for the service', send)
+  const sendVisibly = <Answer>(send: () => Promise<Answer>) => waiting(context, 'waiting for the service', send)
   try {
     return await work({
-      call: (name, params, options) => shown(() => client.call(name, params, { ...once, ...options })),
-      bearerToken: (options) => shown(() => client.bearerToken({ ...once, ...options })),
+      call: (name, params, options) => sendVisibly(() => client.call(name, params, { ...once, ...options })),
+      bearerToken: (options) => sendVisibly(() => client.bearerToken({ ...once, ...options })),
     })
   } finally {
     await client.close()

@@ -14,7 +14,7 @@ export const globalOptions: readonly OptionEntry[] = [
 export const topics = ['environment', 'exit-codes', 'formatting'] as const
 export type Topic = (typeof topics)[number]
 
-/** `sluice --help`: at most 40 lines of 80 columns. */
+/** Returns the text of `sluice --help`: at most 40 lines of 80 columns. */
 export function mainHelp(catalogue: readonly CommandEntry[]): string {
   const names = catalogue.filter((entry) => !entry.hidden)
   return [
@@ -27,7 +27,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
     '',
     'Usage: sluice <command> [options]',
     '',
-    ...pairs(names.map((entry) => [entry.name, entry.summary])),
+    ...formatPairs(names.map((entry) => [entry.name, entry.summary])),
     '',
     // Only names here: the help of each command explains them.
     `Everywhere: ${globalOptions.map(({ flags }) => flags).join(', ')}, -V`,
@@ -37,7 +37,7 @@ export function mainHelp(catalogue: readonly CommandEntry[]): string {
   ].join('\n')
 }
 
-/** `sluice help plan`: example first, then usage, options, notes. */
+/** Returns the text of `sluice help COMMAND`: examples first, then usage, options, notes. `path`: words of the command. */
 export function commandHelp(path: readonly string[], entry: CommandEntry): string {
   const name = ['sluice', ...path].join(' ')
   const lines = [
@@ -51,13 +51,13 @@ export function commandHelp(path: readonly string[], entry: CommandEntry): strin
     lines.push(
       `Usage: ${name} <command> [options]`,
       '',
-      ...pairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])),
+      ...formatPairs(entry.commands.map((sub) => [sub.args === undefined ? sub.name : `${sub.name} ${sub.args}`, sub.summary])),
     )
   } else {
     lines.push(`Usage: ${name}${entry.args === undefined ? '' : ` ${entry.args}`} [options]`)
   }
   const options = [...(entry.options ?? []), ...globalOptions]
-  lines.push('', 'Options', ...pairs(options.map((option) => [option.flags, option.meaning])))
+  lines.push('', 'Options', ...formatPairs(options.map((option) => [option.flags, option.meaning])))
   if (entry.notes) lines.push('', ...entry.notes.flatMap((note) => wrap(note, width)))
   return `${lines.join('\n')}\n`
 }
@@ -72,8 +72,8 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  SLUICE_BASE_URL=http://127.0.0.1:4010',
     '  SLUICE_CONSUMER_KEY=sandbox-consumer-key',
     '',
-    'Variables (the process wins over .env; an empty one counts as unset)',
-    ...pairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),
+    'Variables (set for the process, else in .env; an empty value counts as unset)',
+    ...formatPairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),
     '',
     '* secret: can also be read from a file, NAME_FILE=/run/secrets/name.',
     'NO_COLOR and TERM=dumb switch colours off.',
@@ -102,12 +102,12 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '--json prints one document on stdout, errors included:',
     '  {"error":{"code":"…","message":"…","where":"…","hint":"…"}}',
     'New keys may be added: ignore unknown ones. Times are ISO 8601, UTC.',
-    'A terminal gets a progress bar; anything else plain lines, at most one in 10 s.',
+    'A terminal gets a progress bar; anything else plain lines, about one in 10 s.',
   ],
 }
 
-/** Formats two columns; a meaning that does not fit continues on the next line. */
-function pairs(rows: readonly (readonly [string, string])[]): string[] {
+/** Formats names and meanings as two columns of 80 characters. A meaning that does not fit continues on the next line. */
+function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {
     const room = width - left - 4

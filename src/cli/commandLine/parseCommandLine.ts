@@ -25,18 +25,19 @@ export interface Globals {
 /**
  * Parses the command line. Pure: reads no file and no environment, starts nothing.
  *
- * @throws {UsageError} `UNKNOWN_COMMAND`, `UNKNOWN_OPTION`, `MISSING_ARGUMENT`, `INVALID_VALUE`, each with one command as the hint
+ * @throws {UsageError} `UNKNOWN_COMMAND`, `UNKNOWN_OPTION`, `MISSING_ARGUMENT`, `TOO_MANY_ARGUMENTS`, `INVALID_VALUE`, each with one
+ *   command as the hint
  */
 export function parseCommandLine(argv: readonly string[], version: string): Request {
-  const help = helpAsked(argv)
+  const help = requestedHelp(argv)
   if (help !== undefined) return { kind: 'print', text: help }
   let found: Request | undefined
-  const program = base(new Command('sluice')).version(version, '-V, --version')
-  for (const entry of catalogue) program.addCommand(build(entry, [entry.name], program, (request) => (found = request)))
+  const program = withoutOutput(new Command('sluice')).version(version, '-V, --version')
+  for (const entry of catalogue) program.addCommand(buildCommand(entry, [entry.name], program, (request) => (found = request)))
   program.action(() => undefined)
   program.allowExcessArguments(true)
   try {
-    const unknown = unknownCommand(argv, catalogue, [])
+    const unknown = findUnknownCommand(argv, catalogue, [])
     if (unknown) throw unknown
     program.parse(argv, { from: 'user' })
   } catch (error) {
@@ -47,8 +48,12 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   return found ?? { kind: 'print', text: mainHelp(catalogue) }
 }
 
-/** Returns the help text for `sluice`, `--help`, `help`, `help COMMAND` and `help TOPIC`; undefined without a request for help. */
-function helpAsked(argv: readonly string[]): string | undefined {
+/**
+ * Returns the help text for `sluice`, `--help`, `help`, `help COMMAND` and `help TOPIC`; undefined if the words request no help.
+ *
+ * @throws {UsageError} `UNKNOWN_COMMAND`
+ */
+function requestedHelp(argv: readonly string[]): string | undefined {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)
   if (words.length === 0) return mainHelp(catalogue)
@@ -58,7 +63,7 @@ function helpAsked(argv: readonly string[]): string | undefined {
   const path = first === 'help' ? rest : first === undefined ? [] : [first, ...rest]
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
-  const unknown = unknownCommand(path, catalogue, first === 'help' ? topics : [])
+  const unknown = findUnknownCommand(path, catalogue, first === 'help' ? topics : [])
   // A group name without a command shows the help of the group.
   if (unknown && unknown.code !== 'MISSING_ARGUMENT') throw unknown
   let entries = catalogue
@@ -85,7 +90,11 @@ function commandWords(argv: readonly string[]): string[] {
   return words
 }
 
-function unknownCommand(
+/**
+ * Returns the error of the first word that names no command, or of a group without its command; undefined if the command exists.
+ * `others`: further names to suggest. `path`: words before `entries`.
+ */
+function findUnknownCommand(
   argv: readonly string[],
   entries: readonly CommandEntry[],
   others: readonly string[],
@@ -102,8 +111,9 @@ function unknownCommand(
   }
   const entry = entries.find((candidate) => candidate.name === word)
   if (!entry) {
-    const meant = suggestName(word, [...entries.filter((candidate) => !candidate.hidden).map((candidate) => candidate.name), ...others])
-    const hint = ['sluice', ...path, ...(meant === undefined ? ['--help'] : others.includes(meant) ? ['help', meant] : [meant])].join(' ')
+    const suggestion = suggestName(word, [...entries.filter(({ hidden }) => !hidden).map(({ name }) => name), ...others])
+    const correction = suggestion === undefined ? ['--help'] : others.includes(suggestion) ? ['help', suggestion] : [suggestion]
+    const hint = ['sluice', ...path, ...correction].join(' ')
     return new UsageError(
       'UNKNOWN_COMMAND',
       `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
@@ -111,12 +121,13 @@ function unknownCommand(
     )
   }
   return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
-    ? unknownCommand(rest, entry.commands, [], [...path, word])
+    ? findUnknownCommand(rest, entry.commands, [], [...path, word])
     : undefined
 }
 
-function build(entry: CommandEntry, path: readonly string[], program: Command, found: (request: Request) => void): Command {
-  const command = base(new Command(entry.name))
+/** Builds commander's command of a catalogue entry. The command calls `onRequest` when it is parsed. */
+function buildCommand(entry: CommandEntry, path: readonly string[], program: Command, onRequest: (request: Request) => void): Command {
+  const command = withoutOutput(new Command(entry.name))
   if (entry.args !== undefined && entry.choices) command.addArgument(new Argument(entry.args).choices(entry.choices))
   else if (entry.args !== undefined) command.arguments(entry.args)
   for (const { flags, meaning, many } of entry.options ?? []) {
@@ -124,11 +135,11 @@ function build(entry: CommandEntry, path: readonly string[], program: Command, f
     if (many) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
     command.addOption(option)
   }
-  for (const sub of entry.commands ?? []) command.addCommand(build(sub, [...path, sub.name], program, found))
+  for (const sub of entry.commands ?? []) command.addCommand(buildCommand(sub, [...path, sub.name], program, onRequest))
   if (!entry.commands) {
     command.action(() => {
       const globals = program.opts<{ json?: boolean; pipelines?: string; database?: string }>()
-      found({
+      onRequest({
         kind: 'run',
         path,
         invocation: { args: command.processedArgs, options: command.opts() },
@@ -139,7 +150,8 @@ function build(entry: CommandEntry, path: readonly string[], program: Command, f
   return command
 }
 
-function base(command: Command): Command {
+/** Makes commander throw its errors and print nothing. The root command also gets the global options. */
+function withoutOutput(command: Command): Command {
   command.exitOverride().helpOption(false).helpCommand(false).showSuggestionAfterError(false)
   command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
   if (command.name() === 'sluice')
@@ -147,19 +159,19 @@ function base(command: Command): Command {
   return command
 }
 
-/** Converts commander's error; the hint is the command with the most likely correction. */
+/** Converts commander's error. The hint is the command with the most similar option, else its help page. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
-  const path = pathOf(argv)
+  const path = commandPath(argv)
   const name = ['sluice', ...path].join(' ')
   const reason = `${error.message.replace(/^error: /, '').replace(/\.$/, '')}. Nothing was done.`
   const help = `sluice help${path.length > 0 ? ` ${path.join(' ')}` : ''}`
   switch (error.code) {
     case 'commander.unknownOption': {
       const given = /'(-[^']*)'/.exec(error.message)?.[1] ?? ''
-      const meant = suggestName(given.split('=')[0] ?? '', optionNames(path))
+      const suggestion = suggestName(given.split('=')[0] ?? '', optionNames(path))
       return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
         where: given,
-        hint: meant === undefined ? help : corrected(argv, given, meant),
+        hint: suggestion === undefined ? help : correctedCommand(path, given, suggestion),
       })
     }
     case 'commander.missingArgument':
@@ -172,13 +184,13 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   }
 }
 
-function corrected(argv: readonly string[], given: string, meant: string): string {
-  // Only the flag is repeated: other arguments may contain personal data, and errors are logged.
-  const path = pathOf(argv)
-  return `sluice ${[...path, meant].join(' ')}   (instead of ${given.split('=')[0]})`
+/** Repeats only the flag, because other arguments may contain personal data, and errors are logged. */
+function correctedCommand(path: readonly string[], given: string, suggestion: string): string {
+  return `sluice ${[...path, suggestion].join(' ')}   (instead of ${given.split('=')[0]})`
 }
 
-function pathOf(argv: readonly string[]): string[] {
+/** Returns the words that name the command, as far as they are known. */
+function commandPath(argv: readonly string[]): string[] {
   const path: string[] = []
   let entries: readonly CommandEntry[] = catalogue
   for (const word of commandWords(argv)) {

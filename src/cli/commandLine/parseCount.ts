@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts'
 
 /**
- * Parses the number of a flag.
+ * Parses the whole number of the flag `name`, for example `--limit`. Both bounds are permitted values.
  *
  * @throws {UsageError} `INVALID_VALUE`
  */

@@ -2,9 +2,9 @@ import { argument, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { runOutcome } from '../reports/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
-import { finish } from './run.ts'
+import { finishRuns } from './run.ts'
 
-/** Sends a stored plan unchanged. Applied again, it sends nothing and reports that. */
+/** Sends a stored plan unchanged. For a plan that was applied before, sends nothing and reports that. */
 export const run: CommandRun = async (context, invocation) => {
   const credentials = await credentialsOfStored(context, argument(invocation, 0))
   return withEngine(
@@ -12,7 +12,7 @@ export const run: CommandRun = async (context, invocation) => {
     async (engine) => {
       const report = await engine.show(`plan ${argument(invocation, 0)}`, (deps) => engine.sync.applyPlan(deps, argument(invocation, 0)))
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-      return finish(context, [report], false)
+      return finishRuns(context, [report], false)
     },
     { credentials },
   )

@@ -5,10 +5,13 @@ import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { auditSummary } from '../reports/audit.ts'
 
-/** Compares the catalog at the service with the confirmed state; sends nothing. Exits 3 on drift, or if something could not be compared. */
+/**
+ * Compares the catalog at the service with the confirmed state. Sends nothing; `--repair` stores a plan. Exits 3 on drift or if a product
+ * could not be compared, 4 if a guard withholds repairs.
+ */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
-  // Checked before database and service are called.
+  // Throws for a destination that cannot be audited, before the database is opened.
   listingOf(pipeline)
   return withEngine(
     context,

@@ -4,10 +4,10 @@ import { argument, option, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
-import { finish } from './run.ts'
+import { finishRuns } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Returns a warning to print before sending; undefined if the next run keeps the rows of the backfill (docs/schedules.md). */
+/** Returns the warning that the next run removes the rows of the backfill; undefined if it keeps them (docs/schedules.md). */
 function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   const type = destinationOf(destination.kind)
   const missing = type.missing(destination)
@@ -16,7 +16,7 @@ function nextRunWarning({ name, destination }: Pipeline): string | undefined {
   return `the next run of ${name} ${effect} ${type.words.records} that its source does not have; to keep them, add them to that source`
 }
 
-/** Sends a backfill source through the same pipeline: upserts only, no deletes of missing rows. */
+/** Sends another source through the pipeline: upserts only, no deletes of missing rows. */
 export const run: CommandRun = async (context, invocation) => {
   const source = option(invocation, 'source')
   const name = argument(invocation, 0)
@@ -34,7 +34,7 @@ export const run: CommandRun = async (context, invocation) => {
     async (engine) => {
       const report = await engine.show(pipeline.name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'backfill', source }))
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-      return finish(context, [report], false)
+      return finishRuns(context, [report], false)
     },
     { credentials: pipeline.credentials },
   )

@@ -3,17 +3,17 @@ import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { operator } from '../operator.ts'
 import { withStore } from '../store.ts'
 
-const said = {
+const stateTexts = {
   cancelled: 'had not started; it is cancelled',
   stopping: 'is stopping; what was confirmed is kept',
   ended: 'had already ended: nothing to do',
 } as const
 
-/** Requests a run to stop, in whatever process it runs. */
+/** Cancels a queued run, or requests a running one to stop, in any process. Does not wait for its end. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const { runId, state } = await cancel(store, argument(invocation, 0), operator(option(invocation, 'reason')))
     if (context.json) writeJson(context, { runId, state })
-    else context.stdout.write(`${runId} ${said[state]}${state === 'stopping' ? `   sluice show ${runId}` : ''}\n`)
+    else context.stdout.write(`${runId} ${stateTexts[state]}${state === 'stopping' ? `   sluice show ${runId}` : ''}\n`)
     return 0
   })

@@ -7,7 +7,7 @@ import { withStore } from '../store.ts'
 import { cut, fold, instant, safe } from '../terminal/text.ts'
 import { waiting } from '../terminal/waiting.ts'
 
-/** Shows first whether the record is live and why, then its history. The text of a person's KEY is never shown or logged. */
+/** Shows first whether the record is live and why, then its history. An email or phone number given as KEY is never shown or logged. */
 export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, argument(invocation, 0))
   const service = await identityOf(context, pipeline)
@@ -18,23 +18,23 @@ export const run: CommandRun = async (context, invocation) => {
     else {
       const { bold } = context.stdout.style
       context.stdout.write(
-        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${lookupLines(story, context.stdout.columns)}${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
+        `${fold(bold(safe(story.headline)), context.stdout.columns)}\n${keyLines(story, context.stdout.columns)}${story.events.map((event) => eventLines(event, context.stdout.columns)).join('')}`,
       )
     }
     return 0
   })
 }
 
-/** Returns the first event of `--json`: the same facts as the first lines of the text. */
+/** Returns the first event of `--json`, which has the facts of the first lines of the text. */
 function statusEvent({ headline, live, keys, identifiers }: Story, now: number) {
   return { at: new Date(now).toISOString(), what: 'status', message: headline, live, key: keys[0] ?? null, keys, identifiers }
 }
 
-function lookupLines({ keys, identifiers }: Story, columns: number | undefined): string {
+function keyLines({ keys, identifiers }: Story, columns: number | undefined): string {
   return keys.map((key) => `${fold(`  key    ${safe(key)}`, columns)}\n`).join('') + digestLines(identifiers, columns)
 }
 
-/** Folds lines and never cuts them, so that a digest can be copied. */
+/** Formats a line per known digest. Lines are folded and never cut, so that a digest can be copied. */
 function digestLines(identifiers: readonly IdentifierDigest[], columns: number | undefined): string {
   return identifiers
     .flatMap(({ type, digest }) => (digest === undefined ? [] : [`${fold(`  sha256 ${digest} ${type}`, columns)}\n`]))
@@ -42,8 +42,8 @@ function digestLines(identifiers: readonly IdentifierDigest[], columns: number |
 }
 
 function eventLines(event: StoryEvent, columns: number | undefined): string {
-  const fit = (line: string) => `${columns === undefined ? line : cut(line, columns)}\n`
-  const whole = (line: string) => `${fold(line, columns)}\n`
+  const cutLine = (line: string) => `${columns === undefined ? line : cut(line, columns)}\n`
+  const foldLine = (line: string) => `${fold(line, columns)}\n`
   const facts = [
     ...(event.runId === undefined ? [] : [event.runId]),
     ...(event.planId === undefined ? [] : [event.planId]),
@@ -52,15 +52,15 @@ function eventLines(event: StoryEvent, columns: number | undefined): string {
     ...(event.code === undefined ? [] : [event.code]),
     ...(event.expiresAt === undefined ? [] : [`until ${instant(event.expiresAt)}`]),
   ]
-  const head = whole(
+  const head = foldLine(
     `${instant(event.at)}  ${event.what.padEnd(9)}  ${safe(event.message)}${facts.length === 0 ? '' : `   ${facts.join(' · ')}`}`,
   )
   const indent = ' '.repeat(22)
   return (
     head +
-    (event.value === undefined ? '' : fit(`${indent}${safe(event.value)}`)) +
-    (event.contentHash === undefined ? '' : fit(`${indent}content hash ${event.contentHash}`)) +
+    (event.value === undefined ? '' : cutLine(`${indent}${safe(event.value)}`)) +
+    (event.contentHash === undefined ? '' : cutLine(`${indent}content hash ${event.contentHash}`)) +
     digestLines(event.identifiers ?? [], columns) +
-    (event.hint === undefined || event.hint === '' ? '' : whole(`${indent}hint: ${safe(event.hint)}`))
+    (event.hint === undefined || event.hint === '' ? '' : foldLine(`${indent}hint: ${safe(event.hint)}`))
   )
 }

@@ -35,6 +35,7 @@ export const run: CommandRun = async (context, invocation) => {
   return erase(context, invocation, person)
 }
 
+/** Erases one person. `--no-wait` only suppresses and plans; else waits until the deletes are sent. */
 async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
   const name = option(invocation, 'pipeline')
   if (person.keys.length > 0 && name === undefined)
@@ -58,6 +59,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   })
 }
 
+/** Repeats the erasures of an export that this database does not have. Exits as `erase`. */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   return withEngine(context, async ({ show }) => {
     const receipts = await show('forget', async (deps) => {
@@ -74,6 +76,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   })
 }
 
+/** Writes the erasures as digests to a file, for `--replay`. */
 async function exportTo(context: Context, path: string): Promise<number> {
   const { origin } = serviceIdentity(needService(context.config(), { user: false }))
   return withStore(context, async ({ db }) => {
@@ -115,6 +118,7 @@ function receiptText(receipt: Receipt): string {
   ].join('\n')
 }
 
+/** Returns the line of an erasure in the list: `open` until its local data is purged. */
 function lineOf(receipt: Receipt): string {
   const { deletes } = receipt
   const state = receipt.purgedAt === null ? 'open' : 'purged'

@@ -6,18 +6,19 @@ import { identityOf } from '../services.ts'
 import { withStore } from '../store.ts'
 
 /** Pauses the pipelines: no run starts until they are resumed. */
-export const pause: CommandRun = change('pause', 'paused', (pipeline, changed) => [
+export const pause: CommandRun = pauseCommand('pause', 'paused', (pipeline, changed) => [
   changed ? 'is paused' : 'was paused before',
   `sluice resume ${pipeline}`,
 ])
 
 /** Allows runs of the pipelines again after a pause. */
-export const resume: CommandRun = change('resume', 'active', (pipeline, changed) => [
+export const resume: CommandRun = pauseCommand('resume', 'active', (pipeline, changed) => [
   changed ? 'is resumed' : 'was not paused',
   `sluice run ${pipeline}`,
 ])
 
-function change(
+/** Returns the command that pauses or resumes. `report` returns result and next command of one pipeline. */
+function pauseCommand(
   action: 'pause' | 'resume',
   state: 'paused' | 'active',
   report: (pipeline: string, changed: boolean) => readonly [result: string, next: string],

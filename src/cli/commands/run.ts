@@ -8,7 +8,7 @@ import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
-import { byCredentials } from '../services.ts'
+import { groupByCredentials } from '../services.ts'
 import { below } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
@@ -33,11 +33,11 @@ export const run: CommandRun = async (context, invocation) => {
   }
   const reports: RunReport[] = []
   // Consecutive pipelines with the same credentials share one connection to the service.
-  for (const group of byCredentials(pipelines))
+  for (const group of groupByCredentials(pipelines))
     await withEngine(context, (engine) => runGroup(engine, group), { credentials: group[0]?.credentials })
-  // No report: a signal came before the first run started.
+  // Without a report, a signal came before the first run started.
   if (reports.length === 0) context.signal.throwIfAborted()
-  return finish(context, reports, names.length > 1 || pipelines.length > 1)
+  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
 
   async function runGroup(engine: Engine, group: readonly Pipeline[]): Promise<void> {
     for (const pipeline of group) {
@@ -56,8 +56,8 @@ export const run: CommandRun = async (context, invocation) => {
   }
 }
 
-/** Prints the `--json` document of one or several runs, and returns the exit code. */
-export function finish(context: Context, reports: readonly RunReport[], several: boolean): number {
+/** Returns the exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */
+export function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null
       ? report

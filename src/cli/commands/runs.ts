@@ -5,7 +5,7 @@ import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { runsTable } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'
 
-/** Shows the history, newest first. Names and globs match runs, because a pipeline without a file keeps its history. */
+/** Shows the history, newest first. Names and globs match stored runs, because a pipeline without a file still has its history. */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--limit', option(invocation, 'limit') ?? '20', { min: 1, max: 10_000 })
   const pipeline = argument(invocation, 0)
@@ -13,7 +13,7 @@ export const run: CommandRun = async (context, invocation) => {
     const pipelines =
       pipeline === '' ? undefined : (await pipelinesWithRuns(store.db)).filter((name) => name === pipeline || matchesGlob(name, pipeline))
     const reports = await listRuns(store.db, { limit, ...(pipelines === undefined ? {} : { pipelines }) })
-    // A name without runs and without a file is a typing error.
+    // Throws UNKNOWN_PIPELINE for a name that has neither runs nor a file.
     if (reports.length === 0 && pipeline !== '') await (await import('../pipelines.ts')).pipelinesNamed(context, [pipeline])
     if (context.json) writeJson(context, reports)
     else if (reports.length === 0) context.stdout.write(`no runs yet: sluice run ${pipeline === '' ? '<pipeline>' : pipeline}\n`)

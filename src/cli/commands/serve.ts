@@ -7,13 +7,13 @@ import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts
 import { untilAborted } from '../servers/untilAborted.ts'
 import { serverAccess, startWebServer } from '../servers/webServer.ts'
 
-/** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until a signal. Ends within 25 s of it. */
+/** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until 25 s after a signal at the latest. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? '8080', { min: 0, max: 65_535 })
   const host = option(invocation, 'host') ?? '127.0.0.1'
   const config = context.config()
   const service = needService(config)
-  // Checked before database and service are called.
+  // Throws TOKEN_REQUIRED before the database is opened.
   serverAccess(config, host)
   return withEngine(
     context,

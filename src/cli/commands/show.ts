@@ -21,7 +21,7 @@ export const run: CommandRun = async (context, invocation) =>
     return 0
   })
 
-/** Formats the operators' actions on the run, oldest first: who, when, and approved numbers. */
+/** Formats the operators' actions on the run, oldest first: action, actor, time, approved deletes, reason. */
 function actionLines(actions: readonly StoredAction[]): string {
   return actions
     .toReversed()

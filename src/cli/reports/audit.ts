@@ -5,23 +5,25 @@ import { count, cut, duration, fold, plural, safe, table } from '../terminal/tex
 import { nextCommands } from '../../sync/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
-/** Number of products shown with their fields. `--json` has ten of each kind. */
+/** Maximum number of products shown of each kind of difference. `--json` has ten. */
 const shownProducts = 5
 const shownValue = 60
 
-/** Returns the result of an audit: products of each kind, the first changed ones field by field, and the next command. */
+/** Returns the result of an audit: counts, the first different products, guards, and at most two next commands. */
 export function auditSummary(report: AuditReport, output: Output): string {
   const { drift, pipeline, runId } = report
   const { bold } = output.style
   const head = `${bold(pipeline)} ${runId}   ${plural(drift.listed, 'product')} listed in ${plural(report.readRequests, 'request')}   ${duration(report.durationMs)}\n`
   const fields = report.changedFields.slice(0, 4).map(({ field, count: n }) => `${safe(field)} ${count(n)}`)
   const body = driftTable(drift, fields.join(' · '))
-  const unread = report.notReturned.length === 0 ? '' : `  not returned by the service, so not compared: ${report.notReturned.join(', ')}\n`
-  const text = head + body + unread + exampleLines(report.examples) + planLines(report) + report.guards.slice(0, 2).map(guardLine).join('')
+  const notCompared =
+    report.notReturned.length === 0 ? '' : `  not returned by the service, so not compared: ${report.notReturned.join(', ')}\n`
+  const text =
+    head + body + notCompared + exampleLines(report.examples) + planLines(report) + report.guards.slice(0, 2).map(guardLine).join('')
   return fold(text, output.columns) + nextLines(report)
 }
 
-/** Returns the counts of an audit as a table; `show` prints it too. */
+/** Returns the counts of an audit as a table. `fields`: note of the row `changed`. */
 export function driftTable(drift: Drift, fields = ''): string {
   const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
     ['=', 'same', drift.same, ''],
@@ -47,7 +49,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
   const lines = changed.flatMap(({ id, fields = [] }) =>
     fields.map(
       ({ field, ours, theirs, wanted }) =>
-        `changed  ${safe(id)}  ${field}  ${value(ours)} is ${value(theirs)}${wanted === undefined ? '' : `, desired ${value(wanted)}`}\n`,
+        `changed  ${safe(id)}  ${field}  ${quoted(ours)} is ${quoted(theirs)}${wanted === undefined ? '' : `, desired ${quoted(wanted)}`}\n`,
     ),
   )
   for (const kind of ['gone', 'foreign', 'unsettled'] as const) {
@@ -60,7 +62,7 @@ function exampleLines(examples: readonly AuditExample[]): string {
   return lines.join('')
 }
 
-function value(text: string | null): string {
+function quoted(text: string | null): string {
   return text === null ? 'nothing' : `"${cut(safe(text), shownValue)}"`
 }
 

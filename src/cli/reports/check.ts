@@ -13,22 +13,23 @@ export interface Check {
   readonly file: string
   readonly destination: string
   readonly sources: readonly SourceCheck[]
-  /** Problems that stop a run although the file itself is valid: another file writes to its destination. */
+  /** Problems that stop a run although the file itself is valid: another pipeline writes to the same destination. */
   readonly problems?: readonly Problem[]
 }
 
 export interface SourceCheck {
   readonly uri: string
-  /** Detected format, dialect, encoding and compression. */
+  /** Detected format, encoding, compression and dialect; after a whole read also the proof of its end. */
   readonly detected: readonly string[]
   readonly columns: readonly string[]
-  /** Column of each field, the preset, and the setting for required fields that no column fills. */
+  /** Column of each field. `hint`: setting for required fields that have no column. Absent if no header was read. */
   readonly mapping?: {
     readonly preset: string | undefined
     readonly known?: { readonly columns: number; readonly of: number }
     readonly fields: readonly { readonly field: string; readonly from: string }[]
     readonly hint: string | undefined
   }
+  /** Number of rows read, and of valid ones. */
   readonly rows: number
   readonly valid: number
   /** Rows that cannot be used; `rejects` has an entry for each of their faults. */
@@ -41,7 +42,7 @@ export interface SourceCheck {
   readonly filtered?: number
   /** Guards that would stop a run of these rows. */
   readonly holds: readonly { readonly code: string; readonly message: string; readonly hint: string }[]
-  /** True if the whole source was read, and not only its first rows. */
+  /** False if only the first rows were read, or if the source could not be opened. May be true although `error` ended the reading. */
   readonly whole: boolean
   readonly records: readonly SampleRecord[]
   readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'hint'>[]
@@ -59,34 +60,34 @@ export interface SampleRecord {
   readonly wanted?: boolean
 }
 
-/** Returns the detected format, three mapped records, and every reject and warning by code. */
+/** Returns what was detected, the mapped sample records, and the rejects and warnings, grouped by code and field. */
 export function checkReport(check: Check, output: Output): string {
   const { bold } = output.style
   return `${fold(`${bold(check.pipeline)} → ${check.destination}   ${safe(check.file)}`, output.columns)}\n${check.sources.map((source) => sourceLines(source, output)).join('')}`
 }
 
 function sourceLines(source: SourceCheck, output: Output): string {
-  // Texts of the source are cut, Sluice's own texts are folded.
-  const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
-  const whole = (line: string) => `${fold(line, output.columns)}\n`
+  // Lines with texts of the source are cut. Lines with Sluice's own texts are folded.
+  const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const foldLine = (line: string) => `${fold(line, output.columns)}\n`
   const indented = output.columns === undefined ? output : { ...output, columns: output.columns - 2 }
   const lines = [
-    fit(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
-    ...(source.columns.length === 0 ? [] : [fit(`  columns   ${safe(source.columns.join(', '))}`)]),
-    ...mappingLines(source).map(whole),
-    whole(
+    cutLine(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
+    ...(source.columns.length === 0 ? [] : [cutLine(`  columns   ${safe(source.columns.join(', '))}`)]),
+    ...mappingLines(source).map(foldLine),
+    foldLine(
       `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejected, 'reject')}${source.duplicates === 0 ? '' : `, ${plural(source.duplicates, 'duplicate')}`}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}${source.filtered === undefined ? '' : `, ${count(source.filtered)} filtered`}`,
     ),
   ]
   if (source.whole && source.rows === 0 && !source.error)
-    lines.push(whole('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
+    lines.push(foldLine('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
   for (const record of source.records) {
-    lines.push(fit(`  line ${record.line}${record.wanted === false ? '   opted out' : ''}`))
+    lines.push(cutLine(`  line ${record.line}${record.wanted === false ? '   opted out' : ''}`))
     for (const [name, value] of Object.entries(record.fields))
-      lines.push(fit(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
-    for (const { type, value } of record.identifiers ?? []) lines.push(fit(`    → ${type.padEnd(22)} ${safe(value)}`))
+      lines.push(cutLine(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
+    for (const { type, value } of record.identifiers ?? []) lines.push(cutLine(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
-  return lines.join('') + rejectGroups(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, whole)
+  return lines.join('') + rejectGroups(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, foldLine)
 }
 
 function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {
@@ -94,12 +95,12 @@ function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] 
   const fields = mapping.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
   return [
     `  mapping   ${presetText(mapping)}${safe(fields === '' ? 'no field has a column' : fields)}`,
-    // Items of XML and JSON have their own field names: a field is missing only when every item lacks it.
+    // Shown only if no row is valid: each item of XML and JSON has its own fields, so a field may be missing in some items only.
     ...(mapping.hint !== undefined && valid === 0 && rows > 0 ? [`  hint      ${safe(mapping.hint)}`] : []),
   ]
 }
 
-/** Returns the next step once every source is readable: guards that would stop a run, then the command to type. */
+/** Returns the next step if every source is readable: guards that would stop a run, then the command for the other pipelines. */
 export function nextStep(checks: readonly Check[], output: Output): string {
   const stopping = checks.flatMap(({ pipeline, sources }) => sources.flatMap(({ holds }) => holds.map((hold) => ({ pipeline, ...hold }))))
   const names = checks.filter(({ pipeline }) => !stopping.some((hold) => hold.pipeline === pipeline)).map(({ pipeline }) => pipeline)
@@ -112,13 +113,13 @@ export function nextStep(checks: readonly Check[], output: Output): string {
   ].join('')
 }
 
-/** Returns the command that checks the unreadable sources and invalid files again. */
-export function againLine(checks: readonly Check[]): string {
+/** Returns the command that checks the pipelines with unreadable sources or problems again. */
+export function checkAgainLine(checks: readonly Check[]): string {
   const names = checks.filter(({ sources, problems }) => problems !== undefined || sources.some(({ error }) => error !== undefined))
   return `Next  sluice check${names.map(({ pipeline }) => ` ${pipeline}`).join('')}\n`
 }
 
-function warningGroups({ warnings }: SourceCheck, whole: (line: string) => string): string {
+function warningGroups({ warnings }: SourceCheck, foldLine: (line: string) => string): string {
   const groups = new Map<string, { note: Note; lines: number[] }>()
   for (const { code, field, message, line } of warnings) {
     const known = groups.get(`${code} ${field}`)
@@ -130,7 +131,7 @@ function warningGroups({ warnings }: SourceCheck, whole: (line: string) => strin
     })
   }
   return noteLines([...groups.values()].map(({ note }) => note))
-    .map((text) => whole(`  ${text}`))
+    .map((text) => foldLine(`  ${text}`))
     .join('')
 }
 

@@ -14,7 +14,10 @@ export interface Stage {
   readonly rows?: number
 }
 
-/** Formats one run from rows read to operations confirmed. Shows the sums, so that the user sees that the counts add up. */
+/**
+ * Formats one run from rows read to operations confirmed, and the next commands. Notes show how the counts add up. `actions`: lines
+ * with the operators' actions, if any.
+ */
 export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
   const all = planned(counts)
@@ -48,7 +51,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     ...outcomeRows(report),
   ]
   const head = `${bold(`${report.pipeline} ${report.runId}`)}  ${report.status}  ${report.trigger}  ${instant(report.startedAt)}  ${duration(report.durationMs)}\n`
-  // An audit reads no source and sends nothing: shows the drift and the planned repairs.
+  // An audit reads no source and sends nothing, so its report has only the drift and the planned repairs.
   const shown = report.drift === undefined ? rows : rows.filter(([name]) => all > 0 && ['planned', 'withheld', 'deferred'].includes(name))
   const found = report.drift === undefined ? '' : driftTable(report.drift)
   const body = table(
@@ -78,10 +81,10 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
 
 type FunnelRow = [string, number, string]
 
-/** Returns the row as a list, to be spread if a condition is true. */
+/** Returns a list of the one row, so that callers can spread it conditionally. */
 const shownRow = (row: FunnelRow): FunnelRow[] => [row]
 
-/** Returns the rows of outcomes. For a running run, missing answers and unsent entries are not failures yet. */
+/** Returns the rows of the outcomes. While a run is active, missing answers and unsent entries are not failures yet. */
 function outcomeRows(report: ShownRun): FunnelRow[] {
   const { refused, ambiguous, pending } = report.counts
   if (isUnderWay(report))

@@ -1,40 +1,42 @@
 import { count, safe } from '../terminal/text.ts'
 
-/** Warning of one code: how often it was found, and where. */
+/** Warnings of one code and field, with their number. */
 export interface Note {
   readonly code: string
   readonly field: string
   readonly message: string
   readonly count: number
-  /** First lines of the source that have it; empty for notes on the whole source. */
+  /** First lines of the source with this warning; empty for notes on the whole source. */
   readonly lines: readonly number[]
 }
 
-/** Codes of notes whose message names the column. */
-const namesColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
+/** Codes of notes whose message names the column, so that a COLUMN_UNKNOWN for the same column is left out. */
+const codesWithColumn: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_OTHER_CHANNEL', 'IDENTIFIER_UNMAPPED']
 
 /**
- * Returns the notes as lines. All unused or missing columns share one line, because exports may have dozens of them. A column with
- * a suggestion has its own line. No column is listed twice.
+ * Returns the notes as lines. All unused columns share one line, because exports may have dozens of them; so do all missing ones. A
+ * column with a suggestion has its own line.
  */
 export function noteLines(notes: readonly Note[]): readonly string[] {
-  const named = new Set(notes.flatMap(({ code, field }) => (namesColumn.includes(code) ? [field] : [])))
+  const named = new Set(notes.flatMap(({ code, field }) => (codesWithColumn.includes(code) ? [field] : [])))
   const lists: Readonly<Record<string, string[]>> = { COLUMN_SPELLED: [], COLUMN_UNKNOWN: [], COLUMN_VANISHED: [] }
   const lines: string[] = []
   for (const note of notes) {
-    const list = lists[note.code]
-    if (list === undefined || /did you mean|map: \{/.test(note.message)) lines.push(noteLine(note))
-    else if (note.code !== 'COLUMN_UNKNOWN' || !named.has(note.field)) list.push(note.field)
+    const columns = lists[note.code]
+    if (columns === undefined || /did you mean|map: \{/.test(note.message)) lines.push(noteLine(note))
+    else if (note.code !== 'COLUMN_UNKNOWN' || !named.has(note.field)) columns.push(note.field)
   }
   const meanings = {
     COLUMN_SPELLED: 'column names matched ignoring case',
     COLUMN_UNKNOWN: 'not used',
     COLUMN_VANISHED: 'in the last run, missing now',
   }
-  for (const [code, what] of Object.entries(meanings)) {
+  for (const [code, meaning] of Object.entries(meanings)) {
     const columns = lists[code] ?? []
     if (columns.length > 0)
-      lines.push(`note  ${code}  ${count(columns.length)} ×  ${what}: ${safe(columns.map((column) => JSON.stringify(column)).join(', '))}`)
+      lines.push(
+        `note  ${code}  ${count(columns.length)} ×  ${meaning}: ${safe(columns.map((column) => JSON.stringify(column)).join(', '))}`,
+      )
   }
   return lines
 }

@@ -9,7 +9,7 @@ import { padded, width } from '../terminal/width.ts'
 
 /** Returns the last lines of a run: the outcome, and the next commands unless the exit code is 0 and no row was rejected. */
 export function runOutcome(report: RunReport, output: Output): string {
-  return output.isTTY ? forTerminal(report, output) : forPipe(report)
+  return output.isTTY ? formatForTerminal(report, output) : formatForPipe(report)
 }
 
 const words = { succeeded: 'DONE', partial: 'PART', failed: 'FAIL', cancelled: 'CANCELLED', skipped: 'SKIP' } as const
@@ -18,7 +18,7 @@ function headline({ status, guards }: RunReport): string {
   return status === 'withheld' ? (guards[0] === undefined ? 'WITHHELD' : guardHeadline(guards[0])) : words[status]
 }
 
-function forTerminal(report: RunReport, output: Output): string {
+function formatForTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
@@ -32,7 +32,8 @@ function forTerminal(report: RunReport, output: Output): string {
   return fold(text, output.columns) + nextLines(report, output)
 }
 
-function forPipe(report: RunReport): string {
+/** Returns one line of `name=value` for logs, then warnings, guards, failures and next commands. */
+function formatForPipe(report: RunReport): string {
   const { counts } = report
   const facts = [
     ...(settledOnly(report) ? [] : [`confirmed=${counts.confirmed}`]),
@@ -82,7 +83,7 @@ export function summary(report: RunReport): string {
   ].join(' · ')
 }
 
-/** Returns `60 confirmed of an earlier run, in 3 requests`. */
+/** Returns `60 confirmed of an earlier run, in 3 requests`. `requests`: undefined to leave out their number. */
 function settledLine({ confirmed, refused }: Settled, requests: number | undefined): string {
   const parts = [
     ...(confirmed > 0 || refused === 0 ? [`${count(confirmed)} confirmed`] : []),
@@ -91,12 +92,12 @@ function settledLine({ confirmed, refused }: Settled, requests: number | undefin
   return `${parts.join(' and ')} of an earlier run${requests === undefined ? '' : `, in ${plural(requests, 'request')}`}`
 }
 
-/** Returns the number of confirmed deletes; 0 unless the whole plan is confirmed. */
+/** Returns the number of confirmed deletes if the whole plan is confirmed, else 0, because outcomes are not counted per action. */
 function deletedOf({ counts }: RunReport): number {
   return counts.confirmed === planned(counts) ? counts.deletes : 0
 }
 
-/** Returns true for a run that planned nothing and sent unfinished batches of an earlier run. */
+/** Returns true for a succeeded run that planned nothing and only sent unfinished batches of an earlier run. */
 function settledOnly({ status, counts }: RunReport): boolean {
   return status === 'succeeded' && planned(counts) === 0 && counts.requests > 0
 }
@@ -110,14 +111,13 @@ type GuardResult = RunReport['guards'][number]
 
 const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
 
-/**
- * Returns the effect of the guard: deletes that can be approved (NEEDS APPROVAL), deletes that cannot (WITHHELD), or a stopped run.
- */
+/** Returns `NEEDS APPROVAL` for deletes that can be approved, `WITHHELD` for other deletes, and `STOPPED` for a stopped run. */
 function guardHeadline({ code, hint }: GuardResult): string {
   if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
   return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'
 }
 
+/** Formats a guard's result, and example keys on a second line. */
 export function guardLine(guard: GuardResult): string {
   const examples = guard.examples.length === 0 ? '' : `      e.g. ${safe(guard.examples.join(', '))}\n`
   return `${guardHeadline(guard)}  ${guard.code}  ${safe(guard.message)}\n${examples}`
@@ -131,7 +131,7 @@ export function warningLines(warnings: readonly WarningSummary[]): string {
 
 const failed = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
 
-/** Returns the five most frequent reasons why entries are not confirmed, each with its first products. */
+/** Formats the first five of `failures`, each with example keys, and the number of the others. */
 export function failureLines(failures: readonly Failure[] = []): string {
   const rest = failures.length - 5
   const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
@@ -148,7 +148,7 @@ function errorLine(report: RunReport): string {
   return `${where}error  ${report.error.code}  ${safe(report.error.message)}${sentLine(report)}\n`
 }
 
-/** Returns a sentence on what was sent, unless the error message has one. */
+/** Returns a sentence about what was sent; empty if the error message has one. */
 function sentLine({ error, counts }: RunReport): string {
   if (/sent|confirmed/.test(error?.message ?? '')) return ''
   return counts.requests === 0 ? '. Nothing was sent.' : '. What was confirmed is kept.'

@@ -6,11 +6,11 @@ import { count, plural, safe } from '../terminal/text.ts'
 
 const signs = { create: '+', update: '~', delete: '-', renewal: '~' } as const
 
-/** Formats one line per key: action, key, changed fields. */
+/** Formats the change of one key as a line: action, key, changed fields with old and new value, source line. */
 export function changeLine({ action, key, fields, reason, line }: PlanChange): string {
-  const what = reason ?? (action === 'create' ? '' : fields.map(fieldText).join(' · '))
+  const details = reason ?? (action === 'create' ? '' : fields.map(fieldText).join(' · '))
   const place = line === undefined ? '' : `   line ${line}`
-  return `${signs[action]} ${action.padEnd(7)}  ${safe(key)}${what === '' ? '' : `  ${safe(what)}`}${place}\n`
+  return `${signs[action]} ${action.padEnd(7)}  ${safe(key)}${details === '' ? '' : `  ${safe(details)}`}${place}\n`
 }
 
 function fieldText({ field, before, after }: PlanChange['fields'][number]): string {
@@ -27,7 +27,7 @@ function valueText(value: unknown): string {
 const markdownRows = 200
 const cellLength = 160
 
-/** Returns the Markdown of one plan, with the first changes. */
+/** Returns the Markdown of one plan: counts, guards, next commands, and the first 200 changes. */
 export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
   const { counts, pipeline, planId = '' } = report
   const rows: string[] = []
@@ -59,8 +59,8 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
 }
 
 function markdownRow({ action, key, fields, reason }: PlanChange): string {
-  const what = reason ?? (action === 'create' ? '' : fields.map(fieldText).join('; '))
-  const cut = what.length > cellLength ? `${what.slice(0, cellLength)}…` : what
+  const details = reason ?? (action === 'create' ? '' : fields.map(fieldText).join('; '))
+  const cut = details.length > cellLength ? `${details.slice(0, cellLength)}…` : details
   return `| ${action} | ${escaped(key)} | ${escaped(cut)} |\n`
 }
 

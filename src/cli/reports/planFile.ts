@@ -4,12 +4,15 @@ import type { ShownRun } from '../../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './planChanges.ts'
 
-/** Yields the changes of a plan; none if a guard stopped the run before planning. */
+/** Yields the changes of the plan of a run; none if the run has no plan, for example because a guard stopped it. */
 export async function* changesOf(db: Database, report: ShownRun): AsyncGenerator<PlanChange> {
   if (report.planId !== undefined && report.planId !== '') yield* planChanges(db, report.planId)
 }
 
-/** Writes the reports with every change, as JSON, or as Markdown if the name ends in .md. Keeps one change in memory. */
+/**
+ * Writes reports and their changes: as Markdown if the name ends in .md (the first 200 changes of each plan), else as JSON with every
+ * change, of which one at a time is in memory.
+ */
 export async function writePlans(db: Database, path: string, reports: readonly ShownRun[]): Promise<void> {
   const file = openWholeFile(path)
   try {
@@ -29,7 +32,7 @@ export async function writePlans(db: Database, path: string, reports: readonly S
   }
 }
 
-/** Writes the report with a last key `changes`, one line per change. */
+/** Writes the report as JSON with `changes` as its last key, one line per change. */
 async function writeJsonPlan(db: Database, file: { readonly write: (text: string) => void }, report: ShownRun): Promise<void> {
   file.write(`${JSON.stringify(report, null, 2).replace(/\n\}$/, '')},\n  "changes": [`)
   let first = true

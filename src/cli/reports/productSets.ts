@@ -3,11 +3,11 @@ import { safe } from '../terminal/text.ts'
 
 const shownNames = 3
 
-/** Returns `1 create (Summer) · 1 delete (Winter)`; empty if nothing changes. */
+/** Returns `1 create (Summer) · 1 delete (Winter)`; empty if no set changes. Sets with a problem are left out. */
 export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
   return (['create', 'update', 'replace', 'delete'] as const)
     .flatMap((action) => {
-      const names = productSets.filter((change) => change.action === action && !isLeft(change)).map(({ name }) => name)
+      const names = productSets.filter((change) => change.action === action && !hasProblem(change)).map(({ name }) => name)
       if (names.length === 0) return []
       const rest = names.length > shownNames ? ', …' : ''
       return [`${names.length} ${action} (${safe(names.slice(0, shownNames).join(', '))}${rest})`]
@@ -15,17 +15,17 @@ export function setSummary({ productSets = [] }: Pick<RunReport, 'productSets'>)
     .join(' · ')
 }
 
-/** Returns a line for each set that does not get the content of its rule. */
+/** Returns a line for each set that does not get the content of its rule, with the reason. */
 export function setProblems({ productSets = [] }: Pick<RunReport, 'productSets'>): string {
   return productSets
-    .filter(isLeft)
+    .filter(hasProblem)
     .map(
       ({ name, outcome, code = '', message = '' }) =>
-        `product set  ${safe(name)}  ${outcome === 'planned' ? 'cannot be kept' : outcome}  ${safe(`${code}  ${message}`)}\n`,
+        `product set  ${safe(name)}  ${outcome === 'planned' ? 'cannot be applied' : outcome}  ${safe(`${code}  ${message}`)}\n`,
     )
     .join('')
 }
 
-function isLeft({ outcome, code }: ProductSetChange): boolean {
+function hasProblem({ outcome, code }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved' || code !== undefined
 }

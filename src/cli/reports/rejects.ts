@@ -1,6 +1,7 @@
 import type { Output } from '../context.ts'
 import { count, cut, fold, plural, safe } from '../terminal/text.ts'
 
+/** One fault of a rejected row. */
 export interface ShownReject {
   readonly line: number
   readonly code: string
@@ -9,7 +10,7 @@ export interface ShownReject {
   readonly hint: string
 }
 
-/** Yields every fault of every rejected row as its own entry. */
+/** Returns every fault of one rejected row as its own entry, with the line of the row. */
 export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit<ShownReject, 'line'>[] }>(
   reject: R,
 ): readonly ShownReject[] {
@@ -44,16 +45,18 @@ export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGro
   return [...groups.values()].toSorted((a, b) => b.count - a.count || a.code.localeCompare(b.code))
 }
 
+/** Formats rejects, grouped by code and field. */
 export function rejectGroups(rejects: Iterable<ShownReject>, output: Output): string {
   return renderGroups(groupRejects(rejects), output)
 }
 
+/** Formats each group: code, number, field and hint on one line, then its first rows. */
 export function renderGroups(groups: readonly RejectGroup[], output: Output): string {
-  const fit = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
+  const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
   const widest = Math.max(...groups.map((group) => group.code.length), 0)
   return groups
     .map((group) => {
-      const samples = group.samples.map(({ line, message }) => fit(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
+      const samples = group.samples.map(({ line, message }) => cutLine(`  line ${String(line).padEnd(7)} ${safe(message)}`)).join('')
       const more = group.count - group.samples.length
       return (
         `${fold(`${group.code.padEnd(widest)}  ${plural(group.count, 'row')}  ${safe(group.field)}   hint: ${safe(group.hint)}`, output.columns)}\n` +

@@ -10,8 +10,8 @@ import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
 
 /**
- * Returns the dependencies of scheduler and workers: those of the engine, and the pipelines with these credentials, which are read
- * again each time.
+ * Returns the dependencies of scheduler and workers: those of the engine, and functions that load the pipelines with these credentials
+ * (undefined: those of the environment). Each call reads the files again.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
   return {
@@ -26,17 +26,18 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
       for (const error of loaded.errors) deps.log.error({ code: error.code, where: error.where }, error.message)
       return { ...loaded, pipelines: loaded.pipelines.filter((pipeline) => pipeline.credentials === credentials) }
     },
-    // Each set of credentials has its own schedules, so it is a part of the name.
+    // Each set of credentials has its own schedules, so its name is a part of the folder's name.
     folder: credentials === undefined ? realFolder(context.pipelines) : `${realFolder(context.pipelines)}#${credentials}`,
   }
 }
 
+/** Returns the value of `--concurrency`. @throws {UsageError} `INVALID_VALUE` */
 export function concurrencyOf(invocation: Invocation): { readonly concurrency?: number } {
   const given = option(invocation, 'concurrency')
   return given === undefined ? {} : { concurrency: parseCount('--concurrency', given, { min: 1, max: 256 }) }
 }
 
-/** Resolves the path of the folder. A missing folder is reported when it is read. */
+/** Returns the absolute path without symbolic links. A missing folder is no error here: the loader reports it. */
 function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
@@ -50,34 +51,34 @@ interface Running {
 }
 
 /**
- * Calls `start` for each named set of credentials that the pipelines of the folder use, with its own connection to the service. A
- * set that a pipeline names later is started only after a restart.
+ * Calls `start` for each named set of credentials that the pipelines of the folder use, each with its own connection to the service.
+ * A set that a pipeline names later needs a restart.
  */
 export async function withNamedCredentials(
   context: Context,
   options: EngineOptions,
   start: (deps: JobDeps) => Promise<Running>,
 ): Promise<Running> {
-  const ended = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
   const running: Promise<void>[] = []
   for (const credentials of (await credentialSets(context)).slice(1)) {
-    const up = Promise.withResolvers<void>()
-    const whole = withEngine(
+    const started = Promise.withResolvers<void>()
+    const engineClosed = withEngine(
       context,
       async ({ deps }) => {
         const work = await start(jobDeps(context, deps, credentials))
-        up.resolve()
-        await ended.promise
+        started.resolve()
+        await stopped.promise
         await work.stop()
       },
       { ...options, credentials },
     )
-    running.push(whole)
-    await Promise.race([up.promise, whole])
+    running.push(engineClosed)
+    await Promise.race([started.promise, engineClosed])
   }
   return {
     async stop() {
-      ended.resolve()
+      stopped.resolve()
       await Promise.all(running)
     },
   }

@@ -11,7 +11,11 @@ export interface ReceiverServer {
   readonly close: () => Promise<void>
 }
 
-/** Starts a server with the webhook receiver. Without `others`, `/health` answers 200. */
+/**
+ * Starts an HTTP server with the webhook receiver, which also requests replays of missed events.
+ *
+ * @throws the system's error of `listen`, such as EADDRINUSE
+ */
 export async function startReceiver(
   context: Context,
   options: {
@@ -21,9 +25,9 @@ export async function startReceiver(
     readonly host: string
     readonly port: number
     readonly path?: string | undefined
-    /** Called with method and status only: query and body may contain tokens and personal data. */
+    /** Called for each answer, with method and status only: query and body may contain tokens and personal data. */
     readonly onAnswer?: (method: string, status: number) => void
-    /** Handles every other request. Without it they get 404, and `/health` gets 200. */
+    /** Handles every request that is not for the receiver. Without it, `/health` gets 200 and all others 404. */
     readonly others?: RequestListener
   },
 ): Promise<ReceiverServer> {
@@ -47,7 +51,7 @@ export async function startReceiver(
     response.on('finish', () => options.onAnswer?.(request.method ?? '', response.statusCode))
     void receiver
       .handle(request, response)
-      .then((ours) => ours || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))
+      .then((handled) => handled || (options.others === undefined ? response.writeHead(404).end() : options.others(request, response)))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve))
   const client = createClient(options.service, { log: context.log(), clock: context.clock })
@@ -77,12 +81,13 @@ export async function startReceiver(
   }
 }
 
+/** Returns the calls of the service for replays. They abort with `signal`. */
 function replaysOf(client: Client, signal: AbortSignal): ReplayService {
   return {
     webhooks: async () => (await client.webhooks.list({}, { signal })).data ?? [],
     replay: async (range) => {
       const { data } = await client.webhooks.replay(range, { signal })
-      if (data === undefined) throw new Error('the service named no job')
+      if (data === undefined) throw new Error('the service returned no job')
       return data.job_id
     },
   }

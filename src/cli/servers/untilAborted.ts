@@ -2,7 +2,7 @@
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
-    const hold = setInterval(() => undefined, 2 ** 30)
-    signal.addEventListener('abort', () => (clearInterval(hold), resolve()), { once: true })
+    const keepAlive = setInterval(() => undefined, 2 ** 30)
+    signal.addEventListener('abort', () => (clearInterval(keepAlive), resolve()), { once: true })
   })
 }

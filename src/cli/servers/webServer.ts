@@ -1,4 +1,4 @@
-/** Server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port. */
+/** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port. */
 import { getRequestListener } from '@hono/node-server'
 import { checkedAccess, type AccessSettings } from '../../api/access.ts'
 import type { Config, KnownService } from '../../config/config.ts'
@@ -11,8 +11,8 @@ import { startAlerts } from '../../alerts/startAlerts.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
 import type { Context } from '../context.ts'
 import { examineAll } from '../commands/doctor/examine.ts'
-import type { Finding } from '../commands/doctor/finding.ts'
 import { operator } from '../operator.ts'
+import { cacheFindings } from './cacheFindings.ts'
 import { startReceiver, type ReceiverServer } from './receiverServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
@@ -22,13 +22,11 @@ export interface WebServerOptions {
   readonly service: KnownService
   readonly host: string
   readonly port: number
+  /** Returns the seconds since the scheduler's last tick; undefined if no scheduler is expected here. */
   readonly schedulerIdleS: () => number | undefined
 }
 
-/** Findings of the doctor are reused for a minute, because its checks call the service. */
-const examinedForMs = 60_000
-
-/** @throws {UsageError} `TOKEN_REQUIRED` */
+/** Returns who may use the dashboard and the API. @throws {UsageError} `TOKEN_REQUIRED` if `host` is not loopback and has no token */
 export function serverAccess(config: Config, host: string): AccessSettings {
   return checkedAccess({
     host,
@@ -56,7 +54,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
     loadPipelines: () => usablePipelines(context),
     serviceFor: async (pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline)),
-    examine: remembered(context, () => examineAll({ ...context, json: true })),
+    examine: cacheFindings({ clock: context.clock, log: deps.log }, () => examineAll({ ...context, json: true })),
   })
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
   const server = await startReceiver(context, {
@@ -85,6 +83,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
   }
 }
 
+/** Returns the valid pipelines, and a text for each file that is not valid. */
 async function usablePipelines(context: Context) {
   try {
     const { pipelines, errors } = await loadPipelines(context.pipelines, context.config().env)
@@ -95,23 +94,5 @@ async function usablePipelines(context: Context) {
     // `sluice.yaml` is invalid, so no pipeline can be used.
     if (error instanceof ConfigError) return { pipelines: [], problems: [`${error.where ?? ''} ${error.message}`.trim()] }
     throw error
-  }
-}
-
-/** Returns the last findings, and refreshes old ones in the background. */
-function remembered(context: Context, examine: () => Promise<readonly Finding[]>): () => Promise<readonly Finding[]> {
-  let known: readonly Finding[] | undefined
-  let at = 0
-  let running: Promise<readonly Finding[]> | undefined
-  return async () => {
-    if (known === undefined || context.clock.monotonic() - at > examinedForMs)
-      running ??= examine()
-        .then((found) => {
-          known = found
-          at = context.clock.monotonic()
-          return found
-        })
-        .finally(() => (running = undefined))
-    return known ?? (await running) ?? []
   }
 }

@@ -7,21 +7,24 @@ import type { Output } from '../context.ts'
 import { safe } from './text.ts'
 import { recordOf } from '../../unknownValue.ts'
 
-/** Returns the logger: one line per event on stderr, `pretty` for people or `json`. */
+/**
+ * Returns a logger that writes one line per event, `pretty` for people or `json`, without secrets. `fallback`: level if
+ * SLUICE_LOG_LEVEL is not set.
+ */
 export function createLogger(output: Output, config: Config, now: () => number, fallback?: LogLevel): Logger {
   const level = config.env['SLUICE_LOG_LEVEL'] === undefined ? (fallback ?? config.log.level) : config.log.level
   let log: pino.Logger | undefined
-  const at = (of: Exclude<LogLevel, 'silent'>) => (fields: LogFields, message: string) => {
-    // The library is loaded with the first line that is written: a command usually writes none, and it has 30 modules.
-    if (levels.indexOf(of) >= levels.indexOf(level)) (log ??= open(output, config, level, now))[of](fields, message)
+  const logAt = (lineLevel: Exclude<LogLevel, 'silent'>) => (fields: LogFields, message: string) => {
+    // pino has 30 modules and most commands log nothing, so the first logged line loads it.
+    if (levels.indexOf(lineLevel) >= levels.indexOf(level)) (log ??= openPino(output, config, level, now))[lineLevel](fields, message)
   }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
 }
 
-/** Lowest first. */
+/** Log levels, the most detailed first. */
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 
-function open(output: Output, config: Config, level: LogLevel, now: () => number): pino.Logger {
+function openPino(output: Output, config: Config, level: LogLevel, now: () => number): pino.Logger {
   const library = createRequire(import.meta.url)('pino') as typeof pino // require has no types
   const pretty = config.log.format === 'pretty'
   return library.pino(
@@ -37,7 +40,7 @@ function open(output: Output, config: Config, level: LogLevel, now: () => number
   )
 }
 
-/** `2026-11-22T03:00:04.000Z info  run ended runId=r_81`. */
+/** Formats a JSON line of pino for people: `2026-11-22T03:00:04.000Z info  run ended runId=r_81`. */
 function prettyLine(line: string): string {
   const { level, time, msg, ...fields } = recordOf(JSON.parse(line))
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${safe(String(value))}`)

@@ -10,11 +10,14 @@ export interface PresentedError {
   readonly message: string
   readonly where: string | null
   readonly hint: string
-  /** Every problem of a file or of the environment; absent for single errors. */
+  /** Every problem of the files or of the environment; absent for other errors. */
   readonly problems?: readonly Problem[]
 }
 
-/** Converts any thrown value. Unexpected errors of Sluice and of libraries become `INTERNAL`, without a stack. */
+/**
+ * Converts any thrown value into an error to print, without secrets and without a stack. Unexpected errors of Sluice and of libraries
+ * become `INTERNAL`.
+ */
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
@@ -71,8 +74,8 @@ function missingPackage(error: unknown): string | undefined {
 }
 
 /**
- * Returns the error as text: every problem, the place, the error, the hint. If the hint has no command, adds the help page of
- * `command`, the failed command.
+ * Returns the error as text: every problem, the place, the error, the hint. `command`: the failed command, whose help page is added
+ * if the hint has no command.
  */
 export function errorLines(error: PresentedError, command?: string): string {
   const lines: string[] = []
@@ -85,14 +88,14 @@ export function errorLines(error: PresentedError, command?: string): string {
   }
   const where =
     error.where !== null && !error.message.includes(error.where) && error.problems === undefined ? `where  ${error.where}\n` : ''
-  // No help page explains an internal error; the hint asks for the debug log.
+  // An internal error has no help page; its hint requests the debug log.
   const next = command === undefined || error.code === 'INTERNAL' || /\bsluice [a-z-]/.test(error.hint) ? '' : `   (sluice help ${command})`
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
 }
 
 /**
- * Returns the reason of a lost connection to Postgres or of a failure of its server; undefined for any other error. Returns the
- * code, because texts of Postgres may contain values.
+ * Returns the code of a lost connection, of a Postgres server without resources or of missing database rights; undefined for any other
+ * error. Returns no text of Postgres, because such a text may contain values.
  */
 function databaseFault(error: unknown, code: string): string | undefined {
   if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
@@ -104,6 +107,7 @@ interface SystemFacts {
   readonly path: string | undefined
 }
 
+/** Returns code and place of an error of the operating system. `code`: empty if the error has none. */
 function systemFacts(error: unknown): SystemFacts {
   const { code, path, port } = recordOf(error)
   return {

@@ -8,22 +8,23 @@ import type { Output } from '../context.ts'
 import { count, duration, instant } from './text.ts'
 import { fitting, width } from './width.ts'
 
-/** Shows the progress of a run on stderr. `end` clears the bar, or stops the lines; safe to call twice. */
+/** View of the progress of a run on stderr. */
 export interface ProgressView {
   readonly update: (progress: Progress) => void
+  /** Clears the bar, or stops the lines. Safe to call twice. */
   readonly end: () => void
 }
 
-/** Plain progress lines: at most one in 10 s, at least one in 15 s. */
+/** Plain progress lines: within a stage at most one in 10 s and at least one in 15 s. A stage also logs its first and its last count. */
 const lineEveryMs = 10_000
 const silenceMs = 15_000
 const redrawMs = 100
-/** Time after which a terminal shows activity, even if a slow source has not answered yet. */
+/** Milliseconds after which a terminal shows activity, even if a slow source has not answered yet. */
 const firstDrawMs = 400
 
 /**
- * Shows a bar on a terminal, and plain lines elsewhere or on a plain terminal. `label` names pipeline and run. Errors of the output
- * do not fail the run.
+ * Shows a bar on a terminal; plain lines, which begin with `label`, elsewhere and on a terminal without cursor movement. `format`: of
+ * the plain lines.
  */
 export function createProgress(output: Output, clock: Clock, label: string, format: Config['log']['format'] = 'pretty'): ProgressView {
   return output.isTTY && !output.style.plain ? terminalBar(output, clock) : plainLines(output, clock, { label, format })
@@ -41,37 +42,37 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
         ? `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: 'info', msg: 'progress', label, stage, ...Object.fromEntries(known) })}\n`
         : `${[instant(clock.now()), label, stage, ...known.map(([name, value]) => `${name}=${name === 'waiting' ? JSON.stringify(value) : value}`)].join(' ')}\n`,
     )
-  const line = (progress: Progress) => {
+  const writeProgress = (progress: Progress) => {
     lastLineAt = clock.monotonic()
     printed = progress
     write(progress.stage, facts(progress, rate(progress)))
   }
-  /** Logs the final count of a stage, even of a short one. */
-  const lastOfStage = () => {
-    if (last !== undefined && (last.done !== printed?.done || last.total !== printed.total)) line(last)
+  /** Writes the last count of a stage, unless the last line has it. */
+  const writeLastOfStage = () => {
+    if (last !== undefined && (last.done !== printed?.done || last.total !== printed.total)) writeProgress(last)
   }
-  const wait = () => {
+  const writeWaiting = () => {
     lastLineAt = clock.monotonic()
     write('begin', [['waited', `${Math.round((lastLineAt - begunAt) / 1000)}s`]])
   }
   // A stage without reports (one long statement, a slow source) still writes a line.
   const timer = setInterval(() => {
     if (clock.monotonic() - Math.max(lastLineAt, begunAt) >= silenceMs - 1000) {
-      if (last) line(last)
-      else wait()
+      if (last) writeProgress(last)
+      else writeWaiting()
     }
   }, 1000)
   timer.unref()
   return {
     update(progress) {
       const newStage = progress.stage !== last?.stage
-      if (newStage) lastOfStage()
+      if (newStage) writeLastOfStage()
       last = progress
-      if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) line(progress)
+      if (newStage || clock.monotonic() - lastLineAt >= lineEveryMs) writeProgress(progress)
     },
     end: () => {
       clearInterval(timer)
-      lastOfStage()
+      writeLastOfStage()
       last = undefined
     },
   }
@@ -93,7 +94,7 @@ function facts(progress: Progress, perSecond: number | undefined): readonly Fact
   ]
 }
 
-/** Returns false for a stage that is one long statement. It has no count while it runs, and a 0 would look like a failure. */
+/** Returns false for a stage without a count yet, such as one long SQL statement, because a 0 would look like a failure. */
 function isCounted({ done, total }: Progress): boolean {
   return done > 0 || total !== undefined
 }
@@ -102,7 +103,7 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
   const rate = createRate(clock)
   let bar: cliProgress.SingleBar | undefined
   const make = () => {
-    // Loaded on demand: only a terminal has a bar. The types of require are unknown.
+    // Loaded here, because only a terminal has a bar. The cast is needed, because require has no types.
     const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
     return new SingleBar({
       stream: barStream(output),
@@ -146,8 +147,8 @@ function terminalBar(output: Output, clock: Clock): ProgressView {
 }
 
 /**
- * Returns the stream for cli-progress. It removes the escapes that save and restore the cursor. If a log line was written
- * meanwhile, the saved position is wrong, and the bar would remain before the result.
+ * Returns the stream for cli-progress, which drops the escapes that save and restore the cursor. After a log line the saved position
+ * would be wrong, and the bar would stay on the screen.
  */
 function barStream(output: Output): NodeJS.WritableStream {
   const stream = new Writable({
@@ -192,8 +193,8 @@ function fit(text: string, columns: number): string {
 }
 
 /**
- * Returns a function that computes the rate per second over the running stage; undefined in its first second. Not only over the
- * last seconds, because the limits of the service cause bursts and waits.
+ * Returns a function that computes the average rate per second since the stage began; undefined in the first second of a stage. The
+ * rate of the last seconds would jump, because the limits of the service cause bursts and waits.
  */
 function createRate(clock: Clock): (progress: Progress) => number | undefined {
   let stage: Progress['stage'] | undefined

@@ -3,19 +3,19 @@ import type { Context } from '../context.ts'
 
 /** Asks questions on stderr, one after the other. Must be closed. */
 export interface Prompt {
-  /** Returns the trimmed answer; undefined after Ctrl-D. Rejects if a signal stops the command. */
+  /** Returns the trimmed answer; undefined after Ctrl-D. Rejects with an AbortError if a signal stops the command. */
   readonly ask: (question: string) => Promise<string | undefined>
   readonly close: () => void
 }
 
-/** Returns true on an interactive terminal. Elsewhere a prompt would wait forever. */
+/** Returns true on an interactive terminal outside of CI. Elsewhere a prompt would wait forever. */
 export function canAsk(context: Pick<Context, 'stderr' | 'env'>): boolean {
   return process.stdin.isTTY === true && context.stderr.isTTY && (context.env['CI'] ?? '') === ''
 }
 
 export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  // While readline asks, it receives Ctrl-C and does not pass it on.
+  // While readline waits for an answer, the process gets no SIGINT for Ctrl-C. So it is sent here.
   prompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   let ended = false
   prompt.once('close', () => (ended = true))
@@ -24,7 +24,7 @@ export function openPrompt(context: Pick<Context, 'signal'>): Prompt {
       if (ended) return undefined
       const given = await prompt.question(question, { signal: context.signal }).catch((error: unknown) => {
         if (context.signal.aborted) throw error
-        // Ctrl-D ends the questions.
+        // The input was closed by Ctrl-D.
         return undefined
       })
       return given?.trim()

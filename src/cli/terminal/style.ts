@@ -1,6 +1,6 @@
 import type { Environment } from '../../config/config.ts'
 
-/** Colours of one stream. On a plain stream each returns the text unchanged. */
+/** Functions that colour a text for one stream. On a plain stream, each returns the text unchanged. */
 export interface Style {
   /** True if no escape may be written: no colours, no cursor movement. */
   readonly plain: boolean
@@ -11,10 +11,10 @@ export interface Style {
   readonly yellow: (text: string) => string
 }
 
-/** Returns colours for a terminal, unless `NO_COLOR` (not empty) or `TERM=dumb` is set. No information depends on colour alone. */
+/** Returns the style of a stream: plain unless the stream is a terminal and neither `NO_COLOR` (not empty) nor `TERM=dumb` is set. */
 export function styleFor(stream: { readonly isTTY?: boolean | undefined }, env: Environment): Style {
   const plain = stream.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-  // Node's styleText is not used, because it gives FORCE_COLOR priority over both.
+  // Node's styleText is not used, because it gives FORCE_COLOR priority over NO_COLOR and TERM.
   const code = (open: number, close: number) => (text: string) => (plain ? text : `\u001b[${open}m${text}\u001b[${close}m`)
   return { plain, bold: code(1, 22), dim: code(2, 22), red: code(31, 39), green: code(32, 39), yellow: code(33, 39) }
 }

@@ -14,13 +14,16 @@ export function safe(text: string): string {
   )
 }
 
-/** Returns a path relative to the working directory if it is below it. */
+/** Shortens a path below the working directory to a relative path; returns any other text unchanged. */
 export function below(where: string): string {
   const folder = `${process.cwd()}/`
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/** Removes user name, password and query from an address, because shown texts may be logged. Keeps the path. */
+/**
+ * Removes user name, password and query from an address, because shown texts may be logged. A file path is returned unchanged; of an
+ * address that cannot be parsed, only the scheme is kept.
+ */
 export function shownAddress(source: string): string {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
   if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
@@ -29,14 +32,15 @@ export function shownAddress(source: string): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
 }
 
-/** Cuts a text to `columns`, with an ellipsis. Only for terminals: piped output is never cut. */
+/** Cuts a text that is wider than `columns`, and ends it with an ellipsis. Only for terminals: piped output is never cut. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
 /**
- * Folds lines that are wider than `columns`, between words. The rest is indented to the last cell that begins in the left half. A
- * word that is too wide is not broken. Piped output (`columns` undefined) is not folded.
+ * Folds lines that are wider than `columns`, between words. Further lines are indented like the last cell (text after two spaces)
+ * that begins in the left half, else by two spaces. A word that is too wide is not broken. Piped output (`columns` undefined) is not
+ * folded.
  */
 export function fold(text: string, columns: number | undefined): string {
   if (columns === undefined) return text
@@ -61,12 +65,12 @@ function foldLine(line: string, columns: number): string {
   return [...lines, current].join('\n')
 }
 
-/** Returns the width without colour codes. */
+/** Returns the width of a text in columns, without its colour codes. */
 function shownLength(text: string): number {
   return width(text.replaceAll(/\u001b\[\d+m/g, ''))
 }
 
-/** Formats rows as a table, each column as wide as its widest cell; the columns in `right` are aligned right. */
+/** Formats rows as a table with two spaces between columns. `right`: indexes of the columns that are aligned right. */
 export function table(rows: readonly (readonly string[])[], right: ReadonlySet<number> = new Set()): string {
   const widths: number[] = []
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell))
@@ -85,8 +89,8 @@ export function table(rows: readonly (readonly string[])[], right: ReadonlySet<n
 }
 
 /**
- * Formats a table for a terminal. If the terminal is too narrow, each row continues on further lines, between cells; a cell wider
- * than the terminal is cut. Piped output (`columns` undefined) has the whole table.
+ * Formats a table for a terminal. If the terminal is too narrow, each row is broken between cells into several lines, and a cell
+ * wider than the terminal is cut. Piped output (`columns` undefined) has the whole table.
  */
 export function tableWithin(columns: number | undefined, rows: readonly (readonly string[])[], right?: ReadonlySet<number>): string {
   const whole = table(rows, right)

@@ -4,19 +4,19 @@ import { duration } from './text.ts'
 const everyMs = 1000
 
 /**
- * Runs `work`. After one second, a terminal shows `what` until the end; a plain terminal gets one line, a pipe nothing. `work` must
- * not write output.
+ * Runs `work` and returns its result. After one second, a terminal shows `activity` and the elapsed time until `work` ends; a plain
+ * terminal gets one line, a pipe nothing. `work` must not write output.
  */
-export async function waiting<Result>(context: Pick<Context, 'stderr'>, what: string, work: () => Promise<Result>): Promise<Result> {
+export async function waiting<Result>(context: Pick<Context, 'stderr'>, activity: string, work: () => Promise<Result>): Promise<Result> {
   const { stderr } = context
   if (!stderr.isTTY) return work()
   const begunAt = performance.now()
   let shown = false
   const timer = setInterval(() => {
     if (stderr.style.plain) {
-      if (!shown) stderr.write(`${what} …\n`)
+      if (!shown) stderr.write(`${activity} …\n`)
     } else {
-      const words = `${what} … ${duration(performance.now() - begunAt).replace(/\.\d/, '')}`
+      const words = `${activity} … ${duration(performance.now() - begunAt).replace(/\.\d/, '')}`
       stderr.write(`\r${stderr.style.dim(words.slice(0, (stderr.columns ?? 80) - 1))}\u001b[K`)
     }
     shown = true

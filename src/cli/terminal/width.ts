@@ -7,15 +7,15 @@ let letters: Intl.Segmenter | undefined
 
 const ascii = /^[ -~]*$/
 
-/** Returns the columns of a text without control characters and colours. An emoji of several code points has two. */
+/** Returns the columns of a text, which must not contain control characters or colour codes. An emoji of several code points has two. */
 export function width(text: string): number {
   if (ascii.test(text)) return text.length
-  // Loaded with the first text that needs it: 10 ms of each start otherwise.
+  // Loaded by the first text that is not ASCII, because loading takes 10 ms.
   library ??= createRequire(import.meta.url)('string-width') as typeof stringWidth // require has no types
   return library.default(text, { countAnsiEscapeCodes: true })
 }
 
-/** Returns the beginning of a text that fits into `columns`; a letter stays with its accents. */
+/** Returns the beginning of a text that fits into `columns`. A letter is not separated from its accents. */
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text
   letters ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -29,7 +29,7 @@ export function fitting(text: string, columns: number): string {
   return text.slice(0, end)
 }
 
-/** Fills a text up with spaces to `columns`; wider ones are unchanged. */
+/** Adds spaces to a text up to `columns`. A wider text is unchanged. */
 export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - width(text)))
 }

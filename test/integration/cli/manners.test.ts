@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder, ended, launcher, printed, sluice, sluiceHere, start } from './support.ts'
-import { feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
 test('a closed pipe ends quietly', () => {
   const { stdout, stderr, status } = spawnSync(
@@ -157,6 +157,18 @@ test('check needs no database and no service, and writes nothing to the folder',
   expect(existsSync(join(shop.folder, '.sluice'))).toBe(false)
   expect((await sluiceHere(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
 })
+
+test('check counts every row of a key as suppressed if one of its rows is opted out', async () => {
+  await using space = await workspace()
+  space.write('pipelines/customers.yaml', `${customersYaml}consent: { column: ok, values: ["yes"] }\n`)
+  const row = (key: string, ok: string) => `${key},${key}@example.com,,${ok}`
+  space.write('crm.csv', ['customer_id,email,phone,ok', row('C-1', 'yes'), row('C-1', 'no'), row('C-2', 'yes'), ''].join('\n'))
+  const [{ sources }] = json(await space.here(['check', '--json']))
+  const { counts } = json(await space.here(['run', 'customers', '--json']))
+  const { read, valid, suppressed, duplicates, rejected } = counts
+  expect({ read, valid, suppressed, duplicates, rejected }).toEqual({ read: 3, valid: 1, suppressed: 2, duplicates: 0, rejected: 0 })
+  expect(sources[0]).toMatchObject({ rows: 3, valid: 1, suppressed: 2, duplicates: 0, rejected: 0 })
+}, 60_000)
 
 test('check names the place in every unreadable file', async () => {
   await using shop = await workspace()

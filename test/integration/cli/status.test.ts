@@ -16,7 +16,7 @@ test('status shows each pipeline on one screen: first what needs action, with th
 
   const { code, stdout } = await space.here(['status'])
   expect(code).toBe(0)
-  expect(stdout).toMatch(/^Needs you: 3 items\n/)
+  expect(stdout).toMatch(/^Action needed: 3 items\n/)
   expect(stdout).toMatch(/! shop {2}GUARD_DELETES {2}r_2 withheld: 20 of 40 synced products .*\n +sluice run shop --approve-deletes 20\n/)
   expect(stdout).toMatch(/! customers {2}SOURCE_MISSING {2}r_3 failed: /)
   expect(stdout).toMatch(/shop +withheld r_2 +\S+Z +last success \d+ s ago +next \S+T03:00:00Z/)
@@ -71,4 +71,15 @@ test('a scheduled run that fails or is withheld is logged with code, reason, cou
     code: 'SOURCE_MISSING',
     next: expect.stringContaining('sluice') as string,
   })
+}, 60_000)
+
+test('status reads a pipeline whose values come from the environment', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', '"${SHOP_FEED}"'))
+  space.write('feed.csv', feed(2))
+  const env = { SHOP_FEED: 'feed.csv' }
+  expect((await space.here(['run', 'shop'], { env })).code).toBe(0)
+  const status = json(await space.here(['status', '--json'], { env }))
+  expect(status.needs).toEqual([])
+  expect(status.pipelines).toEqual([expect.objectContaining({ pipeline: 'shop' })])
 }, 60_000)

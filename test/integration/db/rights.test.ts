@@ -59,7 +59,7 @@ describe('the doctor', () => {
     await allRights(database, role)
     await database.db.execute(`revoke delete on sluice.remote from ${role.name}`)
     expect(failures(await examined(role.url))).toMatchObject([
-      { check: 'privileges', state: 'failed', message: 'rights are missing on remote (delete)' },
+      { check: 'privileges', state: 'failed', message: 'privileges are missing on remote (delete)' },
     ])
   })
 

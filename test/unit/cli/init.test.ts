@@ -351,7 +351,7 @@ test('the suggested command has every given answer, quoted for a shell', () => {
 
 test.for([
   [['init', 'a/b'], 'sluice init b'],
-  [['init', '--catalog', '1', '--audience', '2'], 'sluice init --catalog 1   (one pipeline a destination)'],
+  [['init', '--catalog', '1', '--audience', '2'], 'sluice init --catalog 1   (one pipeline per destination)'],
   [['init', '--map', 'key'], '--map key=customer_id'],
   [['init', '--consent', 'ok'], '--consent marketing_ok=yes,true'],
 ] as const)('%j is rejected with the hint %s', ([argv, hint]) => {

@@ -1,4 +1,4 @@
-/** Command as help, the parser and shell completion need it. Data only: `loadCommand.ts` has the code. */
+/** Command of the catalogue, for help, parser and shell completion. `loadCommand.ts` has its code. */
 export interface CommandEntry {
   readonly name: string
   /** commander's notation: `<needed>`, `[optional]`, `<several...>`. */
@@ -6,19 +6,22 @@ export interface CommandEntry {
   /** Every allowed value of the only argument. */
   readonly choices?: readonly string[]
   readonly summary: string
-  /** Shown first by `--help`. Each must parse: a test passes each to the parser. */
+  /** Command lines that help shows first. A test parses each. */
   readonly examples: readonly string[]
   readonly options?: readonly OptionEntry[]
-  /** Sentences after the options. */
+  /** Paragraphs that help shows after the options. */
   readonly notes?: readonly string[]
+  /** True to leave the command out of help and completion. */
   readonly hidden?: boolean
-  /** Sub-commands: `auth login`. */
+  /** Subcommands, such as `login` of `auth`. A command with subcommands has no code of its own. */
   readonly commands?: readonly CommandEntry[]
 }
 
+/** Option of a command. */
 export interface OptionEntry {
+  /** commander's notation: `-F, --field <key=value>`. */
   readonly flags: string
   readonly meaning: string
-  /** May be given several times: the values become a list. */
+  /** True if the option may be repeated. Its values become a list. */
   readonly many?: boolean
 }

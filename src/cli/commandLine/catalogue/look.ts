@@ -69,7 +69,7 @@ export const lookCommands: readonly CommandEntry[] = [
     args: '<PIPELINE> <KEY>',
     summary: 'the history of one record',
     examples: ['sluice explain shop SKU-004', 'sluice explain customers jane@example.com --json'],
-    notes: ['KEY is a product id, a customer key, an email or a phone. It is hashed immediately and never logged.'],
+    notes: ['KEY is a product id, a customer key, an email or a phone number. The latter two are hashed immediately and never logged.'],
   },
   {
     name: 'audit',

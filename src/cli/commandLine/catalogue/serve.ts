@@ -9,14 +9,14 @@ export const serveCommands: readonly CommandEntry[] = [
     options: [
       { flags: '--port <N>', meaning: 'default 8080' },
       { flags: '--host <ADDRESS>', meaning: 'default 127.0.0.1' },
-      { flags: '--concurrency <N>', meaning: 'requests in flight, default by latency' },
+      { flags: '--concurrency <N>', meaning: 'most requests in flight; default by latency' },
     ],
   },
   {
     name: 'worker',
     summary: 'a worker only, on any machine',
     examples: ['sluice worker', 'sluice worker --concurrency 8'],
-    options: [{ flags: '--concurrency <N>', meaning: 'requests in flight, default by latency' }],
+    options: [{ flags: '--concurrency <N>', meaning: 'most requests in flight; default by latency' }],
   },
   {
     name: 'sandbox',

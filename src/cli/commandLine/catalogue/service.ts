@@ -33,8 +33,8 @@ export const serviceCommands: readonly CommandEntry[] = [
         examples: ['sluice auth bearer --out bearer.token', 'curl -H "Authorization: Bearer $(sluice auth bearer)" https://…'],
         notes: ['The token is never printed to a terminal: pipe it, or name a file.'],
         options: [
-          { flags: '--out <FILE>', meaning: 'write it to FILE, mode 0600' },
-          { flags: '--invalidate', meaning: 'invalidate it instead' },
+          { flags: '--out <FILE>', meaning: 'write the token to FILE, mode 0600' },
+          { flags: '--invalidate', meaning: 'invalidate the token instead of printing it' },
         ],
       },
     ],

@@ -22,7 +22,7 @@ export const shellCommands: readonly CommandEntry[] = [
     choices: ['pipeline', 'project'],
     summary: 'JSON Schema of pipeline files or of sluice.yaml, for editors',
     examples: ['sluice schema', 'sluice schema project --out .sluice/project.schema.json'],
-    options: [{ flags: '--out <FILE>', meaning: 'write it to FILE; missing folders are created' }],
+    options: [{ flags: '--out <FILE>', meaning: 'write the schema to FILE; missing folders are created' }],
     notes: [
       'The first line of a YAML file names its schema: # yaml-language-server: $schema=pipeline.schema.json',
       '`sluice init` writes both. The schema checks names and shapes; `sluice check` checks everything.',

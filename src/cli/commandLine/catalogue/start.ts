@@ -20,7 +20,7 @@ export const startCommands: readonly CommandEntry[] = [
       { flags: '--sandbox', meaning: 'use the local sandbox: its ids, its address in .env' },
       { flags: '--map <FIELD=COLUMN>', meaning: 'the column of a field; repeat it for more', many: true },
       { flags: '--set <FIELD=VALUE>', meaning: 'one value for every row; repeat it for more', many: true },
-      { flags: '--consent <COLUMN=VALUES>', meaning: 'who may be reached: values, or not:VALUES', many: true },
+      { flags: '--consent <COLUMN=VALUES>', meaning: 'consent column: values for yes, or not:VALUES for no', many: true },
       { flags: '--ignore <COLUMN>', meaning: 'a column without meaning for consent; repeat it for more', many: true },
       { flags: '--currency <CODE>', meaning: 'currency of prices without one, such as EUR' },
       { flags: '--country <CODE>', meaning: 'country of phone numbers without one, such as DE' },
@@ -46,6 +46,8 @@ export const startCommands: readonly CommandEntry[] = [
     name: 'doctor',
     summary: 'check database, clock, credentials and access',
     examples: ['sluice doctor', 'sluice doctor --json'],
-    notes: ['Only reads. Exits 1 when a check failed; each failed line has its hint.'],
+    notes: [
+      'Changes nothing at the service; migrates the database like every command. Exits 1 when a check failed. Each failed line has its hint.',
+    ],
   },
 ]

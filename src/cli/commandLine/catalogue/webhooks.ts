@@ -33,7 +33,7 @@ export const webhooksCommands: readonly CommandEntry[] = [
       {
         name: 'replay',
         args: '<ID>',
-        summary: 'deliver a span of events again',
+        summary: 'deliver the events of a time span again',
         examples: ['sluice webhooks replay 1234 --from 202611200000 --to 202611210000'],
         options: [
           { flags: '--from <TIME>', meaning: 'UTC, yyyymmddhhmm or ISO' },

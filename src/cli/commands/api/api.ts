@@ -12,7 +12,7 @@ import { recordOf } from '../../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-/** Sends any signed call. Prints the body of the answer unchanged, so that numbers keep all digits. */
+/** Sends any signed call and prints the body of the answer: unchanged, on a terminal indented. Numbers keep all digits. */
 export const run: CommandRun = async (context, invocation) => {
   const call = readCall(invocation)
   const caller = createCaller(needService(context.config()), context)
@@ -53,24 +53,28 @@ function readCall(invocation: Invocation): Call {
   const fields = readFields(invocation)
   const query = Object.fromEntries(new URLSearchParams(search))
   const data = readData(option(invocation, 'data'))
-  const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonOf(fields, endpoint) : undefined)
+  const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonBody(fields, endpoint) : undefined)
   const inQuery = method === 'GET' || method === 'DELETE' || data !== undefined
   return {
     method,
     host,
     path,
-    auth: flag(invocation, 'bearer') ? 'bearer' : signedAs(auth),
+    auth: flag(invocation, 'bearer') ? 'bearer' : defaultAuth(auth),
     query: inQuery ? { ...query, ...fields } : query,
     ...(json === undefined ? {} : { json }),
     ...(inQuery || json !== undefined ? {} : { form: fields }),
   }
 }
 
-/** Returns `user` for calls that need a request token, because only `auth login` has one. */
-function signedAs(auth: Auth): Auth {
+/**
+ * Returns the way to sign a call without `--bearer`: as the user if the contract permits that, and for calls that need a request
+ * token, because only `auth login` has one.
+ */
+function defaultAuth(auth: Auth): Auth {
   return auth === 'bearer-or-user' || auth === 'request-token' || auth === 'basic-or-user' ? 'user' : auth
 }
 
+/** Returns the fields of `-F key=value`. */
 function readFields(invocation: Invocation): Readonly<Record<string, string>> {
   const fields: Record<string, string> = Object.create(null)
   for (const field of many(invocation, 'field')) {
@@ -81,6 +85,7 @@ function readFields(invocation: Invocation): Readonly<Record<string, string>> {
   return { ...fields }
 }
 
+/** Returns the JSON text of `--data`: the value itself, `@FILE`, or `-` for stdin. @throws {UsageError} `INVALID_JSON` */
 function readData(given: string | undefined): string | undefined {
   if (given === undefined) return undefined
   const text = given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
@@ -96,18 +101,18 @@ function readData(given: string | undefined): string | undefined {
   return text
 }
 
-/** Builds a JSON body from fields: numbers, booleans and lists by the contract, text otherwise. */
-function jsonOf(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
+/** Builds a JSON body from fields. A field is a number, boolean, list or object if the contract says so and the value fits; else a text. */
+function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
     const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
-    const bare =
+    const isLiteral =
       type === 'integer' || type === 'long'
         ? /^-?\d+$/.test(value)
         : type === 'boolean'
           ? /^(true|false)$/.test(value)
           : type === 'object' || type === 'array'
     const list = type === 'csv' || type === 'csv-enum' ? JSON.stringify(value.split(',')) : undefined
-    return `${JSON.stringify(name)}:${bare ? value : (list ?? JSON.stringify(value))}`
+    return `${JSON.stringify(name)}:${isLiteral ? value : (list ?? JSON.stringify(value))}`
   })
   return `{${members.join(',')}}`
 }
@@ -130,7 +135,11 @@ function print(context: Context, answer: Answer, include: boolean): void {
   context.stdout.write(`${context.stdout.isTTY && isJson(body) ? (stringify(parse(body), undefined, 2) ?? '') : body}\n`)
 }
 
-/** Follows `next_cursor`, or `meta.next_token` of v2, and prints one document whose `data` holds every item. */
+/**
+ * Follows `next_cursor`, or `meta.next_token` of v2, and prints one document: the first page with the items of all pages in `data`.
+ *
+ * @throws the error of the first page that the service refuses; nothing is printed then
+ */
 async function printPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<void> {
   const whole = recordOf(parse(first.body.toString('utf8')))
   const items: unknown[] = Array.isArray(whole['data']) ? [...whole['data']] : []
@@ -150,6 +159,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
   context.stdout.write(`${stringify({ ...rest, data: items }, undefined, context.stdout.isTTY ? 2 : undefined) ?? ''}\n`)
 }
 
+/** Returns the query parameter that selects the next page; undefined after the last page. */
 function nextPage(page: Record<string, unknown>): { readonly name: string; readonly value: string } | undefined {
   if (typeof page['next_cursor'] === 'string' && page['next_cursor'] !== '') return { name: 'cursor', value: page['next_cursor'] }
   const meta = page['meta']

@@ -15,14 +15,14 @@ import { waiting } from '../../terminal/waiting.ts'
 import { withClient } from '../../withClient.ts'
 import { routeOf } from './route.ts'
 
-/** Parts of a call that its error message contains. */
+/** Parts of a call that the message of its error needs. */
 interface FailedCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly auth?: Auth
 }
 
-/** One call of the service, independent of its endpoint contract. */
+/** One call of the service, as the user wrote it, whether or not the contract has it. `form` or `json` is the body. */
 export interface Call extends FailedCall {
   readonly host: Host
   readonly auth: Auth
@@ -31,9 +31,9 @@ export interface Call extends FailedCall {
   readonly json?: string
 }
 
-/** Sends calls one at a time, each signed as its endpoint requires. */
+/** Sends calls, each signed as `Call.auth` says. */
 export interface Caller {
-  /** Throws if there was no answer. */
+  /** Returns the answer, of any status. Throws a ServiceError if there is none within 60 s. */
   readonly answer: (call: Call) => Promise<Answer>
   readonly close: () => Promise<void>
 }
@@ -80,7 +80,10 @@ export function createCaller(service: KnownService, context: Context): Caller {
   }
 }
 
-/** Returns the client's typed error of a failed call: it names the parameter, the rule and the hint. */
+/**
+ * Returns the error of a failed call, with parameter, rule and hint as the typed client reports them; `SERVICE_REFUSED` for an answer
+ * that is not from the API.
+ */
 export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number): Error {
   const where = `${call.method} ${call.path}`
   const endpoint = routeOf(call.method, call.path).endpoint ?? unknownEndpoint(call)
@@ -95,7 +98,7 @@ export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number
   )
 }
 
-/** Returns an endpoint for a path outside the contract, so that its errors can be described too. */
+/** Returns an endpoint for a path outside the contract, because `toServiceError` needs one. */
 function unknownEndpoint({ method, path }: FailedCall): Endpoint {
   return {
     name: 'unknown',

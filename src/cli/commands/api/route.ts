@@ -9,8 +9,8 @@ export interface Route {
 }
 
 /**
- * Finds the endpoint of a method and path, aliases included. An undocumented path is called in user context, because the
- * service may have more endpoints than the specification.
+ * Finds the endpoint of a method and path, aliases included. The service may have more endpoints than the specification, so an
+ * undocumented path is called too, in user context: on the advertising host if it begins with a version, else on the core host.
  */
 export function routeOf(method: string, path: string): Route {
   const endpoint = endpoints.find(
@@ -20,7 +20,7 @@ export function routeOf(method: string, path: string): Route {
   return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
 }
 
-/** Matches a path: literal segments must be equal, `:name` matches one segment, and the version in front (`/12/`) may differ. */
+/** Returns true if literal segments are equal, `:name` has a value, and a leading version other than `/2/` is any number. */
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split('/')
   const given = path.split('/')

@@ -14,9 +14,9 @@ import { canAsk, openPrompt } from '../../terminal/prompt.ts'
 import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
 
 /**
- * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. The user enters a PIN, or
- * with `--callback` the browser returns to an address on this machine, whose `state` is checked. Without a terminal, the first call
- * stores the request token in a private file, and a second call with `--pin` completes the sign-in.
+ * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. The user enters a PIN. With
+ * `--callback` the browser calls an address on this machine instead, whose `state` parameter is checked. Without a terminal, the
+ * first call stores the request token in a private file and fails, and a second call with `--pin` completes the sign-in.
  */
 export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
@@ -27,10 +27,10 @@ export const run: CommandRun = async (context, invocation) => {
     const request = pin === undefined ? undefined : readPending(pending)
     const access =
       pin !== undefined && request
-        ? await exchange(calls, request, pin)
+        ? await exchangeVerifier(calls, request, pin)
         : flag(invocation, 'callback')
-          ? await byCallback(context, calls, service.baseUrl)
-          : await byPin(context, calls, service.baseUrl, pending)
+          ? await signInByCallback(context, calls, service.baseUrl)
+          : await signInByPin(context, calls, service.baseUrl, pending)
     rmSync(pending, { force: true })
     const files = storeUserToken(config, access, option(invocation, 'out') ?? '.env')
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
@@ -47,13 +47,14 @@ interface Access extends UserToken {
   readonly handle: string
 }
 
-async function byPin(context: Context, calls: ServiceCalls, baseUrl: string, pending: string): Promise<Access> {
+/** Asks for the PIN. @throws {UsageError} `PIN_NEEDED` without a terminal (the request token is stored in `pending`) or without a PIN */
+async function signInByPin(context: Context, calls: ServiceCalls, baseUrl: string, pending: string): Promise<Access> {
   const request = await requestToken(calls, 'oob')
   const url = `${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}`
   if (!canAsk(context)) {
     mkdirSync(join(pending, '..'), { recursive: true })
     writePrivately(pending, JSON.stringify(request))
-    throw new UsageError('PIN_NEEDED', `no terminal can ask for the PIN. Open ${url} and agree there.`, {
+    throw new UsageError('PIN_NEEDED', `the PIN cannot be asked for without a terminal. Open ${url} and agree there.`, {
       where: '--pin',
       hint: 'sluice auth login --pin PIN',
     })
@@ -63,36 +64,41 @@ async function byPin(context: Context, calls: ServiceCalls, baseUrl: string, pen
   try {
     const pin = (await prompt.ask('PIN: ')) ?? ''
     if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', hint: 'sluice auth login' })
-    return await exchange(calls, request, pin)
+    return await exchangeVerifier(calls, request, pin)
   } finally {
     prompt.close()
   }
 }
 
-async function byCallback(context: Context, calls: ServiceCalls, baseUrl: string): Promise<Access> {
+/** Waits until the browser calls a port of this machine. @throws {RunError} `LOGIN_DENIED`, `LOGIN_MISMATCH` */
+async function signInByCallback(context: Context, calls: ServiceCalls, baseUrl: string): Promise<Access> {
   const state = randomBytes(16).toString('hex')
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   try {
     const port = listeningPort(server)
-    const answered = callback(server, state, context.signal)
+    const called = receiveCallback(server, state, context.signal)
     const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
     context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)
-    const { token, verifier } = await answered
+    const { token, verifier } = await called
     if (token !== request.token)
       throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
         where: 'callback',
         hint: 'sluice auth login',
       })
-    return await exchange(calls, request, verifier)
+    return await exchangeVerifier(calls, request, verifier)
   } finally {
     server.close()
     server.closeAllConnections()
   }
 }
 
-/** Resolves with the first answer on `/callback` that has the right state; any other request gets a 404. */
-function callback(server: Server, state: string, signal: AbortSignal): Promise<{ readonly token: string; readonly verifier: string }> {
+/** Resolves with the first call of `/callback` that has the right state; any other request gets a 404. Rejects with `LOGIN_DENIED`. */
+function receiveCallback(
+  server: Server,
+  state: string,
+  signal: AbortSignal,
+): Promise<{ readonly token: string; readonly verifier: string }> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
     server.on('request', (request, response) => {
@@ -122,7 +128,8 @@ async function requestToken({ call }: ServiceCalls, callbackUrl: string): Promis
   return { token: field('oauth_token'), secret: field('oauth_token_secret') }
 }
 
-async function exchange({ call }: ServiceCalls, { token, secret }: UserToken, verifier: string): Promise<Access> {
+/** Exchanges a request token and its PIN or verifier for an access token. @throws {RunError} `PIN_REFUSED` */
+async function exchangeVerifier({ call }: ServiceCalls, { token, secret }: UserToken, verifier: string): Promise<Access> {
   const answer = await call('oauth.accessToken', { oauth_token: token, oauth_verifier: verifier }, { tokenSecret: secret }).catch(
     (error: unknown) => {
       if (!(error instanceof ServiceError) || error.status !== 401) throw error
@@ -142,18 +149,20 @@ async function exchange({ call }: ServiceCalls, { token, secret }: UserToken, ve
   }
 }
 
+/** Returns a function that returns a field of the answer; empty if the answer lacks the field. */
 function fieldOf({ data }: CallResult): (name: string) => string {
   const fields = recordOf(data)
   return (name) => (typeof fields[name] === 'string' ? fields[name] : '')
 }
 
+/** Reads the stored request token. @throws {UsageError} `NO_PENDING_LOGIN` */
 function readPending(file: string): UserToken {
   try {
     const kept: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (typeof kept === 'object' && kept !== null && 'token' in kept && 'secret' in kept)
       return { token: String(kept.token), secret: String(kept.secret) }
   } catch {
-    // A missing and a damaged file have the same hint: start again.
+    // A missing and a damaged file have the same hint: sign in from the start.
   }
   throw new UsageError('NO_PENDING_LOGIN', 'no sign-in was started in this folder. Nothing was sent.', {
     where: '--pin',

@@ -2,7 +2,7 @@ import { needService } from '../../../config/config.ts'
 import { writeJson, type CommandRun } from '../../context.ts'
 import { withClient } from '../../withClient.ts'
 
-/** Invalidates the access token at the service: every later call with it is refused with code 89. */
+/** Invalidates the access token. From then on, the service refuses every call with this token (code 89). */
 export const run: CommandRun = async (context) => {
   await withClient(context, needService(context.config()), ({ call }) => call('oauth.invalidateToken', {}))
   if (context.json) writeJson(context, { invalidated: true })

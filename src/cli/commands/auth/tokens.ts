@@ -10,8 +10,9 @@ export interface UserToken {
 }
 
 /**
- * Stores the pair for the next command: in the files that `SLUICE_ACCESS_TOKEN_FILE` and `…_SECRET_FILE` name, else in `file`
- * as lines of a `.env`. Uses mode 0600 and keeps other lines. Returns the written paths.
+ * Stores token and secret for later commands, with mode 0600: in the files of `SLUICE_ACCESS_TOKEN_FILE` and
+ * `SLUICE_ACCESS_TOKEN_SECRET_FILE` if both are set, else as lines of `file`, a `.env` whose other lines are kept. Returns the written
+ * paths.
  */
 export function storeUserToken(config: Config, pair: UserToken, file: string): readonly string[] {
   const tokenFile = config.env['SLUICE_ACCESS_TOKEN_FILE']
@@ -29,7 +30,7 @@ export function storeUserToken(config: Config, pair: UserToken, file: string): r
   return [file]
 }
 
-/** Writes a file that only its owner can read, from the first byte on, even if the file existed before. */
+/** Writes a file that only its owner can read, from the first byte on. Replaces an existing file. */
 export function writePrivately(file: string, content: string): void {
   writeWholeFile(file, content, { private: true })
 }

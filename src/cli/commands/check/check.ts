@@ -3,12 +3,12 @@ import { list, option, writeJson, type CommandRun } from '../../context.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
-import { againLine, checkReport, nextStep, type Check, type SourceCheck } from '../../reports/check.ts'
+import { checkAgainLine, checkReport, nextStep, type Check, type SourceCheck } from '../../reports/check.ts'
 import { targetOf } from '../../reports/target.ts'
 import { fold } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
-/** Checks the pipeline files, reads the first rows of each source, and maps them. Sends nothing and needs no database. */
+/** Checks the pipeline files, and reads and maps the first rows of each source. Sends nothing and needs no database. */
 export const run: CommandRun = async (context, invocation) => {
   const limit = parseCount('--rows', option(invocation, 'rows') ?? '200', { min: 1, max: 1_000_000_000 })
   const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
@@ -27,15 +27,15 @@ export const run: CommandRun = async (context, invocation) => {
   else {
     for (const error of [...failed, ...wrong]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
     if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks, context.stdout))
-    else context.stdout.write(againLine(checks))
+    else context.stdout.write(checkAgainLine(checks))
   }
   if (wrong.length > 0) return 2
-  // The exit code that a run of these sources would have.
+  // 1 and 4 are the exit codes that a run of these sources would have.
   const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
   return failed.length > 0 ? 1 : stopped ? 4 : 0
 }
 
-/** Adds problems that stop a run although the file itself is valid. */
+/** Adds the problems of the check's file that stop a run although the file itself is valid. */
 function withProblems(check: Check, errors: readonly PresentedError[]): Check {
   const problems = errors.flatMap((error) => (error.where !== null && check.file.endsWith(error.where) ? (error.problems ?? []) : []))
   return problems.length === 0 ? check : { ...check, problems }

@@ -12,7 +12,10 @@ import { faultsOf } from '../../reports/rejects.ts'
 import { shownAddress } from '../../terminal/text.ts'
 import { RowTally } from './rowTally.ts'
 
-/** Maps up to `limit` rows. A source with fewer rows also goes through the guards of a run. */
+/**
+ * Maps up to `limit` rows. If the source has no more rows, also checks the proof of its end and the guard for rejects. An error of the
+ * source is a part of the result; any other error is thrown.
+ */
 export async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
   const config = context.config()
   const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
@@ -23,15 +26,15 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
-      // Set here, so that it stays true if reading throws; the error is reported then.
+      // True also if reading throws: then `error` says where the reading ended.
       whole = true
       if (source.detected) detected = detectedWords(source.detected)
       whole = await readRows(source, tally, limit)
-      tally.settleRepeats()
+      tally.resolveRepeats()
       if (whole) {
         const facts = source.facts()
         holds = tally.finish(facts)
-        detected = [...detected, ...endWords(facts, detected)]
+        detected = [...detected, ...wordsOfEnd(facts, detected)]
       }
     } finally {
       await source.close()
@@ -63,7 +66,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   }
 }
 
-/** Returns false if there are more rows than `limit`. */
+/** Adds up to `limit` rows to `tally`. Returns false if there are more. */
 async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
   for await (const batch of source.rows) {
     for (const [at, row] of batch.entries()) {
@@ -74,15 +77,15 @@ async function readRows(source: OpenedSource, tally: RowTally, limit: number): P
   return true
 }
 
-/** Adds the facts that are known only at the end of a source. */
-function endWords({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
+/** Returns what is known only at the end of a source: further notes, and the proof of the end. */
+function wordsOfEnd({ notes = [], completeness }: SourceFacts, detected: readonly string[]): readonly string[] {
   return [
     ...notes.filter((note) => !detected.includes(note)),
     completeness.complete ? `complete read: ${completeness.proof}` : `end not proven: ${completeness.reason ?? ''}`,
   ]
 }
 
-/** Keeps one warning for each code and field, as a run reports them. */
+/** Keeps the last warning of each code and field, because a guard is reported once for each. */
 function onePerCodeAndField(warnings: readonly WarningSummary[]): readonly WarningSummary[] {
   return [...new Map(warnings.map((warning) => [`${warning.code} ${warning.field}`, warning] as const)).values()]
 }

@@ -2,38 +2,42 @@ import { hintOf } from '../../../mapping/rejectCodes.ts'
 import type { MappedRecord, Reject } from '../../../model/record.ts'
 
 interface Seen {
+  /** Lines of the rows that are not opted out. */
   readonly lines: number[]
   readonly contents: Set<string>
+  optedOut: boolean
 }
 
 /**
- * Finds rows with the same key, by the rules of a run (sync/read/resolveStage.ts). Equal content counts as duplicates; different
- * content rejects all rows of the key. Rows with the key of an opted-out row are skipped, because the opted-out row wins.
+ * Finds rows with the same key, by the rules of a run (sync/read/resolveStage.ts). An opted-out row opts out all rows of its key. Of
+ * other rows, those with equal content are duplicates, and different content rejects all rows of the key.
  */
 export class RepeatedKeys {
   readonly #seen = new Map<string, Seen>()
 
   add(record: MappedRecord): void {
-    if (record.kind === 'member' && !record.desired) return
     const key = Buffer.from(record.key).toString('base64')
-    const content = contentOf(record)
-    const seen = this.#seen.get(key)
-    if (seen === undefined) this.#seen.set(key, { lines: [record.line], contents: new Set([content]) })
+    let seen = this.#seen.get(key)
+    if (seen === undefined) this.#seen.set(key, (seen = { lines: [], contents: new Set(), optedOut: false }))
+    if (record.kind === 'member' && !record.desired) seen.optedOut = true
     else {
       seen.lines.push(record.line)
-      seen.contents.add(content)
+      seen.contents.add(contentOf(record))
     }
   }
 
   /**
-   * Returns duplicates and rejects. `field`: the field that identifies a row. `last`: true if the last row of a key wins
-   * (`duplicates: last`).
+   * Returns the rejects of conflicting rows, and the numbers of duplicates and of rows that another row of their key opts out. `field`:
+   * the field that identifies a row. `last`: true if the last row of a key wins (`duplicates: last`).
    */
-  settle(field: string, last: boolean): { readonly duplicates: number; readonly rejects: readonly Reject[] } {
+  resolve(field: string, last: boolean): { readonly duplicates: number; readonly optedOut: number; readonly rejects: readonly Reject[] } {
     const rejects: Reject[] = []
     let duplicates = 0
-    for (const { lines, contents } of this.#seen.values()) {
-      if (contents.size === 1 || last) duplicates += lines.length - 1
+    let optedOut = 0
+    for (const seen of this.#seen.values()) {
+      const { lines, contents } = seen
+      if (seen.optedOut) optedOut += lines.length
+      else if (contents.size === 1 || last) duplicates += lines.length - 1
       else
         for (const line of lines)
           rejects.push({
@@ -44,7 +48,7 @@ export class RepeatedKeys {
             hint: hintOf('DUPLICATE_CONFLICT'),
           })
     }
-    return { duplicates, rejects }
+    return { duplicates, optedOut, rejects }
   }
 }
 

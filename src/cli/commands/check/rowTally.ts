@@ -16,7 +16,7 @@ import type { Destination } from '../../../destinations/destination.ts'
 
 const sampleSize = 3
 
-/** Maps the rows of one source and counts the outcomes. */
+/** Maps the rows of one source, counts the outcomes, and keeps the first three records. Each row has at most one entry in `rejects`. */
 export class RowTally {
   readonly #pipeline: Pipeline
   readonly #type: Destination
@@ -46,7 +46,7 @@ export class RowTally {
   }
 
   /**
-   * Maps and counts one row. `next`: the following row, if known.
+   * Maps and counts one row. `next`: the following row, if known; its line shows whether both rows share a line.
    *
    * @throws {RunError} FILE_COLUMN_MISSING, at the first row
    */
@@ -65,18 +65,20 @@ export class RowTally {
     if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
-  /** Rejects or merges the rows that share a key. */
-  settleRepeats(): void {
+  /** Moves rows that share a key from `valid` to duplicates, suppressed or rejects. Call this once, after the last row. */
+  resolveRepeats(): void {
     const { duplicates: rule } = this.#pipeline
-    const { duplicates, rejects } = this.#keys.settle(this.#type.keyField, rule === 'last')
+    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#type.keyField, rule === 'last')
     this.duplicates = duplicates
-    this.valid -= duplicates + rejects.length
+    this.suppressed += optedOut
+    this.valid -= duplicates + optedOut + rejects.length
     this.rejects.push(...rejects)
     this.rejects.sort((a, b) => a.line - b.line)
   }
 
   /**
-   * Applies the guards to a source that was read to its end, and returns those that would stop a run.
+   * Adds the warnings that need the whole source, and applies the guard for rejects. Returns the guard's result if it would stop a run,
+   * else an empty list. Call this only for a source that was read to its end.
    *
    * @throws {RunError} if the whole file is unusable
    */
@@ -97,11 +99,11 @@ export class RowTally {
       pipeline: name,
       codes: groupRejects(this.rejects),
     })
-    // The hint is that of the most frequent reject.
+    // The hint of the most frequent reject helps more than the guard's own hint.
     return tooMany ? [{ ...tooMany, hint: groupRejects(this.rejects)[0]?.hint ?? tooMany.hint }] : []
   }
 
-  /** Returns all warnings so far, with suggested settings for this file. */
+  /** Returns all warnings so far. Those about unmapped consent and identifiers have a suggested setting for this file. */
   allWarnings(): readonly Warning[] {
     const unread = this.#mapper.unread?.()
     if (unread === undefined) return this.warnings

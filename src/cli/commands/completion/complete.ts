@@ -7,10 +7,10 @@ import { catalogue } from '../../commandLine/catalogue.ts'
 import { positionOf, type Candidate, type Position } from './position.ts'
 import { list, type CommandRun } from '../../context.ts'
 
-/** Timeout of the database in milliseconds; completion must not wait longer. */
+/** Timeout of the database in milliseconds, because the user waits for the completion. */
 const databaseMs = 1500
 
-/** Prints the candidates for the last word: a line `WORD TAB MEANING` each, or `:files`, `:directories`. Silent on errors. */
+/** Prints a line `WORD TAB MEANING` per candidate for the last word, or `:files` or `:directories`. Prints no errors. */
 export const run: CommandRun = async (context, invocation) => {
   const position = positionOf(catalogue, list(invocation, 0))
   const { expected, typed, prefix } = position
@@ -19,12 +19,12 @@ export const run: CommandRun = async (context, invocation) => {
     for (const { word, meaning } of await candidatesAt(position, context.env))
       if (word.startsWith(typed) && !/[\t\n]/.test(word)) context.stdout.write(`${prefix}${word}${meaning === '' ? '' : `\t${meaning}`}\n`)
   } catch {
-    // Without a folder, a database or a valid .env there are no candidates. An error message would disturb the command line.
+    // No folder, no database or an invalid .env. An error message would disturb the command line.
   }
   return 0
 }
 
-/** Loads the candidates of a position: from the catalogue, the folder of pipelines or the newest runs. Connects only for ids. */
+/** Loads the candidates of a position. Connects to the database only for the ids of runs and plans. */
 async function candidatesAt({ expected, ...flags }: Position, env: Environment): Promise<readonly Candidate[]> {
   switch (expected.kind) {
     case 'words':
@@ -34,11 +34,11 @@ async function candidatesAt({ expected, ...flags }: Position, env: Environment):
       return (await pipelineFiles(folder)).map((file) => ({ word: pipelineNameOf(file), meaning: '' }))
     }
     case 'runs':
-      return (await runs(flags, env)).map(runCandidate)
+      return (await readNewestRuns(flags, env)).map(runCandidate)
     case 'plans':
-      return (await runs(flags, env)).flatMap(planCandidates)
+      return (await readNewestRuns(flags, env)).flatMap(planCandidates)
     case 'runs and plans':
-      return (await runs(flags, env)).flatMap((run) => [runCandidate(run), ...planCandidates(run)])
+      return (await readNewestRuns(flags, env)).flatMap((run) => [runCandidate(run), ...planCandidates(run)])
     default:
       return []
   }
@@ -52,8 +52,8 @@ function planCandidates({ planId, pipeline, status }: RunLine): Candidate[] {
   return planId === null ? [] : [{ word: planId, meaning: `plan of ${pipeline}, ${status}` }]
 }
 
-/** Reads the newest runs from a database that is already running. Never starts the embedded server. */
-async function runs({ database }: Pick<Position, 'database'>, env: Environment): Promise<readonly RunLine[]> {
+/** Reads the 20 newest runs; none if the embedded server does not run or the database does not answer in time. */
+async function readNewestRuns({ database }: Pick<Position, 'database'>, env: Environment): Promise<readonly RunLine[]> {
   const config = loadConfig(env, { database })
   const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))
   if (url === undefined) return []

@@ -1,6 +1,6 @@
 import { argument, writeJson, type CommandRun } from '../../context.ts'
 
-/** Prints the completion script of a shell. The parser has checked the name of the shell. */
+/** Prints the completion script of a shell. The command-line parser has checked the name of the shell. */
 export const run: CommandRun = async (context, invocation) => {
   const shell = argument(invocation, 0)
   const script = stubs[shell] ?? ''
@@ -10,8 +10,8 @@ export const run: CommandRun = async (context, invocation) => {
 }
 
 /**
- * Completion scripts. They call `sluice __complete -- WORDS` for the candidates, which takes 0.25 s, mostly for starting Node twice
- * (2 cores, Node 24.21). No script evaluates typed text or file names. The results `:files` and `:directories` start the shell's
+ * Completion scripts by shell. Each calls `sluice __complete -- WORDS` for the candidates, which takes 0.25 s, mostly for starting Node
+ * twice (2 cores, Node 24.21). No script evaluates typed text or file names. For `:files` and `:directories`, a script uses the shell's
  * own completion.
  */
 const stubs: Readonly<Record<string, string>> = {

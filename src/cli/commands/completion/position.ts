@@ -24,7 +24,7 @@ export interface Position {
   readonly database: string | undefined
 }
 
-/** Candidates by the placeholder of an argument or of a flag's value. For other placeholders there are none. */
+/** Candidates by the placeholder of an argument or of a flag's value. Any other placeholder has none. */
 const expectedOf: Readonly<Record<string, Expected>> = {
   PIPELINE: { kind: 'pipelines' },
   RUN_ID: { kind: 'runs' },
@@ -39,8 +39,8 @@ const expectedOf: Readonly<Record<string, Expected>> = {
 const nothing: Expected = { kind: 'nothing' }
 
 /**
- * Finds the candidates for the last word. Pure. `words`: the words after `sluice`, the last one incomplete. Bash splits
- * `--flag=value` into three words.
+ * Returns the position of the last word. Pure. `words`: the words after `sluice`, the last one incomplete. Words that Bash has split
+ * at `=` are accepted too.
  */
 export function positionOf(catalogue: readonly CommandEntry[], words: readonly string[]): Position {
   const flags: { pipelines: string; database: string | undefined } = { pipelines: 'pipelines', database: undefined }
@@ -49,7 +49,7 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
   let flag: string | undefined
   const line = words.flatMap((word, i) => (word === '=' && i > 0 ? (i === words.length - 1 ? [''] : []) : [word]))
   for (const word of line.slice(0, -1)) {
-    const [name, value] = flag === undefined ? inOneWord(word) : [flag, word]
+    const [name, value] = flag === undefined ? splitFlag(word) : [flag, word]
     if (flag === undefined && value === undefined && word.startsWith('-')) {
       flag = valueOf(here, word) === undefined ? undefined : word
       continue
@@ -64,7 +64,7 @@ export function positionOf(catalogue: readonly CommandEntry[], words: readonly s
   }
   const last = line.at(-1) ?? ''
   if (flag !== undefined) return { ...flags, expected: valueOf(here, flag) ?? nothing, typed: last, prefix: '' }
-  const [name, value] = inOneWord(last)
+  const [name, value] = splitFlag(last)
   if (value !== undefined) return { ...flags, expected: valueOf(here, name) ?? nothing, typed: value, prefix: `${name}=` }
   const expected: Expected = last.startsWith('-')
     ? { kind: 'words', words: here.options.flatMap(({ flags, meaning }) => spellings(flags).map((word) => ({ word, meaning }))) }
@@ -85,11 +85,11 @@ function rootOf(catalogue: readonly CommandEntry[]): Place {
   const commands = shown.map(candidateOf)
   const options = [...globalOptions, { flags: '-V, --version', meaning: 'the version' }]
   const subjects = [...commands, ...topics.map((topic) => ({ word: topic, meaning: 'a topic' }))]
-  const help: Place = { options: [], commands: new Map(), argument: first(subjects) }
+  const help: Place = { options: [], commands: new Map(), argument: firstOnly(subjects) }
   return {
     options,
     commands: new Map([...shown.map((entry) => [entry.name, placeOf(entry)] as const), ['help', help]]),
-    argument: first([...commands, { word: 'help', meaning: 'about a command or a topic' }]),
+    argument: firstOnly([...commands, { word: 'help', meaning: 'about a command or a topic' }]),
   }
 }
 
@@ -101,7 +101,7 @@ function placeOf(entry: CommandEntry): Place {
     options: [...(entry.options ?? []), ...globalOptions],
     commands: new Map(subcommands.map((sub) => [sub.name, placeOf(sub)])),
     argument: (index) => {
-      if (words.length > 0) return first(words)(index)
+      if (words.length > 0) return firstOnly(words)(index)
       const last = placeholders.at(-1)
       const [, name = ''] = placeholders[index] ?? (last?.[2] === undefined ? [] : last)
       return expectedOf[name] ?? nothing
@@ -109,19 +109,20 @@ function placeOf(entry: CommandEntry): Place {
   }
 }
 
-function first(words: readonly Candidate[]): Place['argument'] {
+/** Offers the words for the first argument, and nothing for further ones. */
+function firstOnly(words: readonly Candidate[]): Place['argument'] {
   return (index) => (index === 0 ? { kind: 'words', words } : nothing)
 }
 
-/** Returns the candidates for the value of a flag; undefined if it takes none, or is not known here. */
+/** Returns the candidates for the value of a flag; undefined for a flag without a value and for an unknown flag. */
 function valueOf({ options }: Place, flag: string): Expected | undefined {
   const flags = options.find((option) => spellings(option.flags).includes(flag))?.flags
   const placeholder = /<(.+)>/.exec(flags ?? '')?.[1]
   return placeholder === undefined ? undefined : (expectedOf[placeholder] ?? nothing)
 }
 
-/** Splits `--flag=value`. */
-function inOneWord(word: string): [flag: string, value: string | undefined] {
+/** Splits `--flag=value`. Any other word is returned as the flag, without a value. */
+function splitFlag(word: string): [flag: string, value: string | undefined] {
   const at = word.startsWith('--') ? word.indexOf('=') : -1
   return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)]
 }
@@ -130,7 +131,7 @@ function candidateOf({ name, summary }: CommandEntry): Candidate {
   return { word: name, meaning: summary }
 }
 
-/** `-F, --field <key=value>` is `-F` and `--field`. */
+/** Returns the spellings of a flag: `-F` and `--field` for `-F, --field <key=value>`. */
 function spellings(flags: string): string[] {
   return flags.replace(/ <.*$/, '').split(', ')
 }

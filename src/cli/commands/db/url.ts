@@ -3,8 +3,8 @@ import { writeJson, type CommandRun } from '../../context.ts'
 import { withStore } from '../../store.ts'
 
 /**
- * Prints the address for psql. That of the embedded server includes its local password; the password in DATABASE_URL stays
- * masked, because the user has set it.
+ * Prints the address of the database for psql, and keeps the embedded server running. The address of the embedded server includes its
+ * local password; the password of DATABASE_URL is masked, because the user has it.
  */
 export const run: CommandRun = async (context) =>
   withStore(

@@ -24,16 +24,17 @@ import { untilAborted } from '../../servers/untilAborted.ts'
 import { startWebServer } from '../../servers/webServer.ts'
 
 /**
- * Folder of the sample pipelines (samples/) and their sources (data/). Separate from the user's pipelines, which may have the same
- * destinations.
+ * Folder with the sample pipelines (`samples/`) and their sources (`data/`). The samples are in a folder of their own, because user's
+ * pipelines in `pipelines/` may have the same destinations.
  */
 const samples = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
 /** Order of the pipelines. The do-not-reach list is first, because its people must not be sent to the audience. */
 const order = ['demo-do-not-reach', 'demo-catalog', 'demo-audience'] as const
 
 /**
- * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new.
- * Works on a copy in its own folder, and ignores the databases and services of the caller's environment.
+ * Runs the samples end to end on this machine: three days of a shop and a CRM, and a last run with nothing new. Works on a copy in a
+ * temporary folder, with its own sandbox and embedded database, whatever the environment says. `--keep` serves the dashboard until a
+ * signal.
  */
 export const run: CommandRun = async (outer, invocation) => {
   const startedAt = outer.clock.monotonic()
@@ -58,8 +59,8 @@ export const run: CommandRun = async (outer, invocation) => {
         if (context.json) writeJson(context, days.flat())
         print(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
         if (keep) {
-          // Commands in this folder then use the running sandbox and database.
-          writePrivately('.env', dotenv(env))
+          // With this file, commands in the folder use the running sandbox and database.
+          writePrivately('.env', formatDotenv(env))
           await keepUp(context, engine, config, { sandboxUrl: sandbox.url, folder })
         }
         return code
@@ -73,7 +74,7 @@ export const run: CommandRun = async (outer, invocation) => {
   }
 }
 
-/** Serves the dashboard of the demo's runs, on the usual port if it is free. */
+/** Serves the dashboard of the demo's runs until a signal, on port 8080 or, if that is in use, on a free one. */
 async function keepUp(
   context: Context,
   engine: Engine,
@@ -121,12 +122,13 @@ function stillRunning(
   )
 }
 
-function dotenv(env: Readonly<Record<string, string>>): string {
+function formatDotenv(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')
 }
 
+/** Runs the pipelines on each day, with changed inputs between them. Returns the reports by day. */
 async function showDays(context: Context, engine: Engine, sandbox: Sandbox): Promise<RunReport[][]> {
   const data = join('pipelines', 'data')
   print(context, title(context, 'Day one: everything is new'))
@@ -179,7 +181,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
-    // The next commands are removed, because they are useful only for the user's own files.
+    // The next command is removed, because it is useful only for the user's own files.
     print(context, `\n${funnel({ ...report, warnings: [] }, context.stdout, stages).replace(/^Next .*\n/m, '')}`)
     if (show.reasons && report.counts.rejected > 0) print(context, await rejectReasons(context, engine, report.runId))
     print(context, await sentSince(sandbox, before))
@@ -195,7 +197,7 @@ async function rejectReasons(context: Context, engine: Engine, runId: string): P
   return `  why rows were rejected:\n${shown.replace(/^(?=.)/gm, '    ')}${groups.length > 4 ? `    … and ${plural(groups.length - 4, 'other reason')}\n` : ''}`
 }
 
-/** Returns the requests that the sandbox logged, independent of the run's counts. */
+/** Returns the requests that the sandbox logged after number `after`, grouped by path. They do not depend on the run's own counts. */
 async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
   const lines = await sandbox.ledger(after)
   if (lines.length === 0) return '  sent: nothing\n'
@@ -208,6 +210,7 @@ async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
   return `  sent:\n${[...byPath].map(([key, { requests, items }]) => `    ${key}   ${plural(requests, 'request')}, ${plural(items, 'item')}\n`).join('')}`
 }
 
+/** Returns the number of the sandbox's last request; 0 if there is none. */
 async function lastRequest(sandbox: Sandbox): Promise<number> {
   return (await sandbox.ledger()).at(-1)?.seq ?? 0
 }
@@ -216,7 +219,7 @@ async function atTheService(sandbox: Sandbox): Promise<string> {
   const { products } = await sandbox.catalog('4001')
   const [audience, list] = [await sandbox.audience('1nmth'), await sandbox.audience('2dnr')]
   const broken = await sandbox.violations()
-  return `The sandbox now holds ${plural(products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person', 'people')} not to be reached. API rule violations: ${broken.length}.\n`
+  return `The sandbox now has ${plural(products, 'product')}, ${plural(audience.members, 'audience member')}, ${plural(list.members, 'person', 'people')} not to be reached. API rule violations: ${broken.length}.\n`
 }
 
 function title(context: Context, text: string): string {

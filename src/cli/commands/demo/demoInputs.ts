@@ -2,8 +2,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Makes day two of the samples: a second export of the feed with new descriptions replaces the first. Some customers get a
- * new phone, some are removed, some are new. Deterministic.
+ * Writes the inputs of day two: a second export of the feed, with new descriptions, replaces the first. Of the customers, one in 100 is
+ * removed, about one in 33 gets a new phone, and 40 are new. Deterministic.
  */
 export function makeDayTwo(folder: string): void {
   renameSync(join(folder, 'catalog-day-two.xml'), join(folder, 'catalog.xml'))
@@ -12,12 +12,12 @@ export function makeDayTwo(folder: string): void {
   const columns = header.split(',')
   const phone = columns.indexOf('phone')
   const kept = rows.filter((_, i) => i % 100 !== 50)
-  const changed = kept.map((row, i) => (i % 33 === 7 && !row.includes('"') ? row.split(',').with(phone, number(i)).join(',') : row))
-  const added = Array.from({ length: 40 }, (_, i) => newcomer(columns, i))
+  const changed = kept.map((row, i) => (i % 33 === 7 && !row.includes('"') ? row.split(',').with(phone, phoneNumber(i)).join(',') : row))
+  const added = Array.from({ length: 40 }, (_, i) => newCustomer(columns, i))
   writeFileSync(file, `${[header, ...changed, ...added].join('\n')}\n`)
 }
 
-/** Makes day three: one product in 40 has a higher price, and one new customer is removed. */
+/** Writes the inputs of day three: one price in 40 rises, and one customer of day two is removed. */
 export function makeDayThree(folder: string): void {
   const feed = join(folder, 'catalog.xml')
   let nth = 0
@@ -31,13 +31,14 @@ export function makeDayThree(folder: string): void {
   writeFileSync(customers, readFileSync(customers, 'utf8').replace(/^N00001,.*\n/m, ''))
 }
 
-function newcomer(columns: readonly string[], i: number): string {
+/** Returns the CSV line of a new customer; columns that are not listed here are empty. */
+function newCustomer(columns: readonly string[], i: number): string {
   const values: Readonly<Record<string, string>> = {
     customer_id: `N${String(i + 1).padStart(5, '0')}`,
     first_name: 'Nova',
     last_name: 'Example',
     email: `nova.${i + 1}@example.com`,
-    phone: number(i),
+    phone: phoneNumber(i),
     country: 'US',
     marketing_ok: 'yes',
   }
@@ -47,6 +48,6 @@ function newcomer(columns: readonly string[], i: number): string {
 const areaCodes = ['202', '212', '303', '404', '415', '512', '617'] as const
 
 /** Returns an invented phone number: 555-0100 to 555-0199 are reserved for fiction in every area code. */
-function number(i: number): string {
+function phoneNumber(i: number): string {
   return `+1-${areaCodes[i % areaCodes.length]}-555-01${String(i % 100).padStart(2, '0')}`
 }

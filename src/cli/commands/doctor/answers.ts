@@ -4,11 +4,12 @@ import { isRecord } from '../../../unknownValue.ts'
 
 const timeoutMs = 15_000
 
+/** Sends a GET to the advertising host, once, with a timeout of 15 s. */
 export function get(transport: Transport, path: string): Promise<Exchange> {
   return transport.exchange({ method: 'GET', host: 'ads', path, timeoutMs })
 }
 
-/** Returns undefined for a body that is not JSON. */
+/** Returns the parsed body; undefined if it is not JSON. */
 export function parsed(answer: Answer): unknown {
   try {
     return JSON.parse(answer.body.toString('utf8'))
@@ -17,10 +18,12 @@ export function parsed(answer: Answer): unknown {
   }
 }
 
+/** Returns a property of an object; undefined for any other value. */
 export function property(value: unknown, name: string): unknown {
   return isRecord(value) ? value[name] : undefined
 }
 
+/** Returns the value if it is a list, else an empty list. */
 export function array(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

@@ -2,13 +2,13 @@ import type { Answer } from '../../../service/client/exchange.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
- * Clock difference that causes a warning, in seconds: such a clock is not synchronized. The service refuses signatures from 300
- * seconds on.
+ * Clock difference in seconds that causes a warning, because a synchronized clock is closer. The service refuses signatures if the
+ * difference is over 300 seconds.
  */
 export const clockWarningS = 30
 const clockLimitS = 300
 
-/** Compares this machine's clock with the service's; `nowMs` since 1970. */
+/** Compares this machine's clock with the Date header of the service. `nowMs`: time of this machine, in milliseconds since 1970. */
 export function examineClock(answer: Answer, nowMs: number, report: ReportFinding): void {
   const date = Date.parse(answer.headers['date'] ?? '')
   if (Number.isNaN(date)) return report({ check: 'clock', state: 'warning', message: 'the service sent no Date header to compare with' })

@@ -4,7 +4,8 @@ import { array, parsed, property, textOf } from './answers.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
- * Returns the ids of the accessible accounts; undefined if the credentials were refused. `refused`: names of the refused variables.
+ * Reports whether the service accepted the credentials. Returns the ids of the accessible accounts; undefined unless the status is 200.
+ * `refused`: names of the refused variables, if the transport found them.
  */
 export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
@@ -35,7 +36,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
   return undefined
 }
 
-/** Refusals with the variable that each is about (docs/spec-notes.md#errors). */
+/** Refusals by status and error code, with the variable at fault (docs/spec-notes.md#errors). Without codes: any other code. */
 const refusals: readonly { readonly status: number; readonly codes: readonly string[]; readonly what: string; readonly hint: string }[] = [
   { status: 401, codes: ['89'], what: 'SLUICE_ACCESS_TOKEN refused', hint: 'sluice auth login' },
   {

@@ -3,9 +3,10 @@ import { migrationStatus } from '../../../db/migrate.ts'
 import type { Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
 import { clockWarningS } from './clock.ts'
-import { fail, type ReportFinding } from './finding.ts'
+import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
+/** Opens and migrates the database, then checks its disk, the privileges of a run, and its clock. */
 export async function examineDatabase(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {
@@ -31,13 +32,13 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         })
     })
   } catch (error) {
-    fail(error, 'database', report)
+    reportFailure(error, 'database', report)
   }
 }
 
 const gigabyte = 1_000_000_000
 
-/** Checks the disk space for the embedded server. A run of a million records needs about a gigabyte. */
+/** Warns below 1 GB of free disk space, which a run of a million records needs, and fails below a tenth of it. Only for the embedded server. */
 export function examineDisk(freeBytes: number, report: ReportFinding): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
   const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'

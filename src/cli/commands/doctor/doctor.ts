@@ -4,7 +4,10 @@ import type { Finding } from './finding.ts'
 import { plural, safe } from '../../terminal/text.ts'
 import { padded } from '../../terminal/width.ts'
 
-/** Checks everything a run needs. Only reads, and reports every fault. */
+/**
+ * Checks everything that a run needs and reports every fault. Migrates the database by opening it, and sends only GET requests. Exits 1
+ * if a check failed.
+ */
 export const run: CommandRun = async (context) => {
   const findings = await examineAll(context, (finding) => {
     if (!context.json) context.stdout.write(findingLines(finding, context))

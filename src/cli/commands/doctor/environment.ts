@@ -3,7 +3,7 @@ import { ConfigError } from '../../../errors.ts'
 import type { Context } from '../../context.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Returns undefined for an invalid configuration: no other check can run. */
+/** Reports every problem of the environment. Returns the configuration; undefined if it is invalid, because no other check can run then. */
 export async function examineEnvironment(context: Context, report: ReportFinding): Promise<Config | undefined> {
   try {
     const config = context.config()

@@ -1,4 +1,4 @@
-/** Runs every check of the doctor, in order. A failed check does not stop the next one. */
+/** Runs the checks of the doctor in order, and returns all findings. Only an invalid environment ends them early. */
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
 import { examineEnvironment } from './environment.ts'

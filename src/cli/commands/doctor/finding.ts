@@ -1,6 +1,6 @@
 import { presentError } from '../../terminal/present.ts'
 
-/** Result of one check of the doctor, with a hint unless it is ok. */
+/** Result of one check of the doctor. `hint`: present for most warnings and failures. */
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warning' | 'failed'
@@ -10,7 +10,8 @@ export interface Finding {
 
 export type ReportFinding = (finding: Finding) => void
 
-export function fail(error: unknown, check: string, report: ReportFinding): void {
+/** Reports an error as a failed check. */
+export function reportFailure(error: unknown, check: string, report: ReportFinding): void {
   const { message, hint } = presentError(error)
   report({ check, state: 'failed', message, hint })
 }

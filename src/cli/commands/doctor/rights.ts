@@ -11,38 +11,38 @@ import {
 } from '../../../db/privilegeProbe.ts'
 import type { Store } from '../../../db/open.ts'
 import { quoteName } from '../../../schemaName.ts'
-import { fail, type Finding, type ReportFinding } from './finding.ts'
+import { reportFailure, type Finding, type ReportFinding } from './finding.ts'
 
-/** Tests the database privileges and connections that a run and `serve` need. */
+/** Checks what a run and `serve` need from the database: a direct connection or session pooler, privileges, connections, job queue. */
 export async function examineRights(store: Store, report: ReportFinding): Promise<void> {
   const { db } = store
-  const attempt = async (check: string, probe: () => Promise<Omit<Finding, 'check'>>) => {
+  const reportProbe = async (check: string, probe: () => Promise<Omit<Finding, 'check'>>) => {
     try {
       report({ check, ...(await probe()) })
     } catch (error) {
-      fail(permissionFault(error, db) ?? error, check, report)
+      reportFailure(permissionFault(error, db) ?? error, check, report)
     }
   }
   if (!store.embedded)
-    await attempt('pooler', async () => {
+    await reportProbe('pooler', async () => {
       const pooler = await probePooler(db.url)
       return {
         state: 'ok',
-        message: pooler === 'none' ? 'none: the server is reached directly' : 'a proxy or pooler in session mode',
+        message: pooler === 'none' ? 'none: direct connection to the server' : 'a proxy or pooler in session mode',
       }
     })
-  await attempt('privileges', async () => {
+  await reportProbe('privileges', async () => {
     await probeTemporary(db)
     const missing = await probeTables(db)
     if (missing.length > 0)
       return {
         state: 'failed',
-        message: `rights are missing on ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more tables` : ''}`,
+        message: `privileges are missing on ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more tables` : ''}`,
         hint: `grant select, insert, update, delete on all tables in schema ${quoteName(db.schema)} to the role of DATABASE_URL`,
       }
     return { state: 'ok', message: 'temporary tables and every table can be written' }
   })
-  await attempt('connections', async () => {
+  await reportProbe('connections', async () => {
     await probeConnections(db, connectionsOfRun)
     try {
       await probeConnections(db, connectionsOfServe)
@@ -57,7 +57,7 @@ export async function examineRights(store: Store, report: ReportFinding): Promis
       }
     }
   })
-  await attempt('queue', async () => {
+  await reportProbe('queue', async () => {
     const queue = await probeQueue(db)
     return (await probeNotifications(db))
       ? { state: 'ok', message: queue === 'there' ? 'tables and notifications' : 'serve and worker can create its tables' }

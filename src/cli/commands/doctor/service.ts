@@ -7,10 +7,10 @@ import { waiting } from '../../terminal/waiting.ts'
 import { get } from './answers.ts'
 import { examineClock } from './clock.ts'
 import { examineCredentials } from './credentials.ts'
-import { fail, type ReportFinding } from './finding.ts'
+import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
-/** Checks the service, and with its answers the clock, the credentials and the destinations. */
+/** Checks the service; if it answers, also the clock, the credentials and the destinations. */
 export async function examineService(
   config: Config,
   context: Context,
@@ -21,7 +21,7 @@ export async function examineService(
   try {
     service = needService(config)
   } catch (error) {
-    return fail(error, 'service', report)
+    return reportFailure(error, 'service', report)
   }
   const direct = createTransport(service)
   const transport: Transport = {
@@ -40,7 +40,7 @@ export async function examineService(
     }
     report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
     examineClock(first, context.clock.now(), report)
-    // This request is signed with the service's time, so that a wrong clock is reported only once.
+    // The transport signs the second request with the service's time. So a wrong clock is not reported as refused credentials too.
     const again = first.status === 401 ? await get(transport, `/${service.adsVersion}/accounts`) : first
     const answer = again.kind === 'answer' ? again : first
     const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined

@@ -5,7 +5,7 @@ import { array, get, parsed, property, textOf } from './answers.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
-/** Checks that each pipeline's destination exists and is accessible to these accounts. */
+/** Reports for each pipeline whether its destination exists and is accessible. `accounts`: ids of the accessible accounts. */
 export async function examineTargets(
   transport: Transport,
   service: KnownService,

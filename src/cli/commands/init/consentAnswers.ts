@@ -7,7 +7,10 @@ import { presetByName } from '../../../mapping/presets/index.ts'
 import { findColumn } from '../../../mapping/fields.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Returns the consent tests of a preset. A `consent:` in the file replaces them, so init repeats them if it adds a test. */
+/**
+ * Returns the consent tests of a preset whose column exists. A `consent:` in the file replaces all tests of the preset, so `init` writes
+ * these too if it adds a test.
+ */
 export function presetTests(inspection: Inspection, preset: string | undefined): readonly ConsentTest[] {
   const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
   return tests.flatMap(({ columns, values, only }) => {
@@ -17,16 +20,18 @@ export function presetTests(inspection: Inspection, preset: string | undefined):
 }
 
 /**
- * Returns `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a value contains a comma, because a flag cannot express it.
+ * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a flag cannot express the test, for
+ * example because a value contains a comma.
  */
-export function answerText({ values, notValues, after, before }: ConsentTest): string | undefined {
+export function formatConsentAnswer({ values, notValues, after, before }: ConsentTest): string | undefined {
   const list = values ?? notValues
   if (list === undefined) return after === undefined ? (before === undefined ? undefined : `before:${before}`) : `after:${after}`
   if (list.some((value) => value.includes(','))) return undefined
   return `${notValues === undefined ? '' : 'not:'}${list.map((value) => (value === '' ? 'empty' : value)).join(',')}`
 }
 
-export function answeredTest(column: string, text: string): ConsentTest {
+/** Parses the value of a `--consent` flag or an answer. Accepts any text; `draftPipeline` rejects invalid tests. */
+export function parseConsentAnswer(column: string, text: string): ConsentTest {
   const [, word, rest = ''] = /^(not|after|before):\s*(.*)$/is.exec(text) ?? []
   if (word?.toLowerCase() === 'after') return { column, after: rest }
   if (word?.toLowerCase() === 'before') return { column, before: rest }

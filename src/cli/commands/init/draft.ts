@@ -10,7 +10,7 @@ import { safe, shownAddress } from '../../terminal/text.ts'
 import { asWritten } from '../../../mapping/consent/consentText.ts'
 import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
 import { presetTests } from './consentAnswers.ts'
-import { listed, type Inspection } from './inspection.ts'
+import { columnNames, type Inspection } from './inspection.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
 import { proposedMap } from './proposedMap.ts'
 import type { InitOptions } from './options.ts'
@@ -23,34 +23,37 @@ export interface Target {
   /** Path of the pipeline file. */
   readonly file: string
   readonly kind: string
+  /** Id of the catalog, audience or list. */
   readonly target: string
   /** Undefined for catalogs. */
   readonly account: string | undefined
 }
 
-/** A pipeline as it would be written, with the result of mapping the inspected rows. */
+/** Pipeline as `init` would write it, with the result of mapping the inspected rows. */
 export interface Draft {
   readonly pipeline: Pipeline
-  /** Settings of the pipeline file. `map`, `preset`, `options` and `consent` only if they are needed. */
+  /** Settings of the pipeline file. `map`, `preset`, `options` and `consent` are present only if they are needed. */
   readonly settings: Settings
-  /** Settings that may fit, one `field: column` each, for the user to decide. */
+  /** Settings that may fit, one `field: column` each. The file has them as comments, for the user to decide. */
   readonly hints: readonly string[]
+  /** Column of each field, as `check` shows it. */
   readonly recognized: {
     readonly preset: string | undefined
     readonly known?: { readonly columns: number; readonly of: number }
     readonly fields: readonly { readonly field: string; readonly from: string }[]
   }
+  /** Columns that no field uses. */
   readonly unused: readonly string[]
   /** Unmapped columns that look like consent. */
   readonly consent: readonly ConsentColumn[]
-  /** Consent tests of the preset. */
+  /** Consent tests of the preset for columns without a test in the options. */
   readonly presetConsent: readonly ConsentTest[]
   readonly valid: number
   readonly suppressed: number
   readonly rejects: readonly Reject[]
-  /** Without these answers every row is rejected, or a required field stays empty. */
+  /** Questions whose answers a valid pipeline needs: without one, most rows are rejected or a required field stays empty. */
   readonly required: readonly Question[]
-  /** Answers that would help. */
+  /** Questions whose answers would improve the pipeline. */
   readonly optional: readonly Question[]
 }
 
@@ -67,7 +70,7 @@ export interface Settings {
 /**
  * Drafts a pipeline from the first rows of a source and from the options. Pure; call it again with more options.
  *
- * @throws {UsageError} `INVALID_VALUE` if a flag names a column, field or id that is not valid
+ * @throws {UsageError} `INVALID_VALUE` if an option has an invalid value, or names a column that the source does not have
  */
 export function draftPipeline(inspection: Inspection, target: Target, options: InitOptions): Draft {
   checkColumns(inspection, options)
@@ -116,10 +119,10 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     optional: [
       ...(asksKey ? [keyQuestion(type, keyedBy, inspection, options)] : []),
       ...optional,
-      ...consent.map((one) =>
+      ...consent.map((column) =>
         consentQuestion(
-          one,
-          sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(one.test)]),
+          column,
+          sendsSomeRow(inspection, target, settings, [...(given.length > 0 ? given : fromPreset.map(asWritten)), asWritten(column.test)]),
           options,
         ),
       ),
@@ -127,7 +130,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   }
 }
 
-/** Drops proposed transforms that make inspected rows invalid. */
+/** If no inspected row is valid, removes each proposed transform whose removal lowers the number of rejects of its field. */
 function withoutFailingTransforms(settings: Settings, inspection: Inspection, target: Target, options: InitOptions): Settings {
   let best = settings
   let tried = tryRows(resolved(best, target), inspection)
@@ -151,8 +154,8 @@ function isTransformed(value: unknown): value is { readonly column: string; read
 }
 
 /**
- * Returns the first reject of each field whose proposed column rejects every inspected row. Empty if some rows are usable, or if
- * the user named the columns.
+ * Returns the first reject of each field if the proposed columns reject every inspected row. Empty if some rows are usable, or if a
+ * reject is about a field that the user set.
  */
 export function failingProposals({ valid, suppressed, rejects, settings }: Draft, options: InitOptions): readonly Reject[] {
   if (valid + suppressed > 0) return []
@@ -162,12 +165,12 @@ export function failingProposals({ valid, suppressed, rejects, settings }: Draft
   return [...new Map(rejects.toReversed().map((reject) => [reject.field, reject] as const)).values()].toReversed()
 }
 
-/** Returns true if some inspected rows pass these consent tests. */
+/** Returns true if some inspected rows are valid and pass these consent tests. */
 function sendsSomeRow(inspection: Inspection, target: Target, settings: Settings, consent: readonly unknown[]): boolean {
   return tryRows(resolved({ ...settings, consent }, target), inspection).valid > 0
 }
 
-/** Maps the inspected rows. */
+/** Maps the inspected rows and counts the outcomes. */
 function tryRows(
   pipeline: Pipeline,
   inspection: Inspection,
@@ -212,7 +215,7 @@ function checkCurrency(currency: string | undefined, currencies: ReadonlySet<str
   )
 }
 
-/** Returns the question for a better key column, if emails or phone numbers are the only key. */
+/** Returns the question for a key column. It proposes the columns of emails and phone numbers that are used without an answer. */
 function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: Inspection, options: InitOptions): Question {
   const question = columnQuestion('key', type, inspection, options)
   const proposed = keyedBy.join(', ')
@@ -224,11 +227,12 @@ function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: 
   }
 }
 
+/** Returns the `destination` of the pipeline file. */
 function settingsOf({ kind, target, account }: Target): Readonly<Record<string, string>> {
   return { kind, ...destinationOf(kind).init?.settings(target, account ?? '') }
 }
 
-/** Resolves the draft. An error can only come from a flag, because the columns were checked and the rest is generated. */
+/** Resolves the settings. Columns were checked and other values are generated, so an error is one of the options: `INVALID_VALUE`. */
 function resolved(settings: Settings, target: Target): Pipeline {
   const { pipeline, problems } = resolvePipeline(settings, target.name, target.file)
   if (pipeline !== undefined && problems.length === 0) return pipeline
@@ -239,6 +243,7 @@ function resolved(settings: Settings, target: Target): Pipeline {
   })
 }
 
+/** @throws {UsageError} `INVALID_VALUE` if an option names a column that the source does not have */
 function checkColumns(inspection: Inspection, options: InitOptions): void {
   const named = [...Object.values(options.map).flat(), ...options.consent.map(({ column }) => column), ...options.ignore]
   const unknown = named.find((column) => inspection.columns.length > 0 && findColumn(inspection.columns, column) < 0)
@@ -246,6 +251,6 @@ function checkColumns(inspection: Inspection, options: InitOptions): void {
   const near = suggestName(unknown, inspection.columns)
   throw new UsageError('INVALID_VALUE', `the source has no column "${safe(unknown.slice(0, 60))}". Nothing was written.`, {
     where: shownAddress(inspection.uri),
-    hint: near === undefined ? `one of: ${listed(inspection)}` : `name the column "${safe(near)}"`,
+    hint: near === undefined ? `one of: ${columnNames(inspection)}` : `name the column "${safe(near)}"`,
   })
 }

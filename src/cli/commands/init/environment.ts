@@ -6,6 +6,7 @@ import { environmentFor, sandboxCredentials, sandboxPort } from '../sandbox/sand
 import { writePrivately } from '../auth/tokens.ts'
 import type { InitOptions } from './options.ts'
 
+/** Change of a `.env`, with the names of its variables. */
 export interface DotenvChange {
   /** New text of the file; undefined if nothing changes. */
   readonly text: string | undefined
@@ -14,18 +15,22 @@ export interface DotenvChange {
   readonly kept: readonly string[]
 }
 
-export interface Environment extends DotenvChange {
+/** Change of the `.env` of this folder, with notes for the user. */
+export interface WrittenEnvironment extends DotenvChange {
   readonly notes: readonly string[]
 }
 
 export const dotenv = '.env'
 
-/** Adds missing variables to `.env`. A `.env` that points to another service is not changed. */
-export function writeEnvironment(context: Context, { sandbox }: InitOptions): Environment {
+/**
+ * Adds missing variables to `.env`: those of the sandbox with `sandbox`, else empty ones for the user to fill in. With `sandbox`, changes
+ * nothing if a variable has another value already.
+ */
+export function writeEnvironment(context: Context, { sandbox }: InitOptions): WrittenEnvironment {
   const { env, service } = context.config()
   const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
   const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
-  const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : skeleton(env)
+  const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : emptyVariables(env)
   const differing = sandbox
     ? Object.entries(values).filter(([name, value]) => env[name] !== undefined && env[name]?.replace(/\/+$/, '') !== value)
     : []
@@ -35,8 +40,8 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): En
       added: [],
       kept: Object.keys(values).filter((name) => env[name] !== undefined),
       notes: [
-        `${dotenv} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'is' : 'are'} set already, ` +
-          `${service.baseUrl === undefined ? 'and' : `for ${service.baseUrl}, and`} not to the sandbox on ${sandboxUrl}`,
+        `${dotenv} was not changed: ${differing.map(([name]) => name).join(', ')} ${differing.length === 1 ? 'has another value' : 'have other values'} ` +
+          `than the sandbox on ${sandboxUrl}${service.baseUrl === undefined ? '' : `; the service is ${service.baseUrl}`}`,
       ],
     }
   const change = addToDotenv(existing, values, [
@@ -49,14 +54,14 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): En
   return { ...change, notes: [] }
 }
 
-/** Returns empty variables for the user to fill in: those that are set neither in the environment nor in the file. */
-function skeleton(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+/** Returns the required variables that are not set, each with an empty value for the user to fill in. `env` includes `.env`. */
+function emptyVariables(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const names = ['SLUICE_BASE_URL', 'SLUICE_CONSUMER_KEY', 'SLUICE_CONSUMER_SECRET', 'SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET']
   return Object.fromEntries(names.filter((name) => env[name] === undefined && env[`${name}_FILE`] === undefined).map((name) => [name, '']))
 }
 
 /**
- * Adds variables to the text of a `.env`. Missing ones are appended under `comment`, empty ones are filled in place, and
+ * Adds variables to the text of a `.env`. Missing variables are appended under `comment`, empty variables are filled in place, and
  * existing values are kept. Idempotent. Pure.
  */
 export function addToDotenv(existing: string, values: Readonly<Record<string, string>>, comment: readonly string[]): DotenvChange {
@@ -68,10 +73,10 @@ export function addToDotenv(existing: string, values: Readonly<Record<string, st
   let text = existing
   for (const name of filled)
     text = text.replace(new RegExp(`^(\\s*(?:export\\s+)?${name}\\s*=).*$`, 'm'), (_, head: string) => `${head}${values[name]}`)
-  const behind = added.filter((name) => !filled.includes(name))
-  if (behind.length > 0) {
+  const appended = added.filter((name) => !filled.includes(name))
+  if (appended.length > 0) {
     if (text !== '') text = `${text.trimEnd()}\n\n`
-    text += [...comment.map((line) => `# ${line}`), ...behind.map((name) => `${name}=${values[name]}`), ''].join('\n')
+    text += [...comment.map((line) => `# ${line}`), ...appended.map((name) => `${name}=${values[name]}`), ''].join('\n')
   }
   return { text, added, kept }
 }

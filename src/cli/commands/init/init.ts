@@ -16,9 +16,9 @@ import { destinationOf } from '../../../destinations/index.ts'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * Writes a pipeline file and `.env` for a source. Inspects the source. On a terminal it asks for missing values; elsewhere it
- * reports their flags. Writes nothing before all values are known, and replaces a file only with `--force`. Sends nothing and needs
- * no database.
+ * Inspects a source, then writes its pipeline file, `.env` and the JSON Schema for editors. Asks for missing values on a terminal, and
+ * reports their flags elsewhere. Writes nothing before all values are known, and replaces a pipeline file only with `--force`. Sends
+ * nothing and needs no database.
  */
 export const run: CommandRun = async (context, invocation) => {
   const prompt = canAsk(context) ? openPrompt(context) : undefined
@@ -43,7 +43,7 @@ export const run: CommandRun = async (context, invocation) => {
   }
 }
 
-/** Writes the schema of pipeline files into the data folder. Returns its path as a pipeline file names it. */
+/** Writes the schema of pipeline files into the data folder. Returns its path relative to the pipeline files. */
 function writeSchema(context: Context): string {
   const { dataDir } = context.config()
   mkdirSync(dataDir, { recursive: true })
@@ -53,24 +53,26 @@ function writeSchema(context: Context): string {
 }
 
 /**
- * Returns the path of the new file. A file with any of the endings occupies the name, because it defines a pipeline of that name.
+ * Returns the path of the new file. A pipeline file with another ending occupies the name too.
+ *
+ * @throws {UsageError} `FILE_EXISTS`
  */
 function freePath(context: Context, name: string, options: InitOptions): string {
   const file = join(context.pipelines, `${name}.yaml`)
-  const taken = ['.yaml', '.yml', '.json', '.ts', '.mts']
+  const existing = ['.yaml', '.yml', '.json', '.ts', '.mts']
     .map((ending) => join(context.pipelines, `${name}${ending}`))
     .find((path) => existsSync(path))
-  if (taken === undefined || (options.force && taken === file)) return file
-  throw new UsageError('FILE_EXISTS', `${taken} exists already. Nothing was written.`, {
-    where: taken,
+  if (existing === undefined || (options.force && existing === file)) return file
+  throw new UsageError('FILE_EXISTS', `${existing} exists already. Nothing was written.`, {
+    where: existing,
     hint:
-      taken === file
+      existing === file
         ? `${commandLineOf({ ...options, force: true }, [])}   (replaces it), or another NAME`
         : commandLineOf({ ...options, name: 'NAME' }, []),
   })
 }
 
-/** Throws if another pipeline writes to the destination: `check` would reject both. */
+/** @throws {UsageError} `DESTINATION_TAKEN` if another pipeline writes to the destination, because `check` would reject both */
 async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
   if (!existsSync(context.pipelines)) return
   const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)

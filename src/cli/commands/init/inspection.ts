@@ -6,21 +6,21 @@ import type { Context } from '../../context.ts'
 import { safe } from '../../terminal/text.ts'
 import { detectedWords } from '../../reports/detected.ts'
 
-/** First rows of a source that has no pipeline yet. */
+/** First rows of a source that has no pipeline yet, at most 200. */
 export interface Inspection {
   readonly uri: string
-  /** Format, encoding, delimiter … as `check` prints them. */
+  /** Format, encoding, delimiter and so on, as `check` prints them. */
   readonly detected: readonly string[]
   /** Columns of the inspected rows, in the order of their first appearance; the header if there are no rows. */
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
   /** True if `rows` is the whole source. */
   readonly whole: boolean
-  /** Day of the inspection; ages are computed from it. */
+  /** Time of the inspection, for tests of dates relative to today. */
   readonly day: Date
   /** True for XML that is read only if a `map:` names its elements. */
   readonly needsMap: boolean
-  /** Values decoded with the guessed encoding; undefined if the encoding was given. */
+  /** Values decoded with the guessed encoding; undefined if no encoding was guessed. */
   readonly encodingSamples?: readonly string[]
 }
 
@@ -65,8 +65,8 @@ async function inspect(context: Context, definition: SourceDefinition): Promise<
   }
 }
 
-/** Lists the columns of a source in a sentence, at most twenty. */
-export function listed({ columns }: Inspection): string {
+/** Returns the names of the first twenty columns, separated by commas. */
+export function columnNames({ columns }: Inspection): string {
   return `${columns
     .slice(0, 20)
     .map((column) => safe(column.slice(0, 60)))

@@ -3,17 +3,17 @@ import type { SourceSettings } from '../../../formats/fileError.ts'
 import type { ConsentTest } from '../../../model/pipeline.ts'
 import { argument, flag, many, option, type Invocation } from '../../context.ts'
 import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
-import { answeredTest, answerText } from './consentAnswers.ts'
+import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
 import { shownAddress } from '../../terminal/text.ts'
 import { destinationTypes } from '../../../destinations/index.ts'
 
-/** Options of `sluice init`, from flags and answers. An undefined one may still be asked for. */
+/** Options of `sluice init`, from flags and answers. An undefined option has no value yet, and may be asked for. */
 export interface InitOptions {
   readonly name: string | undefined
   readonly source: string | undefined
-  /** Encoding of the source; undefined: detected automatically. */
+  /** Encoding of the source; undefined to detect it. */
   readonly encoding: string | undefined
-  /** Further settings of the source: from flags, or because the file needs them. */
+  /** Further settings of the source, from flags or from the error of reading it without them. */
   readonly settings: SourceSettings
   readonly sandbox: boolean
   readonly force: boolean
@@ -34,7 +34,7 @@ export interface InitOptions {
   readonly shop: string | undefined
 }
 
-/** @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
+/** Returns the options that the flags set. @throws {UsageError} `INVALID_VALUE`, `OPTIONS_CONFLICT` */
 export function initOptionsOf(invocation: Invocation): InitOptions {
   const targets = initKinds().map((type) => [type, option(invocation, propertyOf(type))] as const)
   const given = targets.filter(([, id]) => id !== undefined)
@@ -42,7 +42,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
   if (given.length > 1)
     throw new UsageError('OPTIONS_CONFLICT', 'a pipeline has one destination, and several are named. Nothing was written.', {
       where: given.map(([name]) => `--${name}`).join(', '),
-      hint: ['sluice init', `--${kind}`, id, '  (one pipeline a destination)'].join(' '),
+      hint: ['sluice init', `--${kind}`, id, '  (one pipeline per destination)'].join(' '),
     })
   const name = argument(invocation, 0)
   if (name !== '') checkName(name)
@@ -51,7 +51,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
     (map[field] ??= []).push(column)
   const consent = many(invocation, 'consent').map((text) => {
     const [column, values] = pairOf('--consent', 'marketing_ok=yes,true', text)
-    return answeredTest(column, values)
+    return parseConsentAnswer(column, values)
   })
   const [member, item] = [option(invocation, 'member'), option(invocation, 'item')]
   return {
@@ -74,7 +74,7 @@ export function initOptionsOf(invocation: Invocation): InitOptions {
   }
 }
 
-/** Returns the command with all known options and the added flags, to be pasted into a shell. */
+/** Returns the command with all known options and the added flags, for a shell. Leaves out secrets of the source's address. */
 export function commandLineOf(options: InitOptions, added: readonly string[]): string {
   const { name, source, kind, target, account, map, set, consent, ignore, encoding, settings, currency, country, shop } = options
   const flags: readonly (readonly [string, string | undefined])[] = [
@@ -85,7 +85,7 @@ export function commandLineOf(options: InitOptions, added: readonly string[]): s
     ['item', settings.xml?.item],
     ...Object.entries(map).flatMap(([field, columns]) => columns.map((column) => ['map', `${field}=${column}`] as const)),
     ...Object.entries(set).map(([field, value]) => ['set', `${field}=${value}`] as const),
-    ...consent.map((test) => ['consent', `${test.column}=${answerText(test) ?? ''}`] as const),
+    ...consent.map((test) => ['consent', `${test.column}=${formatConsentAnswer(test) ?? ''}`] as const),
     ...ignore.map((column) => ['ignore', column] as const),
     ['currency', currency],
     ['country', country],
@@ -106,7 +106,7 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Returns the id of the sandbox's default destination. */
+/** Returns the id of the sandbox's destination of a type; undefined if the sandbox has none. Without `kind`: of the first type. */
 export function sandboxTarget(kind: string | undefined): string | undefined {
   const targets: Readonly<Record<string, string>> = sandboxTargets
   return targets[propertyOf(kind ?? initKinds()[0] ?? '')]
@@ -122,16 +122,20 @@ function propertyOf(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). */
+/** Checks the pipeline name, which is also a file name (src/pipeline/load.ts). @throws {UsageError} `INVALID_VALUE` */
 function checkName(name: string): void {
   if (/^[A-Za-z0-9][\w-]{0,63}$/.test(name)) return
-  throw new UsageError('INVALID_VALUE', 'the name of a pipeline has letters, digits, - and _ only. Nothing was written.', {
-    where: 'NAME',
-    hint: `sluice init ${nameFrom(name)}`,
-  })
+  throw new UsageError(
+    'INVALID_VALUE',
+    'the name of a pipeline has up to 64 letters, digits, - and _, and begins with a letter or digit. Nothing was written.',
+    {
+      where: 'NAME',
+      hint: `sluice init ${nameFrom(name)}`,
+    },
+  )
 }
 
-/** `https://shop.example.com/export/Products%202.csv.gz?token=1` → `products-2`. */
+/** Returns a pipeline name for a source: `products-2` for `https://shop.example.com/export/Products%202.csv.gz?token=1`. */
 export function nameFrom(source: string): string {
   const isAddress = /^[a-z][a-z0-9+.-]+:\/\//i.test(source)
   const path = isAddress && URL.canParse(source) ? new URL(source).pathname.replace(/%[0-9a-f]{2}/gi, '-') : source
@@ -147,7 +151,10 @@ export function nameFrom(source: string): string {
   return name.slice(0, 64) || (isAddress && URL.canParse(source) ? nameFrom(new URL(source).hostname.replaceAll('.', '-')) : 'pipeline')
 }
 
-/** Splits at `=`. Column names may contain it: `--map` and `--set` are split at the first, `--consent` at the last. */
+/**
+ * Splits the value of a flag at `=`. Because column names may contain `=`, `--map` and `--set` (field first) are split at the first one,
+ * and `--consent` (column first) at the last one.
+ */
 function pairOf(name: '--map' | '--set' | '--consent', example: string, text: string): readonly [string, string] {
   const at = name === '--consent' ? text.lastIndexOf('=') : text.indexOf('=')
   if (at <= 0 || (name !== '--consent' && at === text.length - 1))

@@ -5,34 +5,34 @@ import { presetByName } from '../../../mapping/presets/index.ts'
 import { trimText } from '../../../mapping/text.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Columns that contain emails or phone numbers, found by their values. */
+/** Names of the columns with emails and with phone numbers: columns of the preset, and columns found by their values. */
 export interface PeopleColumns {
   readonly email: readonly string[]
   readonly phone_number: readonly string[]
 }
 
-/** Finds the columns in the inspected rows. Columns of `preset` are first, and columns with the same values are left out. */
+/** Finds columns of people in the inspected rows. Columns of `preset` are first, and columns with the same values are left out. */
 export function peopleColumns(inspection: Inspection, preset?: string): PeopleColumns {
   const known = presetColumns(inspection, preset)
   const unread = new UnreadColumns({ consent: true, kinds: ['email', 'phone_number'], ignored: () => false })
-  const lookers = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['checkRow']>()
+  const checkByColumns = new Map<readonly string[], ReturnType<UnreadColumns['bind']>['checkRow']>()
   for (const row of inspection.rows) {
-    let looker = lookers.get(row.columns)
-    if (looker === undefined) {
+    let checkRow = checkByColumns.get(row.columns)
+    if (checkRow === undefined) {
       const indexes = (names: readonly string[]) => names.map((name) => row.columns.indexOf(name)).filter((index) => index >= 0)
       const [email, phone] = [indexes(known.email), indexes(known.phone_number)]
       const identifiers = [
         { kind: 'email' as const, indexes: email },
         { kind: 'phone_number' as const, indexes: phone },
       ]
-      looker = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
-      lookers.set(row.columns, looker)
+      checkRow = unread.bind({ columns: row.columns, used: new Set([...email, ...phone]), identifiers }).checkRow
+      checkByColumns.set(row.columns, checkRow)
     }
-    looker(row)
+    checkRow(row)
   }
   const found = unread.identifierColumns()
   const of = (kind: 'email' | 'phone_number') => {
-    const columns = found.filter((one) => one.kind === kind).map(({ column }) => column)
+    const columns = found.filter((identifiers) => identifiers.kind === kind).map(({ column }) => column)
     // A column with a usual name comes first, because the first column becomes the key.
     const called = columnCalled(kind, columns)
     return [...known[kind], ...(called === undefined ? columns : [called, ...columns.filter((column) => column !== called)])]
@@ -40,6 +40,7 @@ export function peopleColumns(inspection: Inspection, preset?: string): PeopleCo
   return { email: of('email'), phone_number: of('phone_number') }
 }
 
+/** Returns the columns of the source that the preset maps to emails and phone numbers. */
 function presetColumns(inspection: Inspection, preset: string | undefined): PeopleColumns {
   const map = preset === undefined ? undefined : presetByName(preset)?.map
   const present = (field: 'email' | 'phone_number') =>

@@ -5,8 +5,8 @@ import type { Inspection } from './inspection.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
 /**
- * Returns a short pipeline file in YAML: settings of the draft as values, further settings as comments. Parsed again, it gives
- * `draft.settings`. Pure. `schema`: path of the JSON Schema, relative to the file, for editors.
+ * Returns a short pipeline file in YAML: settings of the draft as values, further settings as comments. Parsing the text returns
+ * `draft.settings`. Pure. `schema`: path of the JSON Schema for editors, relative to the file.
  */
 export function pipelineText(draft: Draft, inspection: Inspection, schema?: string): string {
   const { settings, pipeline } = draft
@@ -16,8 +16,8 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     `# ${safe(name)}: how rows are mapped, and where they are sent. Check with: sluice check ${name}`,
     '',
     'source:',
-    `  url: ${plain(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
-    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${plain(settings.source.encoding)}`]),
+    `  url: ${scalar(settings.source.url)}${inspection.detected.length === 0 ? '' : `   # ${safe(inspection.detected.join(', '))}`}`,
+    ...(settings.source.encoding === undefined ? [] : [`  encoding: ${scalar(settings.source.encoding)}`]),
     ...Object.entries(settings.source).flatMap(([key, value]) => (key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flow(value)}`])),
     '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete; without proof nothing is deleted',
     '',
@@ -42,13 +42,13 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
 function mapLines({ settings, recognized, hints, unused, pipeline }: Draft): readonly string[] {
   const { preset, map } = settings
   const filled = recognized.fields.filter(({ field }) => map?.[field] === undefined && field !== 'consent' && field !== 'remove')
-  const itself = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
+  const automatic = filled.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
   const removes = destinationOf(pipeline.destination.kind).fields.includes('remove')
   return [
-    ...(preset === undefined ? [] : [`preset: ${plain(preset)}`]),
-    ...(itself === ''
+    ...(preset === undefined ? [] : [`preset: ${scalar(preset)}`]),
+    ...(automatic === ''
       ? []
-      : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(itself)}`)),
+      : comment(`Maps automatically${recognized.preset === undefined ? '' : ` (preset ${recognized.preset})`}: ${safe(automatic)}`)),
     ...(map === undefined
       ? hints.length > 0
         ? ['# map:']
@@ -95,8 +95,8 @@ function consentLines({ settings, consent, presetConsent, pipeline, recognized }
     ...written,
     ...ignored,
     '# These columns look like consent, and stop the run until they are mapped. Correct the values that mean yes, and remove the #:',
-    ...consent.flatMap((one) =>
-      comment(`${safe(one.column)}: ${one.seen.length === 0 ? 'dates or texts, or empty' : seenText(one.seen)}`, '#   '),
+    ...consent.flatMap(({ column, seen }) =>
+      comment(`${safe(column)}: ${seen.length === 0 ? 'dates or texts, or empty' : seenText(seen)}`, '#   '),
     ),
     `# consent: ${flow(tests.length === 1 ? tests[0] : tests)}`,
     '',
@@ -110,7 +110,7 @@ function optionLines({ settings, pipeline }: Draft): readonly string[] {
     : []
 }
 
-/** Formats a comment over several lines, because column names may be long. */
+/** Formats a comment of one or several lines, because column names may be long. `start`: beginning of the first line. */
 function comment(text: string, start = '# '): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -121,16 +121,17 @@ function comment(text: string, start = '# '): readonly string[] {
   return lines
 }
 
-/** Formats a value in flow style, and quotes each text that YAML would read as another type. */
+/** Formats a value in YAML's flow style. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
   if (typeof value === 'object' && value !== null)
     return `{ ${Object.entries(value)
-      .map(([key, part]) => `${plain(key)}: ${flow(part)}`)
+      .map(([key, part]) => `${scalar(key)}: ${flow(part)}`)
       .join(', ')} }`
-  return typeof value === 'string' ? plain(value) : String(value)
+  return typeof value === 'string' ? scalar(value) : String(value)
 }
 
-function plain(text: string): string {
+/** Formats a text, in quotes if YAML would read it as another type or as syntax. */
+function scalar(text: string): string {
   return /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null|nan)$/i.test(text) ? text : JSON.stringify(text)
 }

@@ -9,7 +9,7 @@ import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
 import { safe } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { draftPipeline, failingProposals, type Draft, type Target } from './draft.ts'
-import { listed, inspectSource, type Inspection } from './inspection.ts'
+import { columnNames, inspectSource, type Inspection } from './inspection.ts'
 import type { Question } from './question.ts'
 import { peopleColumns } from './peopleColumns.ts'
 import { commandLineOf, initKinds, sandboxTarget, shellWord, type InitOptions } from './options.ts'
@@ -18,27 +18,33 @@ import { destinationOf } from '../../../destinations/index.ts'
 /** Asks a question and returns the answer; empty if the user only presses Enter. */
 export type Ask = (question: string) => Promise<string>
 
-/** Returns an `Ask` that stops `init` on Ctrl-D, which is not an empty answer. */
+/** Returns an `Ask` that throws `MISSING_OPTION` on Ctrl-D, because Ctrl-D is not an empty answer. */
 export function requireAnswers(prompt: Prompt): Ask {
   return async (question) => {
     const answer = await prompt.ask(question)
     if (answer !== undefined) return answer
     throw new UsageError('MISSING_OPTION', 'a question was not answered. Nothing was written.', {
       where: 'init',
-      hint: 'sluice help init   (a flag for each of them)',
+      hint: 'sluice help init   (has a flag for each question)',
     })
   }
 }
 
 export type SourcedOptions = InitOptions & { readonly source: string }
 
+/** Returns the options with the source, from the flag or from an answer. @throws {UsageError} `MISSING_OPTION` */
 export async function withSource(options: InitOptions, ask: Ask | undefined): Promise<SourcedOptions> {
   const source = options.source ?? (await ask?.('The source, a file or an address: '))
   if (source !== undefined && source !== '') return { ...options, source }
-  throw missing(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
+  throw missingOption(['--source FILE'], 'the source is missing', commandLineOf(options, ['--source exports/crm.csv']))
 }
 
-/** Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain. */
+/**
+ * Reads the first rows. Asks for the encoding if the bytes are not UTF-8 and no guess is certain, and for the file of an archive with
+ * several. Returns the rows, and the options with these answers.
+ *
+ * @throws {UsageError} `MISSING_OPTION` if `ask` is undefined and an answer is needed
+ */
 export async function inspectWithAnswers(
   context: Context,
   options: SourcedOptions,
@@ -58,17 +64,17 @@ export async function inspectWithAnswers(
     const shown = guesses.map(({ encoding, samples }) => `${encoding} reads ${samples.map((text) => JSON.stringify(text)).join(', ')}`)
     const flag = `--encoding ${first?.encoding ?? 'NAME'}`
     if (ask === undefined)
-      throw missing([flag], ['the bytes of the source are not utf-8', ...shown].join('; '), commandLineOf(options, [flag]))
+      throw missingOption([flag], ['the bytes of the source are not utf-8', ...shown].join('; '), commandLineOf(options, [flag]))
     const proposal = first === undefined ? '' : ` [${first.encoding}]`
     const answer = await ask(
-      `The bytes are not UTF-8.\n${shown.map((line) => `  ${safe(line)}\n`).join('')}Which encoding are they?${proposal} `,
+      `The bytes are not UTF-8.\n${shown.map((line) => `  ${safe(line)}\n`).join('')}Which encoding is right?${proposal} `,
     )
     const encoding = answer === '' ? first?.encoding : answer
     return encoding === undefined ? inspectWithAnswers(context, options, ask) : inspectWithAnswers(context, { ...options, encoding }, ask)
   }
 }
 
-/** Inspects again with the setting that the error suggests, or with the chosen file of an archive. */
+/** Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it has neither. */
 async function inspectWithSetting(
   context: Context,
   options: SourcedOptions,
@@ -82,19 +88,23 @@ async function inspectWithSetting(
       ...remedy,
       ...(remedy.xml === undefined ? {} : { xml: { ...options.settings.xml, ...remedy.xml } }),
     }
-    // The suggested setting was already tried.
+    // The suggested setting was already used.
     if (JSON.stringify(settings) === JSON.stringify(options.settings)) throw error
     return inspectWithAnswers(context, { ...options, settings }, ask)
   }
   const [first] = members
   if (first === undefined || options.settings.member !== undefined) throw error
   const flag = `--member ${shellWord(first)}`
-  if (ask === undefined) throw missing([flag], error.message, commandLineOf(options, [flag]))
+  if (ask === undefined) throw missingOption([flag], error.message, commandLineOf(options, [flag]))
   const answer = await ask(`Which file of the archive? There are ${members.map(safe).join(', ')} [${safe(first)}] `)
   return inspectWithAnswers(context, { ...options, settings: { ...options.settings, member: answer === '' ? first : answer } }, ask)
 }
 
-/** @throws {UsageError} `INVALID_VALUE`, `MISSING_OPTION` for an invalid address, or one that needs further settings */
+/**
+ * Returns the definition of the source.
+ *
+ * @throws {UsageError} `INVALID_VALUE` for an invalid address or encoding, `MISSING_OPTION` for a database, which also needs a query
+ */
 function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   const given = { url, ...(encoding === undefined ? {} : { encoding }), ...settings }
   const { pipeline, problems } = resolvePipeline({ source: given, destination: { kind: 'catalog', catalog_id: '1' } }, 'init', 'init')
@@ -102,7 +112,7 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   if (source !== undefined) return source
   const [first] = problems ?? []
   const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
-  // A database source also needs a query.
+
   throw first?.path === 'source.query'
     ? new UsageError('MISSING_OPTION', message, {
         where: '--source',
@@ -114,7 +124,7 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
       })
 }
 
-/** Chooses the destination: from flags, from answers, or the sandbox's default. */
+/** Returns the destination: from flags, from answers, or the sandbox's default. @throws {UsageError} `MISSING_OPTION` */
 export async function withTarget(
   context: Context,
   given: SourcedOptions,
@@ -143,13 +153,13 @@ export async function withTarget(
         ? sandboxTarget(kind)
         : await askOptional(ask, `Id of the ${destinationOf(kind).init?.noun ?? kind}: `))
   if (kind === undefined || target === undefined)
-    throw missing([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
+    throw missingOption([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
   if (needsAccount(kind) && account === undefined)
-    throw missing(['--account ID'], `the ${kind} belongs to an account`, commandLineOf({ ...given, kind, target }, ['--account ID']))
+    throw missingOption(['--account ID'], `the ${kind} belongs to an account`, commandLineOf({ ...given, kind, target }, ['--account ID']))
   return { options: { ...given, sandbox }, target: { ...place, kind, target, account: needsAccount(kind) ? account : undefined } }
 }
 
-/** Returns undefined as long as the type is not known. */
+/** Returns true if destinations of the type belong to an account; undefined if the type is not known yet. */
 function needsAccount(kind: string | undefined): boolean | undefined {
   return kind === undefined ? undefined : destinationOf(kind).init?.needsAccount
 }
@@ -160,12 +170,15 @@ function flagsOf(kind: string): string {
 
 const productFields = ['title', 'description', 'link', 'image_link', 'availability', 'price', 'gtin', 'brand'] as const
 
-/** Guesses the destination type: emails or phone numbers in the first rows mean people, product columns mean a catalog. */
+/**
+ * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless five product fields have a column.
+ * Without them, a column named like an email, phone or device id means an audience, unless there is a price. All else means a catalog.
+ */
 function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection
-  const described = productFields.filter((field) => columnCalled(field, columns) !== undefined).length
+  const productColumns = productFields.filter((field) => columnCalled(field, columns) !== undefined).length
   const { email, phone_number: phone } = peopleColumns(inspection)
-  if (email.length + phone.length > 0) return described < 5 ? 'audience' : 'catalog'
+  if (email.length + phone.length > 0) return productColumns < 5 ? 'audience' : 'catalog'
   const people = columnCalled('email', columns) ?? columnCalled('phone_number', columns) ?? columnCalled('device_id', columns)
   return people !== undefined && columnCalled('price', columns) === undefined ? 'audience' : 'catalog'
 }
@@ -188,40 +201,48 @@ async function askOptional(ask: Ask | undefined, question: string): Promise<stri
   return answer === '' ? undefined : answer
 }
 
-/** Asks until the draft is complete. Without a terminal, throws an error that names every missing flag. */
+/**
+ * Asks until the draft is complete.
+ *
+ * @throws {UsageError} `MISSING_OPTION` with every missing flag if `ask` is undefined, or if a required question is not answered
+ */
 export async function completeDraft(inspection: Inspection, target: Target, given: InitOptions, ask: Ask | undefined): Promise<Draft> {
   let options = given
   const declined = new Set<string>()
-  let said = ''
+  let errorText = ''
   for (;;) {
     const draft = draftPipeline(inspection, target, options)
     const open = [...draft.required, ...(ask === undefined ? [] : draft.optional)].filter(({ flag }) => !declined.has(flag))
     const [question] = open
     if (question === undefined) rejectFailingProposals(draft, options, target)
     if (question === undefined) return ask === undefined ? (withProposedConsent(inspection, target, options, draft) ?? draft) : draft
-    if (ask === undefined) throw unanswered(inspection, open, options, target)
+    if (ask === undefined) throw unansweredError(inspection, open, options, target)
     const proposal = question.proposed === undefined ? '' : ` [${question.proposed}; - for none]`
-    const reply = await ask(`${said}${question.text}${proposal}: `)
-    said = ''
+    const reply = await ask(`${errorText}${question.text}${proposal}: `)
+    errorText = ''
     const answer = reply === '' ? (question.proposed ?? '') : reply
     if (reply !== '-' && (answer !== '' || question.proposed !== undefined)) {
       const next = { ...options, ...question.answered(answer) }
-      said = fault(inspection, target, next)
-      if (said === '') options = next
+      errorText = errorOfAnswer(inspection, target, next)
+      if (errorText === '') options = next
     } else if (reply === '-' && question.declined !== undefined) options = { ...options, ...question.declined }
-    else if (draft.required.includes(question)) throw unanswered(inspection, [question], options, target)
+    else if (draft.required.includes(question)) throw unansweredError(inspection, [question], options, target)
     else declined.add(question.flag)
   }
 }
 
-/** Throws if every row is rejected with the proposed columns. The user must name the columns. */
+/** Throws `MISSING_OPTION` if every row is rejected with the proposed columns, because the user must name the columns then. */
 function rejectFailingProposals(draft: Draft, options: InitOptions, target: Target): void {
   const failing = failingProposals(draft, options)
   if (failing.length === 0) return
   const flags = failing.map(({ field }) => `--map ${field}=COLUMN`)
   const known = { ...options, kind: target.kind, target: target.target, account: target.account }
   const reasons = failing.map(({ field, message }) => `${field} ← ${shownColumn(draft.settings.map?.[field])}: ${message}`)
-  throw missing(flags, `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`, commandLineOf(known, flags))
+  throw missingOption(
+    flags,
+    `all ${draft.rejects.length} inspected rows would be rejected: ${reasons.join('; ')}`,
+    commandLineOf(known, flags),
+  )
 }
 
 function shownColumn(value: unknown): string {
@@ -230,8 +251,8 @@ function shownColumn(value: unknown): string {
 }
 
 /**
- * Without a terminal, returns the draft with every proposed consent test, if all are certain and some rows pass.
- * Otherwise undefined: the run then stops and shows the line to write.
+ * Returns the draft with every proposed consent test if all are certain and some rows pass. Otherwise undefined: the run of such a
+ * pipeline stops and shows the `consent:` line to write. Only for calls without a terminal, which ask no questions.
  */
 function withProposedConsent(inspection: Inspection, target: Target, options: InitOptions, { consent }: Draft): Draft | undefined {
   if (consent.length === 0 || !consent.every(({ certain }) => certain)) return undefined
@@ -239,8 +260,8 @@ function withProposedConsent(inspection: Inspection, target: Target, options: In
   return draft.valid > 0 ? draft : undefined
 }
 
-/** Returns the error of an answer, to be shown above the repeated question; empty if the answer is valid. */
-function fault(inspection: Inspection, target: Target, options: InitOptions): string {
+/** Returns the message of an invalid answer, to be shown above the repeated question; empty if the options are valid. */
+function errorOfAnswer(inspection: Inspection, target: Target, options: InitOptions): string {
   try {
     draftPipeline(inspection, target, options)
     return ''
@@ -250,7 +271,8 @@ function fault(inspection: Inspection, target: Target, options: InitOptions): st
   }
 }
 
-function unanswered(inspection: Inspection, questions: readonly Question[], options: InitOptions, target: Target): UsageError {
+/** Returns the error for questions without an answer, with a flag for each. */
+function unansweredError(inspection: Inspection, questions: readonly Question[], options: InitOptions, target: Target): UsageError {
   const flags = questions.map(({ flag }) => flag)
   const known = { ...options, kind: target.kind, target: target.target, account: target.account }
   const fields = questions.flatMap(({ field }) => field ?? [])
@@ -258,12 +280,12 @@ function unanswered(inspection: Inspection, questions: readonly Question[], opti
     fields.length === 0
       ? []
       : [
-          `no column is called ${fields.join(', ')}; there are ${listed(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
+          `no column is called ${fields.join(', ')}; there are ${columnNames(inspection)}${destinationOf(target.kind).keys === 'products' ? ' (--set FIELD=VALUE for a value that all rows share)' : ''}`,
         ]
   const others = questions.flatMap(({ field, reason }) => (field === undefined ? [reason] : []))
-  return missing(flags, [...columns, ...others].join('; '), commandLineOf(known, flags))
+  return missingOption(flags, [...columns, ...others].join('; '), commandLineOf(known, flags))
 }
 
-function missing(flags: readonly string[], reason: string, call: string): UsageError {
+function missingOption(flags: readonly string[], reason: string, call: string): UsageError {
   return new UsageError('MISSING_OPTION', `${safe(reason)}. Nothing was written.`, { where: flags.join(' | '), hint: safe(call) })
 }

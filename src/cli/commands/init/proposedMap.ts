@@ -19,15 +19,15 @@ export interface ProposedMap {
   readonly map: Readonly<Record<string, unknown>>
   /** Preset to write beside `map`. Needed because a `map:` without `preset:` disables presets. */
   readonly preset: string | undefined
-  /** Preset that the header matches, even if it is not written. */
+  /** Preset that the header matches, even if `preset` is undefined. */
   readonly known: string | undefined
   /** Required fields without a column; `map` has a placeholder for each. */
   readonly openFields: readonly string[]
   /** True if the address of the shop is missing. */
   readonly needsShop: boolean
-  /** Columns of emails and phone numbers that are used as the key; undefined if there is a key column. */
+  /** Columns of emails and phone numbers that are used as the key; undefined if a key column or a preset is used. */
   readonly keyedBy: readonly string[] | undefined
-  /** Settings for optional fields, one `field: column` each, if no required field is missing. */
+  /** Settings for optional fields, one `field: column` each, that are not in `map`. */
   readonly hints: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   const people = type.keys === 'products' ? undefined : peopleColumns(inspection, shown.preset)
   const map: Record<string, unknown> = Object.create(null)
   for (const { setting, asks } of missing) if (asks === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
-  // For an unknown header all fields are proposed. If the user gave a mapping, optional fields are only comments.
+  // If required fields are missing, optional fields are written too. If the user gave a mapping, optional fields are only comments.
   const proposesHints = missing.length > 0 && Object.keys(options.map).length === 0
   if (proposesHints) for (const hint of hints) for (const [field, value] of Object.entries(settingsIn(hint))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, shown.preset, inspection)
@@ -81,28 +81,28 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   }
 }
 
-/** Maps every column of emails and phone numbers. If one were left out, its people would not be sent. */
+/** Maps every column of emails and phone numbers, because the identifiers of a column that is left out would not be sent. */
 function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
   for (const field of ['email', 'phone_number'] as const) {
     const columns = people[field]
     const known = preset === undefined ? [] : (presetByName(preset)?.map[field]?.columns ?? [])
     // The preset reads its own columns without a setting.
     if (columns.every((column) => known.some((name) => findColumn([column], name) === 0))) continue
-    const named =
-      typeof map[field] === 'string' && !columns.includes(map[field]) && holdsDigests(inspection, map[field]) ? [map[field]] : []
-    const all = [...named, ...columns]
+    const proposed =
+      typeof map[field] === 'string' && !columns.includes(map[field]) && hasDigests(inspection, map[field]) ? [map[field]] : []
+    const all = [...proposed, ...columns]
     map[field] = all.length === 1 ? all[0] : all
   }
 }
 
-/** Returns true if the column holds digests. Their values cannot be checked, so the column name decides. */
-function holdsDigests(inspection: Inspection, column: string): boolean {
+/** Returns true if the column has a SHA-256 digest. The form of a digest does not show its type, so the column name decides. */
+function hasDigests(inspection: Inspection, column: string): boolean {
   return inspection.rows.some((row) => /^[0-9a-f]{64}$/i.test(firstText(row.cells[row.columns.indexOf(column)]) ?? ''))
 }
 
 /**
- * Returns key columns if the column named `key` is missing or not unique: the first email, else the first phone number.
- * Undefined if the column named `key` is unique.
+ * Returns the columns that replace a missing or repeated key: the first column of emails and the first of phone numbers, else a column
+ * named like an email. Undefined if the key column is unique, or if there is no such column.
  */
 function keyOf(
   map: Readonly<Record<string, unknown>>,
@@ -118,7 +118,7 @@ function keyOf(
   return named === undefined && called !== undefined ? [called] : undefined
 }
 
-/** Maps columns that the header repeats, in their order: the first filled one is used, for identifiers all. */
+/** Maps each field to all columns of a repeated name, in their order. A run uses the first filled cell, of identifiers all cells. */
 function withRepeats(
   map: Record<string, unknown>,
   inspection: Inspection,
@@ -134,8 +134,9 @@ function withRepeats(
   }
 }
 
+/** Parses settings such as `field: column`. */
 function settingsIn(setting: string): Readonly<Record<string, unknown>> {
-  // `setting` is a part of YAML such as `field: column`, written by boundColumns.ts.
+  // `setting` is YAML that boundColumns.ts wrote.
   return recordOf(parse(`{ ${setting} }`))
 }
 
@@ -161,7 +162,11 @@ function withCountry(map: Record<string, unknown>, inspection: Inspection, count
   }
 }
 
-/** Returns `link: { column: "Handle", transform: { prefix: { with: "…" } } }` with the address of the shop, or with an example. */
+/**
+ * Returns `link: { column: "Handle", transform: { prefix: { with: "…" } } }` with the address of the shop, or with an example.
+ *
+ * @throws {UsageError} `INVALID_VALUE` unless the address is https
+ */
 function linkOf({ setting = '' }: MissingColumn, shop: string | undefined): Readonly<Record<string, unknown>> {
   if (shop === undefined) return settingsIn(setting)
   const given = /with: "([^"]*)"/.exec(setting)?.[1] ?? ''

@@ -2,25 +2,25 @@ import type { Reject, Warning } from '../../../model/record.ts'
 import { safe } from '../../terminal/text.ts'
 import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
 import { seenText } from '../../../mapping/consent/consentText.ts'
-import { answeredTest, answerText } from './consentAnswers.ts'
-import { listed, type Inspection } from './inspection.ts'
+import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
+import { columnNames, type Inspection } from './inspection.ts'
 import { shellWord, type InitOptions } from './options.ts'
 import type { Destination } from '../../../destinations/destination.ts'
 
 /** Value that only the user knows, as a question and as a flag. */
 export interface Question {
-  /** The flag that answers it, with an example: `--map key=COLUMN`. */
+  /** The flag that answers the question, with an example: `--map key=COLUMN`. */
   readonly flag: string
-  /** Field whose column is missing. */
+  /** Field whose column is missing; undefined for other questions. */
   readonly field?: string
   /** Reason for the question, in a few words. */
   readonly reason: string
   readonly text: string
-  /** Answer if the user presses Enter; `-` declines it. */
+  /** Answer if the user presses Enter. */
   readonly proposed?: string
   /** Returns the options that the answer sets. */
   readonly answered: (answer: string) => Partial<InitOptions>
-  /** Options that `-` sets, if declining is a valid answer. */
+  /** Options that the answer `-` sets; undefined if `-` only skips the question. */
   readonly declined?: Partial<InitOptions>
 }
 
@@ -31,6 +31,7 @@ export const shopQuestion: Question = {
   answered: (shop) => ({ shop }),
 }
 
+/** Returns the question for the column of a field. For most fields of products, `=VALUE` answers it with one value for every row. */
 export function columnQuestion(field: string, type: Destination, inspection: Inspection, { map, set }: InitOptions): Question {
   const isKey = field === 'key'
   // Products may have one value in all rows; people may not.
@@ -39,7 +40,7 @@ export function columnQuestion(field: string, type: Destination, inspection: Ins
     flag: `--map ${field}=COLUMN`,
     field,
     reason: `no column is called ${field}`,
-    text: `Which column is ${field}${isKey ? ', the number or name that identifies a row' : ''}${orValue ? ', or =VALUE for every row' : ''}? There are ${listed(inspection)}`,
+    text: `Which column is ${field}${isKey ? ', the number or name that identifies a row' : ''}${orValue ? ', or =VALUE for every row' : ''}? There are ${columnNames(inspection)}`,
     answered: (answer) =>
       orValue && answer.startsWith('=') ? { set: { ...set, [field]: answer.slice(1).trim() } } : { map: { ...map, [field]: [answer] } },
   }
@@ -54,22 +55,22 @@ export function consentQuestion(
   keeps: boolean,
   { consent, ignore }: InitOptions,
 ): Question {
-  const proposed = answerText(test)
+  const proposed = formatConsentAnswer(test)
   const only = test.only === undefined ? {} : { only: test.only }
   return {
     flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
     text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It contains dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
     ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
-    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...answeredTest(column, given), ...only }] }),
+    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...parseConsentAnswer(column, given), ...only }] }),
     declined: { ignore: [...ignore, column] },
   }
 }
 
-/** A product needs one of them (spec 2.2). */
+/** Fields of which a product needs at least one (spec 2.2). */
 const identifyingFields: readonly string[] = ['brand', 'gtin', 'mpn']
 
-/** Returns questions for values that at least half of the rows lack. */
+/** Returns questions for values that at least half of the inspected rows lack: currency, brand, country of phone numbers. */
 export function questionsAbout(
   inspection: Inspection,
   type: Destination,
@@ -78,7 +79,7 @@ export function questionsAbout(
   options: InitOptions,
 ): { readonly required: readonly Question[]; readonly optional: readonly Question[] } {
   const share = (found: readonly { readonly code: string }[], code: string) =>
-    found.filter((one) => one.code === code).length / inspection.rows.length
+    found.filter((entry) => entry.code === code).length / inspection.rows.length
   const required: Question[] = []
   const optional: Question[] = []
   if (options.currency === undefined && share(rejects, 'PRICE_CURRENCY_MISSING') >= 0.5)

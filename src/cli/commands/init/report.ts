@@ -4,11 +4,11 @@ import { targetOf } from '../../reports/target.ts'
 import { count, fold, plural, safe, shownAddress } from '../../terminal/text.ts'
 import { asWritten } from '../../../mapping/consent/consentText.ts'
 import type { Draft } from './draft.ts'
-import { dotenv, type Environment } from './environment.ts'
+import { dotenv, type WrittenEnvironment } from './environment.ts'
 import type { Inspection } from './inspection.ts'
 
-/** Returns the `--json` document of `init`. */
-export function report(draft: Draft, inspection: Inspection, env: Environment) {
+/** Returns the `--json` document of `init`, without secrets of the source's address. */
+export function report(draft: Draft, inspection: Inspection, env: WrittenEnvironment) {
   const { pipeline, recognized, valid, suppressed, rejects, consent, settings } = draft
   return {
     pipeline: pipeline.name,
@@ -33,7 +33,7 @@ export function report(draft: Draft, inspection: Inspection, env: Environment) {
   }
 }
 
-function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: Inspection, env: Environment): readonly string[] {
+function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: Inspection, env: WrittenEnvironment): readonly string[] {
   const [worst] = groupRejects(rejects)
   const { encoding } = settings.source
   return [
@@ -52,7 +52,7 @@ function notesOf({ rejects, optional, settings }: Draft, { encodingSamples }: In
 export function reportText(
   draft: Draft,
   inspection: Inspection,
-  env: Environment,
+  env: WrittenEnvironment,
   { sandbox, columns }: { readonly sandbox: boolean; readonly columns: number | undefined },
 ): string {
   const { pipeline, recognized, valid, suppressed, rejects } = draft

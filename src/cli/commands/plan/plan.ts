@@ -6,12 +6,12 @@ import { pipelinesNamed } from '../../pipelines.ts'
 import { changesOf, writePlans } from '../../reports/planFile.ts'
 import { planSummary } from './planReport.ts'
 import { planMarkdown } from '../../reports/planChanges.ts'
-import { byCredentials } from '../../services.ts'
+import { groupByCredentials } from '../../services.ts'
 
-/** Reads, diffs and stores plans; sends nothing. Exits 4 when a guard would withhold (CI needs it). */
+/** Reads the sources, and stores and shows a plan for each pipeline. Sends nothing. Exits 4 if a guard withholds something, for CI. */
 export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
-  const groups = byCredentials(await pipelinesNamed(context, names))
+  const groups = groupByCredentials(await pipelinesNamed(context, names))
   const out = option(invocation, 'out')
   const reports: PlanReport[] = []
   for (const group of groups)

@@ -2,17 +2,18 @@ import { openWholeFile } from '../../wholeFile.ts'
 import type { Output } from '../../context.ts'
 import { csvLine } from '../../../sync/rejectsCsv.ts'
 
+/** CSV file that is being written. */
 export interface CsvFile {
   readonly write: (cells: readonly string[]) => void
-  /** Completes the file and renames it to its final name. */
+  /** Writes the last lines, and renames the file to its final name. */
   readonly finish: () => void
-  /** Removes the file. */
+  /** Removes the file; does nothing for stdout. */
   readonly discard: () => void
 }
 
 const chunkLength = 65_536
 
-/** Writes lines of CSV to a file, or to `stdout` for `-`, in chunks of constant size. */
+/** Opens a CSV file, or `stdout` for `-`. Lines are written in chunks of about 64 KB. `private`: mode 0600. */
 export function openCsv(path: string, stdout: Output, options: { readonly private?: boolean } = {}): CsvFile {
   const file = path === '-' ? undefined : openWholeFile(path, options)
   let text = ''

@@ -12,13 +12,13 @@ import { pipelineNamed } from '../../pipelines.ts'
 import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/rejectsCsv.ts'
 
 /**
- * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store. The source
- * must have the same bytes, because line numbers would differ otherwise. That is known only at the end; if the source has changed,
+ * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store. Returns the
+ * number of rejects written. A changed source may have other line numbers. The change is known only at the end of the source; then
  * the file (mode 0600) is removed.
  *
- * @throws {RunError} `SOURCE_CHANGED`
+ * @throws {RunError} `SOURCE_CHANGED`, and as `openSource`; {UsageError} if the pipeline has no file any more
  */
-export async function writeFullRows(
+export async function writeClearRows(
   context: Context,
   store: Store,
   target: { readonly runId: string; readonly pipeline: string; readonly columns: readonly string[]; readonly file: string },
@@ -29,43 +29,44 @@ export async function writeFullRows(
   const rejects = new Map<string, StoredReject[]>()
   for await (const reject of loadRejects(store.db, target.runId)) {
     const place = `${reject.source} ${reject.line}`
-    const there = rejects.get(place)
-    if (there === undefined) rejects.set(place, [reject])
-    else there.push(reject)
+    const ofLine = rejects.get(place)
+    if (ofLine === undefined) rejects.set(place, [reject])
+    else ofLine.push(reject)
   }
   const mapper = createMapper(pipeline, new Date(context.clock.now()))
   const table = rejectsTable(target.columns, facts)
   const csv = openCsv(target.file, context.stdout, { private: true })
   let written = 0
-  const write = (row: Row, those: readonly StoredReject[]) => {
-    for (const reject of those) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
-    written += those.length
+  const writeRow = (row: Row, ofRow: readonly StoredReject[]) => {
+    for (const reject of ofRow) csv.write([...cellsOf(row, table.columns), ...reasonCells(reject)])
+    written += ofRow.length
   }
   try {
     csv.write([...table.columns, ...reasonColumns(table.columns)])
     for (const [index, definition] of definitions.entries()) {
       const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
       try {
-        // Rows of one line follow each other. Nearly always there is only one; then the line identifies it, and it is not mapped.
+        // Rows of the same line are consecutive. The only row of a line has all rejects of the line, so this row is not mapped. Whether a
+        // row is the only one is known at the next row, so rows are written one row late.
         let previous: Row | undefined
         let several = false
-        const release = () => {
+        const writePrevious = () => {
           if (previous === undefined) return
-          const there = rejects.get(`${index} ${previous.line}`) ?? []
-          write(previous, several ? takeRejects(mapper.map(previous), there) : there)
+          const ofLine = rejects.get(`${index} ${previous.line}`) ?? []
+          writeRow(previous, several ? takeRejects(mapper.map(previous), ofLine) : ofLine)
         }
         for await (const batch of source.rows) {
           for (const row of batch) {
             if (!rejects.has(`${index} ${row.line}`)) continue
-            const together = previous?.line === row.line
-            several ||= together
-            release()
-            several = together
+            const sameLine = previous?.line === row.line
+            several ||= sameLine
+            writePrevious()
+            several = sameLine
             previous = row
           }
         }
-        release()
-        if (source.facts().sha256 !== facts[index]?.sha256) throw changed(definition.uri, target.runId)
+        writePrevious()
+        if (source.facts().sha256 !== facts[index]?.sha256) throw sourceChanged(definition.uri, target.runId)
       } finally {
         await source.close()
       }
@@ -79,22 +80,22 @@ export async function writeFullRows(
 }
 
 /**
- * Removes the rejects of this row from `there`, and returns them. Needed if several rows share a line (a feed without line ends),
- * because only rejected rows may be written in clear text.
+ * Removes the first reject of this row from `ofLine` and returns it as a list; empty if the row has none. Needed if several rows share a
+ * line (a feed without line ends), because only rejected rows may be written in clear.
  */
-function takeRejects({ record, reject }: Mapped, there: StoredReject[]): readonly StoredReject[] {
+function takeRejects({ record, reject }: Mapped, ofLine: StoredReject[]): readonly StoredReject[] {
   const key = record?.key ?? reject?.key
   const hex = key === undefined ? null : Buffer.from(key).toString('hex')
-  const at = there.findIndex((stored) => stored.key === hex && (reject === undefined || stored.code === reject.code))
-  return at < 0 ? [] : there.splice(at, 1)
+  const at = ofLine.findIndex((stored) => stored.key === hex && (reject === undefined || stored.code === reject.code))
+  return at < 0 ? [] : ofLine.splice(at, 1)
 }
 
-/** Returns the cells of the row in the order of the table. Looks them up by name, because rejects are few. */
+/** Returns the cells of the row in the order of the table's columns. A missing column gives an empty text. */
 function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
   return columns.map((column) => cellText(row.cells[row.columns.indexOf(column)]))
 }
 
-function changed(uri: string, runId: string): RunError {
+function sourceChanged(uri: string, runId: string): RunError {
   return new RunError('SOURCE_CHANGED', 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.', {
     where: uri,
     hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,

@@ -25,7 +25,7 @@ export const run: CommandRun = async (context, invocation) => {
     const rejects: ShownReject[] = []
     for await (const reject of loadRejects(store.db, runId)) rejects.push(...faultsOf(reject))
     if (context.json) writeJson(context, rejects)
-    else if (rejects.length === 0) context.stdout.write(`${await noneLeft(store, runId)}\n`)
+    else if (rejects.length === 0) context.stdout.write(`${await reasonForNone(store, runId)}\n`)
     else {
       context.stdout.write(renderGroups(groupRejects(rejects), context.stdout))
       context.stdout.write(`Next  sluice rejects ${runId} --csv rejects.csv\n`)
@@ -34,8 +34,8 @@ export const run: CommandRun = async (context, invocation) => {
   })
 }
 
-/** Returns the message if there are no rejects to show: there were none, or they have expired (docs/retention.md). */
-async function noneLeft(store: Store, runId: string): Promise<string> {
+/** Returns the reason why there are no rejects to show: there were none, or they have expired (docs/retention.md). */
+async function reasonForNone(store: Store, runId: string): Promise<string> {
   const { rejected } = (await loadRun(store.db, runId)).counts
   return rejected === 0
     ? `no rejects in ${runId}`
@@ -44,10 +44,10 @@ async function noneLeft(store: Store, runId: string): Promise<string> {
 
 async function writeCsv(context: Context, store: Store, runId: string, file: string, fromSource: boolean): Promise<number> {
   const { columns, pipeline } = await loadRun(store.db, runId)
-  // The readers are loaded only if a source is read.
+  // The modules that read sources are loaded only if they are needed.
   const written = fromSource
     ? await waiting(context, 'reading the source again', async () =>
-        (await import('./fromSource.ts')).writeFullRows(context, store, { runId, pipeline, columns, file }),
+        (await import('./fromSource.ts')).writeClearRows(context, store, { runId, pipeline, columns, file }),
       )
     : await writeMasked(context, store, { runId, file })
   if (context.json && file !== '-') writeJson(context, { file, rows: written })
@@ -55,6 +55,7 @@ async function writeCsv(context: Context, store: Store, runId: string, file: str
   return 0
 }
 
+/** Writes the rejects with masked cells. Returns their number. */
 async function writeMasked(context: Context, store: Store, target: { readonly runId: string; readonly file: string }): Promise<number> {
   const csv = openCsv(target.file, context.stdout)
   // Starts at -1, because the header is not a reject.

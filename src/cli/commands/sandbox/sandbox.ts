@@ -2,10 +2,10 @@ import { startSandbox } from '../../../sandbox/start.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
 import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from './sandboxDefaults.ts'
-import { keepSandboxAddress } from './sandboxAddress.ts'
+import { storeSandboxAddress } from './sandboxAddress.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
-/** Runs the sandbox until a signal. Prints credentials to paste; they are valid only for this sandbox. */
+/** Runs the sandbox until a signal. Prints its address, and credentials that are valid only for this sandbox. */
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
   const credentials = {
@@ -15,6 +15,7 @@ export const run: CommandRun = async (context, invocation) => {
     accessTokenSecret: option(invocation, 'accessTokenSecret') ?? sandboxCredentials.accessTokenSecret,
   }
   const state = option(invocation, 'state')
+  // Called by the fault that ends the process.
   const crash = () => process.kill(process.pid, 'SIGKILL')
   const { names } = context.config().service
   const sandbox = await startSandbox({
@@ -24,7 +25,7 @@ export const run: CommandRun = async (context, invocation) => {
     ...(names === undefined ? {} : { names }),
     ...(state === undefined ? {} : { stateFile: state }),
   })
-  const forget = keepSandboxAddress(context.config().dataDir, sandbox.url)
+  const removeAddress = storeSandboxAddress(context.config().dataDir, sandbox.url)
   const env = environmentFor(sandbox.url, credentials)
   if (context.json) writeJson(context, { url: sandbox.url, port: sandbox.port, env })
   else {
@@ -39,7 +40,7 @@ export const run: CommandRun = async (context, invocation) => {
     context.stderr.write('Ctrl-C stops it\n')
   }
   await untilAborted(context.signal)
-  forget()
+  removeAddress()
   await sandbox.close()
   // A signal is the normal end of a sandbox. `main.ts` sets the exit code of the signal.
   return 0

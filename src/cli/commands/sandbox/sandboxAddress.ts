@@ -7,8 +7,8 @@ import { writeWholeFile } from '../../wholeFile.ts'
 
 const fileIn = (dataDir: string) => join(dataDir, 'sandbox.json')
 
-/** Stores the address until the returned function is called. Does nothing if the folder is not writable. */
-export function keepSandboxAddress(dataDir: string, url: string): () => void {
+/** Stores the address, and returns the function that removes it. Does nothing if the folder is not writable. */
+export function storeSandboxAddress(dataDir: string, url: string): () => void {
   const file = fileIn(dataDir)
   try {
     mkdirSync(dataDir, { recursive: true })
@@ -21,7 +21,7 @@ export function keepSandboxAddress(dataDir: string, url: string): () => void {
   }
 }
 
-/** Returns undefined if no sandbox of this folder runs. */
+/** Returns the address of the running sandbox of this folder; undefined if none runs. */
 export function runningSandbox(dataDir: string): string | undefined {
   const kept = read(fileIn(dataDir))
   return kept !== undefined && isAlive(kept.pid) ? kept.url : undefined

@@ -1,4 +1,4 @@
-/** Initial state of every sandbox unless flags override it. */
+/** Defaults of every sandbox: port, credentials, and ids of its account and destinations. Flags override port and credentials. */
 
 export const sandboxPort = 4010
 
@@ -11,7 +11,7 @@ export const sandboxCredentials = {
 
 export const sandboxTargets = { account: '18ce54d4x5t', catalog: '4001', audience: '1nmth', doNotReach: '2dnr' } as const
 
-/** Returns the environment variables that point every command to one sandbox (docs/operations.md). */
+/** Returns the environment variables with which every command uses this sandbox (docs/operations.md). */
 export function environmentFor(
   url: string,
   credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>,

@@ -8,15 +8,17 @@ import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 
-/** Condition that needs action, as on the dashboard and in alerts. */
+/** Condition that needs action. The dashboard and alerts show the same. */
 interface Need {
   readonly code: string
   readonly message: string
   readonly hint: string
 }
 
+/** State of one pipeline. */
 export interface PipelineStatus extends PipelineState {
   readonly needs: readonly Need[]
+  /** Time of the next scheduled run, ISO 8601; null without a schedule. */
   readonly nextRunAt: string | null
   /** Age of the last success in seconds; null if there is none. */
   readonly lastSuccessAgeS: number | null
@@ -28,6 +30,7 @@ export interface FolderStatus {
   readonly needs: readonly Need[]
 }
 
+/** Loads the status. `patterns`: names or globs, none for all pipelines. @throws as `pipelinesToCheck` if there are patterns */
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
   const states = await pipelineStates(
@@ -63,10 +66,10 @@ function needOf({ code, event, message, runId, hint }: Condition): Need {
   return { code, message: runId === undefined ? message : `${runId} ${event}: ${message}`, hint }
 }
 
-/** Returns every valid pipeline and the error of each other; none if there is no folder yet. */
+/** Returns every valid pipeline and the error of each other one. If the folder cannot be loaded, returns only its error. */
 async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
   try {
-    const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines)
+    const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines, context.config().env)
     return { pipelines: [...pipelines, ...conflicting], errors }
   } catch (error) {
     if (error instanceof UsageError || error instanceof ConfigError)

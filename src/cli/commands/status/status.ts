@@ -3,7 +3,7 @@ import { folderStatus, type FolderStatus, type PipelineStatus } from './folderSt
 import { withStore } from '../../store.ts'
 import { duration, fold, instant, plural, safe, tableWithin } from '../../terminal/text.ts'
 
-/** Shows each pipeline's last result and what needs action. Read-only. */
+/** Shows what needs action, and the last result of each pipeline. Exits 0 even if something needs action. */
 export const run: CommandRun = async (context, invocation) =>
   withStore(context, async (store) => {
     const status = await folderStatus(context, store.db, list(invocation, 0))
@@ -16,17 +16,17 @@ export const run: CommandRun = async (context, invocation) =>
 function statusScreen({ pipelines, needs }: FolderStatus, output: Output): string {
   const { bold, yellow } = output.style
   const all = [
-    ...pipelines.flatMap((one) => one.needs.map((need) => ({ place: one.pipeline, ...need }))),
+    ...pipelines.flatMap((status) => status.needs.map((need) => ({ place: status.pipeline, ...need }))),
     ...needs.map((need) => ({ place: '', ...need })),
   ]
   const lines = all.map(({ place, code, message, hint }) => {
     const head = fold(`  ${yellow('!')} ${place === '' ? '' : `${safe(place)}  `}${code}  ${safe(message)}`, output.columns)
     return `${head}\n      ${safe(hint)}\n`
   })
-  const head = all.length === 0 ? 'Nothing needs you.\n' : `${bold(`Needs you: ${plural(all.length, 'item')}`)}\n${lines.join('')}`
-  if (pipelines.length === 0) return `${head}no pipelines yet: sluice init --source FILE\n`
+  const summary = all.length === 0 ? 'No action needed.\n' : `${bold(`Action needed: ${plural(all.length, 'item')}`)}\n${lines.join('')}`
+  if (pipelines.length === 0) return `${summary}no pipelines yet: sluice init --source FILE\n`
   const table = tableWithin(output.columns, pipelines.map(cellsOf))
-  return `${head}\n${table}`
+  return `${summary}\n${table}`
 }
 
 function cellsOf({ pipeline, last, running, lastSuccessAgeS, nextRunAt }: PipelineStatus): string[] {

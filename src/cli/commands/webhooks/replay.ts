@@ -4,7 +4,7 @@ import { argument, option, writeJson, type CommandRun, type Invocation } from '.
 import { withClient } from '../../withClient.ts'
 
 /**
- * Requests that the service delivers the events of a time span again; the receiver stores each only once (spec 6.1 rule 6,
+ * Requests that the service delivers the events of a time span again. The receiver stores each event only once (spec 6.1 rule 6,
  * docs/spec-notes.md#webhooks Replay).
  */
 export const run: CommandRun = async (context, invocation) => {
@@ -18,7 +18,7 @@ export const run: CommandRun = async (context, invocation) => {
   return 0
 }
 
-/** Converts ISO times to the service's format: minutes in UTC, `yyyymmddhhmm`. */
+/** Returns the time of a required flag in the service's format. @throws {UsageError} `MISSING_OPTION`, `INVALID_VALUE` */
 function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
   const given = option(invocation, name)
   const example = 'sluice webhooks replay ID --from 202611200000 --to 202611210000'
@@ -27,9 +27,19 @@ function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
       where: `--${name}`,
       hint: example,
     })
-  if (/^\d{12}$/.test(given)) return given
-  const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
-  if (Number.isNaN(at))
-    throw new UsageError('INVALID_VALUE', `--${name} is not a valid time. Nothing was sent.`, { where: `--${name}`, hint: example })
-  return new Date(at).toISOString().replace(/\D/g, '').slice(0, 12)
+  const minute = serviceMinute(given)
+  if (minute !== undefined) return minute
+  throw new UsageError('INVALID_VALUE', `--${name} is not a valid time. Nothing was sent.`, { where: `--${name}`, hint: example })
+}
+
+/**
+ * Converts a time to the service's format: minutes in UTC, `yyyymmddhhmm`. Accepts that format, and ISO 8601, in UTC unless it has a
+ * zone. Undefined for any other text. Exported for its test.
+ */
+export function serviceMinute(text: string): string | undefined {
+  if (/^\d{12}$/.test(text)) return text
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined
+  // Without a zone, Date.parse would take the zone of this machine.
+  const at = Date.parse(/[T ]\d/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) ? `${text}Z` : text)
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString().replace(/\D/g, '').slice(0, 12)
 }
