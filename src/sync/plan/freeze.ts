@@ -48,7 +48,7 @@ interface FreezeContext {
  * Number of batches written at a time. With 32 batches, their 80,000 operations do not fit into V8's space for new objects (448 MB
  * instead of 308 for a million users).
  */
-const batchesAtATime = 4
+const batchesAtATime = 2
 
 /** Writes operations as batches. Returns the totals of them and of `before`, which stays as it is. */
 export async function freeze(
@@ -64,9 +64,16 @@ export async function freeze(
   let batches = 0
   let done = 0
   let collected: Collected[] = []
+  // Postgres stores these batches while the next ones are collected.
+  let writing = Promise.resolve()
   const write = async () => {
-    await writeBatches(client, destination, collected, { ...context, firstSeq: context.lastSeq + batches - collected.length + 1 })
+    const group = collected
+    const firstSeq = context.lastSeq + batches - group.length + 1
     collected = []
+    await writing
+    writing = writeBatches(client, destination, group, { ...context, firstSeq })
+    // The next `await writing` throws the error.
+    writing.catch(() => undefined)
     context.onProgress(done)
   }
   const take = (batch: PackedBatch<PlannedOperation> | undefined) => {
@@ -101,17 +108,23 @@ export async function freeze(
     if (destination.collisionOf !== undefined) folded.add(destination.collisionOf(operation.recordKey))
     take(full)
   }
-  for await (const portion of operations) {
-    for (const operation of portion) {
-      // Counts users, and not operations, like all run counts.
-      entries[operation.change] += operation.users
-      if (current?.op === operation.op && collides(operation)) {
-        waiting.push(operation)
-        continue
+  try {
+    for await (const portion of operations) {
+      for (const operation of portion) {
+        // Counts users, and not operations, like all run counts.
+        entries[operation.change] += operation.users
+        if (current?.op === operation.op && collides(operation)) {
+          waiting.push(operation)
+          continue
+        }
+        add(operation)
+        if (collected.length >= batchesAtATime) await write()
       }
-      add(operation)
-      if (collected.length >= batchesAtATime) await write()
     }
+  } catch (error) {
+    // If storing batches failed, that is the cause. The connection must be free before the rollback.
+    await writing
+    throw error
   }
   while (waiting.length > 0) {
     take(current?.packer.flush())
@@ -125,6 +138,7 @@ export async function freeze(
   }
   take(current?.packer.flush())
   if (collected.length > 0) await write()
+  await writing
   return { batches: before.batches + batches, entries, bodies, requests }
 }
 

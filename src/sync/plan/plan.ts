@@ -15,7 +15,7 @@ import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
-import { insertPlan, storePlan, type Planned } from './storePlan.ts'
+import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
 
 export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
@@ -42,7 +42,7 @@ export async function makePlan(
     if (stored.isLoad) await markRecordsVisible(queryable(client), run.destinationId, pages)
     if (next === undefined) return planned
     pages = await recordPages(queryable(client))
-    stored = await inTransaction(client, () => planPart(next))
+    stored = await inTransaction(client, next)
   }
 }
 
@@ -88,6 +88,7 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   })
   crashPoint('plan.frozen')
   const keyLookups = compared ? await pending.countKeyLookups() : 0
+  await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
   return { planned, next: undefined, isLoad: first !== undefined }
 }

@@ -1,4 +1,4 @@
-/** Stores a plan: its row and counts, and completes its snapshot. */
+/** Stores a plan: its row and counts. Completes its snapshot. */
 import { limitOf } from '../../service/contract/rateLimits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { queryable } from '../../db/database.ts'
@@ -45,7 +45,7 @@ export interface StoredPart {
 }
 
 /**
- * Stores counts and figures of what is frozen so far; with the last part, completes the snapshot. `keyLookups`: products that are put
+ * Stores counts and figures of what is frozen so far. `keyLookups`: products that are put
  * once more so that the next plan can delete them.
  */
 export async function storePlan(
@@ -74,7 +74,6 @@ export async function storePlan(
     // The next plan has the deletes of key lookups, and later parts if this run is interrupted.
     deferred: guarded.deferred + keyLookups + (isLast ? 0 : rest),
   }
-  if (isLast) await endSnapshot(work)
   const tx = queryable(client)
   await plans.storeFigures(tx, planId, {
     digest: frozen.bodies.copy().digest('hex'),
@@ -109,7 +108,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
 }
 
 /** Completes the snapshot: its records are the desired state, and the next read is compared with them. */
-async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
+export async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // Only a complete read stores digests; an incomplete read or a backfill does not.
   if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(client, destinationId)

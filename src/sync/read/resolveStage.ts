@@ -76,7 +76,7 @@ async function resolveRepeats(
   // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out with it.
   await client.query(`
     update stage s set kind = ${stagedKind.optedOut}
-    from repeated_row r where s.ctid = r.row and r.opts_out and r.kind = ${stagedKind.valid}`)
+    from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
   await client.query('drop table repeated_row')
   if (options.duplicates === 'last') return { duplicates: await keepLast(client), conflicting: 0 }
   await client.query(`
@@ -94,7 +94,7 @@ async function resolveRepeats(
   // Of rows with the same key and content, one stays (docs/inputs.md 57).
   const collapsed = await client.query(`
     delete from stage s using repeated_row r
-    where s.ctid = r.row and r.kind = ${stagedKind.valid} and r.nth > 1
+    where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
       and not exists (select 1 from contradiction c where c.key = r.key)`)
   return { duplicates: collapsed.rowCount ?? 0, conflicting }
 }
@@ -106,9 +106,9 @@ async function resolveRepeats(
 async function keepLast(client: pg.PoolClient): Promise<number> {
   const dropped = await client.query(`
     delete from stage s using (
-      select t.ctid as row, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
+      select t.ctid as row, t.key, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
       from stage t join repeated using (key) where t.kind = ${stagedKind.valid}) r
-    where s.ctid = r.row and r.nth > 1`)
+    where s.ctid = r.row and s.key = r.key and r.nth > 1`)
   return dropped.rowCount ?? 0
 }
 
@@ -128,7 +128,7 @@ async function rejectContradictions(
   await client.query(`
     update stage s set kind = ${stagedKind.rejected}
     from repeated_row r join contradiction c using (key)
-    where s.ctid = r.row and r.kind = ${stagedKind.valid}`)
+    where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid}`)
   return inserted.rowCount ?? 0
 }
 
@@ -175,9 +175,9 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
 async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
   await client.query(`
     delete from stage s using (
-      select t.ctid as row, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
+      select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
       from stage t join repeated using (key)) r
-    where s.ctid = r.row and r.nth > 1`)
+    where s.ctid = r.row and s.key = r.key and r.nth > 1`)
 }
 
 /**

@@ -212,8 +212,9 @@ async function interruptedValid(db: Database, run: RunRow): Promise<number | und
   if (readsBackfillSource(run)) return undefined
   const [row] = await db.query<{ valid: number }>(
     `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
-     where p.destination_id = $1 and p.status in ('applying', 'superseded') and u.trigger not in ('plan', 'backfill')
+     where p.destination_id = $1 and p.status <> 'ready' and u.trigger not in ('plan', 'backfill')
        and u.options ->> 'source' is null and jsonb_array_length(p.guards) = 0
+       and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
      order by p.created_at desc limit 1`,
     [run.destinationId],
   )

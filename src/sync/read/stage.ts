@@ -20,13 +20,15 @@ import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { KeySpread } from './keySpread.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
-import { stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
+import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Number of rows after which V8's space for new objects no longer grows. */
 const rowsUntilFlat = 30_000
+/** Number of first parts whose rows a first load stages before its stage is partitioned, because that takes 0.1 s. */
+const firstPartsUntilPartitioned = 8
 
 export interface Staged {
   readonly read: number
@@ -74,6 +76,7 @@ export async function stageSources(
   keepMemoryFlat()
   const gated = options.gate?.canSkip === true
   let growing = !gated
+  let isPartitioned = false
   if (growing) letYoungGrow()
   const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics)
   const warnings = new WarningCounter()
@@ -97,7 +100,7 @@ export async function stageSources(
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
-    const writer = new Stage(options.client, index, tally)
+    let writer = new Stage(options.client, index, tally)
     const previous = options.previous[index]
     if (gated && options.gate) options.gate.columns = previous?.columns ?? []
     mapper.begin(gated ? previous : undefined)
@@ -126,6 +129,17 @@ export async function stageSources(
         }
         if (writer.copy.full) await writer.copy.flush()
         if (rejects.full) await rejects.flush()
+        if (
+          !isPartitioned &&
+          options.first &&
+          Stage.keysAreDigests &&
+          read >= deps.settings.usersInFirstPart * firstPartsUntilPartitioned
+        ) {
+          await writer.copy.end()
+          await partitionStage(options.client)
+          writer = new Stage(options.client, index, tally)
+          isPartitioned = true
+        }
         if (growing && read >= rowsUntilFlat) {
           keepMemoryFlat()
           growing = false

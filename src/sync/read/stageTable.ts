@@ -14,15 +14,40 @@ import type { RepeatWatch } from './repeatWatch.ts'
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3 } as const
 
+const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
+  body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
+
 export async function createStage(client: pg.PoolClient): Promise<void> {
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
   await client.query(`
-    create temp table stage (
-      key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-      body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null
-    );
+    create temp table stage (${columns});
     alter table stage alter key set statistics 10, alter kind set statistics 10;
     create temp table opted_out (identifier bytea primary key)`)
+}
+
+/** Number of partitions of the stage of a first load; they differ in the first bits of the key, which is a digest. */
+const partitions = 16
+
+/**
+ * Partitions the stage by key, with the rows that it has. Each part of a first load (plan/loadParts.ts) then reads only its range:
+ * 14 parts read a million rows 2 times instead of 14 times, each of which took 0.15 s.
+ */
+export async function partitionStage(client: pg.PoolClient): Promise<void> {
+  const bound = (i: number) => `'\\x${(i * (256 / partitions)).toString(16).padStart(2, '0')}'`
+  const parts = Array.from({ length: partitions }, (_, i) => {
+    const from = i === 0 ? 'minvalue' : bound(i)
+    const to = i === partitions - 1 ? 'maxvalue' : bound(i + 1)
+    return `create temp table stage_${i} partition of partitioned_stage for values from (${from}) to (${to});`
+  })
+  await client.query(`
+    create temp table partitioned_stage (${columns}) partition by range (key);
+    ${parts.join('\n')}
+    -- Of all partitions together as many rows are sampled as of the table without them.
+    alter table partitioned_stage alter key set statistics 1, alter kind set statistics 1;
+    alter table only partitioned_stage alter key set statistics 10, alter kind set statistics 10;
+    insert into partitioned_stage select * from stage;
+    drop table stage;
+    alter table partitioned_stage rename to stage`)
 }
 
 /** Counts over all sources of a run. */

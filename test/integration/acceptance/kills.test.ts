@@ -74,7 +74,7 @@ function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) 
 }
 
 /** Instants of a first load, and of the plan after one that was interrupted. */
-const firstLabels = ['plan.keys_stored', 'reconcile.load']
+const firstLabels = ['plan.keys_stored', 'plan.before_snapshot', 'reconcile.load']
 /** Those of product sets need pipelines with sets (sync/productSets.test.ts). */
 const labels = labelsOf(join(root, 'src/sync')).filter((label) => !label.startsWith('sets.') && !firstLabels.includes(label))
 
@@ -163,7 +163,7 @@ test.for([
       identifiers: [email(`a${from + i}@example.com`), email(`b${from + i}@example.com`)],
     }))
   // Three batches, so that some are confirmed and others are not; five are written in two steps. 7,500 people are the first part.
-  const inParts = instants.some((label) => /^plan\.\w+_commit:2$/.test(label))
+  const inParts = instants.some((label) => /^plan\.(\w+_commit:2|before_snapshot)$/.test(label))
   const count = inParts ? 16_000 : instants.includes('plan.batches_written:2') ? 12_000 : 6_000
   engine.write('crm.csv', crm(people(0, count)))
   for (const label of instants) expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')

@@ -1,4 +1,5 @@
 /** A first load in parts (docs/decisions/first-load-in-parts.md): each part is sent while the next one is planned. */
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -8,8 +9,12 @@ import { causeOf, eachPortion } from '../../../src/db/cursor.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { destinationOf } from '../../../src/destinations/index.ts'
+import { renderUserOperation } from '../../../src/destinations/userOperation.ts'
 import { destinationIdentity } from '../../../src/sync/destinationIdentity.ts'
 import type { EngineSettings } from '../../../src/sync/engine.ts'
+import { freeze } from '../../../src/sync/plan/freeze.ts'
+import type { PlannedOperation } from '../../../src/sync/plan/operations.ts'
 import { startWorkerOf } from '../../support/server.ts'
 import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
@@ -107,6 +112,30 @@ test('a load in parts leaves the records, keys and members that a load in one tr
     histories(12),
   )
 }, 120_000)
+
+test.for(['reject', 'last'])(
+  'a partitioned stage resolves repeated keys as an unpartitioned one does (duplicates: %s)',
+  async (duplicates) => {
+    const repeated = range(0, 30).flatMap((n): Rows => [
+      [`k${n}`, emails(n)],
+      ...(n % 3 === 0 ? ([[`k${n}`, emails(n)]] as const) : []),
+      ...(n % 5 === 0 ? ([[`k${n}`, emails(n + 100)]] as const) : []),
+    ])
+    await using parts = await open(2, repeated)
+    await using whole = await open(1_000, repeated)
+    const [partitioned, unpartitioned] = await Promise.all(
+      [parts, whole].map(async (engine) => {
+        engine.pipeline('people', `${yaml}duplicates: ${duplicates}\n`)
+        const { counts } = await engine.run('people')
+        const { requests: _, ...users } = counts
+        const rejects = await engine.db.query('select line, code, message from reject order by line')
+        return { users, rejects, members: (await engine.sandbox.control.audience()).digest }
+      }),
+    )
+    expect(partitioned).toEqual(unpartitioned)
+    expect(partitioned?.users).toMatchObject(duplicates === 'last' ? { creates: 30, rejected: 0 } : { creates: 24, rejected: 14 })
+  },
+)
 
 test('requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies', async () => {
   const rows = people(range(0, 60))
@@ -310,6 +339,71 @@ test('plan stores a load in one transaction, because nothing may be sent before 
   expect(await engine.db.query('select status from plan')).toEqual([{ status: 'ready' }])
   expect((await engine.apply(planId)).counts).toMatchObject({ confirmed: 60, requests: 1 })
   await expectInSync(engine, rows)
+})
+
+test('the guard on falling rows knows a load whose snapshot was not completed, also after its plan was applied', async () => {
+  await using engine = await open(20, people(range(0, 200)))
+  engine.pipeline('people', yaml.replace('min_rows: 0', 'min_rows: 0, max_delete_percent: 100'))
+  await engine.db.execute('alter table record_digest add constraint refused check (false)')
+  expect(await engine.run('people')).toMatchObject({ status: 'failed', counts: { creates: 200, deferred: 0 } })
+  await engine.db.execute('alter table record_digest drop constraint refused')
+  expect(await engine.db.query('select status from snapshot')).toEqual([{ status: 'open' }])
+  const [plan] = await engine.db.query<{ id: string }>('select id from plan')
+  expect(await engine.apply(plan?.id ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 200, deferred: 0 } })
+  write(engine, people(range(0, 60)))
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { deletes: 0 }, guards: [{ code: 'GUARD_ROWS_FELL' }] })
+})
+
+test.for([60, 12_000])('of %s people whose batches cannot be stored, the plan fails with the error of Postgres', async (n) => {
+  const rows = people(range(0, n))
+  await using engine = await open(n / 12, rows)
+  await engine.db.execute('alter table batch_entries add constraint refused check (batch_id < 2)')
+  expect((await engine.run('people')).error).toMatchObject({ message: 'the database failed (23514); what was confirmed is kept' })
+  await engine.db.execute('alter table batch_entries drop constraint refused')
+  await expectInSync(engine, rows)
+})
+
+test('operations that cannot be read leave no batch and no entries, although batches are being stored meanwhile', async () => {
+  await using engine = await open(1_000, people([1]))
+  const { planId = '' } = await engine.run('people')
+  const stored = 'select (select count(*)::int from batch) as batches, (select count(*)::int from batch_entries) as entries'
+  const before = await engine.db.query(stored)
+  const client = await engine.db.connect()
+  await client.query('begin')
+  const destination = destinationOf('audience')
+  const operation = (n: number): PlannedOperation => {
+    const keys = [`01${createHash('sha256').update(String(n)).digest('hex')}`]
+    const bytes = renderUserOperation({ op: 'update', users: [keys], effectiveAtMs: 0, expiresAtMs: 0 })
+    const recordKey = Buffer.from(keys[0] ?? '', 'hex').subarray(0, 16)
+    return { bytes, op: 'upsert', change: 'create', phase: 1, recordKey, keys, hash: Buffer.from([1]), expiresAtMs: 0, users: 1 }
+  }
+  async function* operations(): AsyncGenerator<PlannedOperation[]> {
+    yield range(0, 5_001).map(operation)
+    throw new Error('cannot be read')
+  }
+  const context = { planId, destinationId: 1, loadId: undefined, lastSeq: 1_000, onProgress: () => undefined }
+  await expect(freeze(client, destination, operations(), context)).rejects.toThrow('cannot be read')
+  await client.query('rollback')
+  client.release()
+  // Longer than it takes to store the batches.
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(await engine.db.query(stored)).toEqual(before)
+})
+
+test('a load does not complete its snapshot behind the plan of another run', async () => {
+  await using engine = await open(5, people(range(0, 8)))
+  await planSlowly(engine, 1)
+  const run = engine.run('people')
+  await expect.poll(() => engine.db.query('select from plan')).toHaveLength(1)
+  // Waits for the second part, which is the last one, and is ahead of the end of the load.
+  await engine.db.transaction(async (tx) => {
+    await tx.query('select from destination for update')
+    expect(await tx.query(`select counts ->> 'deferred' as deferred from plan`)).toEqual([{ deferred: '0' }])
+    await tx.execute(`update plan set status = 'superseded'`)
+  })
+  expect(await run).toMatchObject({ error: { code: 'RUN_INTERRUPTED' } })
+  expect(await engine.db.query('select from record_digest')).toEqual([])
+  expect(await engine.db.query('select status from snapshot')).toEqual([{ status: 'open' }])
 })
 
 test('a file with less than half of the rows withholds the deletes of an interrupted load, although the limits allow them', async () => {
