@@ -6,7 +6,6 @@ import type { Missing } from '../../destinations/destination.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
-import { fillTable } from './planTables.ts'
 import type { PendingChanges } from './pendingChanges.ts'
 
 export interface GuardContext {
@@ -31,7 +30,8 @@ export interface GuardedChanges {
 
 /**
  * Applies removals and collects pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only the
- * removals of suppressed people. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
+ * removals of people who are suppressed or opted out: these are not desired, so no request can update or renew them, although the
+ * deletes of the latter wait. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
@@ -69,7 +69,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false }
 
   await client.query('rollback to savepoint removals')
-  await fillTable(client, 'removal', `select key, what from change where what = 'suppressed'`)
+  await collectRemovals(client, { missing: false })
   await desired.applyRemovals()
   const deferred = await context.pending.collect()
   await context.pending.countGuardedDeletes(context.suppressedBy)

@@ -87,10 +87,10 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this read changed the desired content; withheld deletes did not. */
+/** Returns true if this read changed the desired content; missing records whose deletes are withheld did not. */
 export function changesDesired({ diff, missingPolicy }: Changes, deletesWithheld: boolean): boolean {
-  const removed = deletesWithheld ? 0 : diff.optedOut + (missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0)
-  return diff.creates + diff.updates + diff.suppressed + removed > 0
+  const missing = !deletesWithheld && (missingPolicy === 'delete' || missingPolicy === 'out-of-stock') ? diff.missing : 0
+  return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
 async function noChanges(client: pg.PoolClient): Promise<Diff> {

@@ -86,7 +86,7 @@ async function collect(context: MembershipContext): Promise<number> {
   await fillTable(
     client,
     'pending_group',
-    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal,
+    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal, bool_or(m.ref_count > 0 and not m.overdue) as desired,
        bool_and(m.synced_hash is null) as created, ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as content_version,
        ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.ref_count = 0 and m.synced_hash is not null)` : 'null'} as keys_to_delete
@@ -221,16 +221,12 @@ async function markExempt({ client, destinationId, changed }: PendingContext, su
   )
 }
 
-async function withholdDeletes({ client, destinationId }: PendingContext, sendCleared: boolean): Promise<void> {
+async function withholdDeletes({ client }: PendingContext, sendCleared: boolean): Promise<void> {
   await client.query(
     `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`,
   )
   // Removes groups without any other pending change.
-  await client.query(
-    `delete from pending_group t where not deletes and not renewal and not exists (
-       select from remote m where m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
-         and m.desired_hash is distinct from m.synced_hash)`,
-  )
+  await client.query('delete from pending_group where not deletes and not desired')
 }
 
 async function unifyChanged({ changed, renews }: MembershipContext): Promise<void> {

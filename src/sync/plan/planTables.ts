@@ -51,7 +51,7 @@ export const planTables = {
   /** Records to remove from the desired state, with the cause. */
   removal: {
     columns: { ...key, cause: 'text' },
-    filledBy: 'desired, applyGuards, erasure',
+    filledBy: 'desired, erasure',
     readBy: ['desiredProducts', 'desiredIdentifiers'],
   },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
@@ -66,7 +66,7 @@ export const planTables = {
     filledBy: 'pendingProducts',
     readBy: ['pendingProducts', 'operations'],
   },
-  /** Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. */
+  /** Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: not only deletes are pending. */
   pending_group: {
     columns: {
       group_key: 'bytea',
@@ -75,6 +75,7 @@ export const planTables = {
       suppressed: 'boolean',
       out_of_sync: 'boolean',
       renewal: 'boolean',
+      desired: 'boolean',
       created: 'boolean',
       deferred: 'boolean',
       content_version: 'bytea',

@@ -1,0 +1,111 @@
+/** People who opt out are not sent, even if a guard withholds their deletes (docs/guarantees.md#a-no-is-never-sent). */
+import { expect, test } from 'vitest'
+import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+
+const count = 30
+
+/** Writes a row for each person; those in `no` have opted out. */
+function write(engine: EngineUnderTest, no: (i: number) => boolean): void {
+  const rows = Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${no(i) ? 'no' : 'yes'}\n`)
+  engine.write('people.csv', `id,mail,ok\n${rows.join('')}`)
+}
+
+function pipeline(engine: EngineUnderTest, email = 'mail'): void {
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: ${email} }
+consent: { column: ok, values: ["yes"] }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expires_in: 2 days, renew_before: 1 day }
+`,
+  )
+}
+
+/** Returns the number of users in the requests after `after`. */
+async function sent(engine: EngineUnderTest, after: number): Promise<number> {
+  return (await engine.writes(after)).reduce((sum, { items }) => sum + items, 0)
+}
+
+test('a person who opted out is not renewed while the deletes are withheld', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  write(engine, () => false)
+  await engine.run('people')
+  await engine.db.execute(`update batch set expires_at = expires_at - interval '30 hours'`)
+  await engine.db.execute(`update remote set expires_at = expires_at - interval '30 hours'`)
+  write(engine, (i) => i >= 10)
+  for (let times = 0; times < 2; times++) {
+    const after = await engine.mark()
+    expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { renewals: times === 0 ? 10 : 0, withheld: 20 } })
+    expect(await sent(engine, after)).toBe(times === 0 ? 10 : 0)
+  }
+  expect(await engine.run('people', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { deletes: 20 } })
+  expect((await engine.sandbox.control.audience()).members).toBe(10)
+})
+
+test('a person who opted out before the first request is never sent, even if the deletes of others are withheld', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  pipeline(engine)
+  write(engine, (i) => i === 0)
+  await engine.run('people')
+  await control.fault(
+    { path: '/12/' },
+    { kind: 'status', status: 403, body: { errors: [{ code: 'ACTION_NOT_ALLOWED', message: 'no' }] } },
+    'always',
+  )
+  // The first person opts in, but the request is refused.
+  write(engine, () => false)
+  expect((await engine.run('people')).counts).toMatchObject({ creates: 1, confirmed: 0 })
+  await control.clearFaults()
+  await engine.db.execute(`update batch set status = 'superseded', settled_at = statement_timestamp() where status = 'pending'`)
+  write(engine, (i) => i < 15)
+  const after = await engine.mark()
+  expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { creates: 0, withheld: 14 } })
+  expect(await sent(engine, after)).toBe(0)
+})
+
+test('a plan that adds a person is stale after a read in which the person opted out, even if deletes are withheld', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  write(engine, (i) => i === 0)
+  await engine.run('people')
+  write(engine, () => false)
+  const { planId } = await engine.plan('people')
+  write(engine, (i) => i < 15)
+  expect(await engine.plan('people')).toMatchObject({ status: 'withheld' })
+  await expect(engine.apply(planId)).resolves.toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
+})
+
+test('a full refresh sends the people of the source while the deletes of others are withheld', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine)
+  write(engine, () => false)
+  await engine.run('people')
+  write(engine, (i) => i >= 10)
+  const after = await engine.mark()
+  expect(await engine.run('people', { full: true })).toMatchObject({
+    status: 'withheld',
+    counts: { updates: 10, confirmed: 10, withheld: 20 },
+  })
+  expect(await sent(engine, after)).toBe(10)
+  write(engine, () => false)
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 0, withheld: 0 } })
+  expect((await engine.sandbox.control.audience()).members).toBe(count)
+})
+
+test('people who only lose an identifier are renewed while the deletes of the identifiers are withheld', async () => {
+  await using engine = await engineUnderTest()
+  pipeline(engine, '[mail, second]')
+  const rows = (seconds: number) =>
+    Array.from({ length: count }, (_, i) => `${i},p${i}@example.com,${i < seconds ? `q${i}@example.com` : ''},yes\n`).join('')
+  engine.write('people.csv', `id,mail,second,ok\n${rows(count)}`)
+  await engine.run('people')
+  await engine.db.execute(`update batch set expires_at = expires_at - interval '30 hours'`)
+  await engine.db.execute(`update remote set expires_at = expires_at - interval '30 hours'`)
+  engine.write('people.csv', `id,mail,second,ok\n${rows(10)}`)
+  expect(await engine.run('people')).toMatchObject({
+    guards: [{ code: 'GUARD_IDENTIFIERS' }],
+    counts: { renewals: 10, updates: 20, withheld: 20, confirmed: 30 },
+  })
+})
