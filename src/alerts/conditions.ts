@@ -11,27 +11,29 @@ import { destinationOf } from '../destinations/index.ts'
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const
 export type ConditionEvent = (typeof conditionEvents)[number]
 
+/** Condition of one pipeline that needs an operator. */
 export interface Condition {
   readonly pipeline: string
   readonly event: ConditionEvent
   readonly code: string
   readonly message: string
-  /** One command. */
+  /** Command or edit that is the next step. */
   readonly hint: string
   readonly runId?: string
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
+  /** Start of the condition, ISO 8601. */
   readonly since: string
 }
 
-/** Minimum age in minutes of a request without a clear answer to be reported. */
+/** Age in minutes from which a request without a clear answer is reported. */
 const unresolvedAfterMin = 15
 /** Memberships that end within this number of days are reported, because they should have been renewed before. */
 const lapseDays = 3
 
 /**
- * Returns the present conditions, in the order of the pipelines, for each the worst first. `loaded`: data that the caller has
- * already loaded.
+ * Returns the present conditions in the order of `conditionEvents`, the worst event first; those of one event in the order of
+ * `pipelines`. `loaded`: data that the caller has already requested.
  */
 export async function findConditions(
   db: Queryable,
@@ -51,11 +53,11 @@ export async function findConditions(
   const found = pipelines.flatMap((pipeline): Condition[] => {
     const overview = overviewByName.get(pipeline.name)
     if (overview === undefined) return []
-    const open = unresolved.find((one) => one.pipeline === pipeline.name)
-    const lapsing = ending.find((one) => one.pipeline === pipeline.name)
+    const open = unresolved.find((requests) => requests.pipeline === pipeline.name)
+    const lapsing = ending.find((members) => members.pipeline === pipeline.name)
     const isPaused = pauses.some((pause) => pause.pipeline === pipeline.name)
     return [
-      ...(overview.last === undefined ? [] : lastRun(overview.last)),
+      ...(overview.last === undefined ? [] : conditionOfRun(overview.last)),
       ...(open === undefined
         ? []
         : [
@@ -77,7 +79,8 @@ export async function findConditions(
   return found.toSorted((a, b) => conditionEvents.indexOf(a.event) - conditionEvents.indexOf(b.event))
 }
 
-function lastRun(run: RunLine): Condition[] {
+/** Returns the condition of a pipeline's last run; empty if the run needs no operator. */
+function conditionOfRun(run: RunLine): Condition[] {
   const { pipeline, runId, counts } = run
   const base = {
     pipeline,
@@ -145,8 +148,8 @@ function lastRun(run: RunLine): Condition[] {
 }
 
 /**
- * Returns true if the service refuses the caller and not the records: with a 401, or with a pause whose reason starts with a code
- * of the service.
+ * Returns true if the service refuses the caller and not the records: by a 401, or by an answer that paused the destination for a
+ * reason about credentials or access.
  */
 function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
   if (code === 'CREDENTIALS_REFUSED') return true
@@ -154,20 +157,19 @@ function isAboutCredentials({ code, message }: { readonly code: string; readonly
 }
 
 /**
- * Returns a condition if two intervals passed without a success, or if the source is unchanged for too long. The intervals are
- * those between the last ticks, so that a weekday schedule is not late on a weekend.
+ * Returns a condition if two intervals of the schedule passed without a success, or if the source was unchanged in too many runs.
  */
 function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchanged: readonly UnchangedSource[]): Condition[] {
   const late = withoutSuccess(pipeline, overview, now)
   if (late !== undefined) return [late]
-  const same = unchanged.find((one) => one.pipeline === pipeline.name)
+  const same = unchanged.find((source) => source.pipeline === pipeline.name)
   if (same === undefined) return []
   return [
     {
       pipeline: pipeline.name,
       event: 'stale',
       code: 'SOURCE_UNCHANGED',
-      message: `the source is unchanged for ${grouped(same.runs)} runs`,
+      message: `the source was unchanged in the last ${grouped(same.runs)} runs`,
       hint: `sluice check ${pipeline.name}`,
       counts: { unchangedRuns: same.runs },
       since: same.unchangedAtLeastSince.toISOString(),
@@ -179,6 +181,7 @@ function limitsOf(pipelines: readonly Pipeline[]): { readonly pipeline: string; 
   return pipelines.flatMap(({ name, staleAfterRuns }) => (staleAfterRuns === undefined ? [] : [{ pipeline: name, runs: staleAfterRuns }]))
 }
 
+/** Returns the condition STALE. Its two intervals are those between the last three ticks, so that a weekday schedule is not late on a Monday. */
 function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: PipelineOverview, now: Date): Condition | undefined {
   if (pipeline.schedule === undefined) return undefined
   const [third, , newest] = previousOccurrences(pipeline.schedule, now, 3)
@@ -197,11 +200,12 @@ function withoutSuccess(pipeline: Pipeline, { deliveredAt, last, open }: Pipelin
   }
 }
 
+/** Returns the condition LAPSE_AT_RISK if memberships end soon. `users`: their number, as the first element. */
 function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Condition[] {
   const [ending = 0] = users
   const membership = destinationOf(pipeline.destination.kind).membership(pipeline.destination)
   if (ending === 0 || membership === undefined) return []
-  // If renewals are planned that late, an end within three days is normal.
+  // An end within three days is normal if the pipeline renews no earlier.
   const { renewBefore } = membership
   if ('ms' in renewBefore && renewBefore.ms <= lapseDays * 86_400_000) return []
   return [

@@ -4,6 +4,7 @@ import type { DueDelivery } from '../db/alerts.ts'
 import { jsonColumn } from '../db/jsonColumn.ts'
 import { conditionEvents, type Condition, type ConditionEvent } from './conditions.ts'
 
+/** Texts of an alert: subject and text for Slack and email, body for webhooks. `link`: page of the dashboard. */
 export interface AlertMessage {
   readonly subject: string
   readonly text: string
@@ -48,9 +49,10 @@ const headlines: Readonly<Record<ConditionEvent, string>> = {
   lapse: 'MEMBERSHIPS AT RISK',
 }
 
-/** Maximum length of a section; Slack rejects longer ones. */
+/** Maximum length of a text in characters. Slack rejects sections of more than 3,000, and the link follows. */
 const longestSection = 2_800
 
+/** Builds the message of a delivery. An unknown event, stored by another version, counts as `failed`. */
 export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessage {
   const { pipeline, state } = delivery
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
@@ -68,6 +70,7 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   return { subject, text, link, body: { event, state, pipeline, runId, planId, code, message, hint, counts, link, at } }
 }
 
+/** Returns the JSON body for an incoming webhook of Slack. */
 export function slackBody({ text, subject, link, body }: AlertMessage): object {
   const rest = text.slice(subject.length)
   const section = `*${escaped(subject)}*${escaped(rest)}`.slice(0, longestSection)

@@ -6,14 +6,15 @@ import { recordOf } from '../unknownValue.ts'
 import { slackBody, type AlertMessage } from './message.ts'
 
 export interface SendOptions {
-  /** Signs webhooks: `SLUICE_ALERT_SECRET`. */
+  /** Key of the signatures of webhooks (`SLUICE_ALERT_SECRET`). */
   readonly secret: string | undefined
   readonly timeoutMs: number
+  /** Aborts a POST. An email ends by its own timeouts. */
   readonly signal: AbortSignal
   readonly now: () => number
 }
 
-/** Sends the alert. Returns undefined if the receiver accepted it, else the reason. */
+/** Sends the alert once. Returns undefined if the receiver accepted the alert, else the reason. Never rejects. */
 export async function sendAlert(receiver: AlertReceiver, message: AlertMessage, options: SendOptions): Promise<string | undefined> {
   try {
     if (receiver.type === 'email') return await sendMail(receiver, message, options)
@@ -30,7 +31,7 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   const body = JSON.stringify(receiver.type === 'slack' ? slackBody(message) : message.body)
   const answer = await fetch(receiver.url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signature(body, options) : {}) },
+    headers: { 'content-type': 'application/json', ...(receiver.type === 'webhook' ? signatureHeader(body, options) : {}) },
     body,
     // Redirects are not followed: if a receiver has moved, its address must be corrected.
     redirect: 'manual',
@@ -40,8 +41,8 @@ async function post(receiver: AlertReceiver, message: AlertMessage, options: Sen
   return answer.ok ? undefined : `HTTP ${answer.status}`
 }
 
-/** Returns a signature: HMAC-SHA256 over time and body, so that the receiver can detect an old message that is sent again. */
-function signature(body: string, { secret = '', now }: SendOptions): Record<string, string> {
+/** Returns the signature header: HMAC-SHA256 over time and body, so that the receiver can detect an old message that is sent again. */
+function signatureHeader(body: string, { secret = '', now }: SendOptions): Record<string, string> {
   const time = String(Math.floor(now() / 1000))
   return { 'x-sluice-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }
 }

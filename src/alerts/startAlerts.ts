@@ -1,4 +1,4 @@
-/** Checks conditions and sends alerts in the background. A dead or slow receiver delays neither runs nor other receivers. */
+/** Checks conditions and sends alerts in the background. A slow or unreachable receiver delays neither runs nor other receivers. */
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
@@ -18,17 +18,18 @@ export interface AlertDeps {
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
-  /** Interval of checks in milliseconds while a run is open. */
+  /** Interval of checks in milliseconds while a run is open; default 2 s. */
   readonly everyMs?: number
-  /** Interval of checks in milliseconds without a change: some conditions depend on time alone. */
+  /** Interval of checks in milliseconds while nothing changes, because some conditions depend on time alone; default 60 s. */
   readonly unchangedEveryMs?: number
+  /** Timeout of one delivery; default 10 s. */
   readonly timeoutMs?: number
-  /** Wait after the first failure in milliseconds; doubled after each further one. */
+  /** Wait after the first failed delivery in milliseconds; default 5 s. Doubled after each further failure, up to 30 minutes. */
   readonly retryMs?: number
 }
 
 const longestRetryMs = 30 * 60_000
-/** Interval of looking for changes while no run is open. A notification ends it early. */
+/** Poll interval in milliseconds while no run is open. A notification ends the interval early. */
 const idleMs = 15_000
 
 /** Starts the loop. `stop` ends it and waits for the deliveries in progress. */
@@ -45,7 +46,7 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
       try {
         const { mark, open, dueMs } = await alertActivity(deps.db)
         if (open || dueMs <= 0 || mark !== seen || clock.monotonic() - checkedAt >= unchangedEveryMs) {
-          await checkConditions(deps)
+          await storeConditions(deps)
           await startDeliveries(deps, sending, ending.signal)
           seen = mark
           checkedAt = clock.monotonic()
@@ -65,7 +66,8 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
   }
 }
 
-async function checkConditions(deps: AlertDeps): Promise<void> {
+/** Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. */
+async function storeConditions(deps: AlertDeps): Promise<void> {
   const [{ pipelines }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   // One statement after the other, so that an idle process needs one connection.
   const conditions = await findConditions(oneByOne(deps.db), pipelines, new Date(deps.clock.now()))
@@ -82,6 +84,7 @@ async function checkConditions(deps: AlertDeps): Promise<void> {
   )
 }
 
+/** Returns a database that runs its statements one after the other. */
 function oneByOne(db: Queryable): Queryable {
   let last: Promise<unknown> = Promise.resolve()
   const after = <Result>(statement: () => Promise<Result>): Promise<Result> => {
@@ -103,6 +106,7 @@ async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, sig
   }
 }
 
+/** Sends one alert and stores the result. `receiver`: undefined if sluice.yaml no longer has it. */
 async function deliver(
   deps: AlertDeps,
   delivery: DueDelivery,

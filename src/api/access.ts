@@ -1,6 +1,7 @@
 /**
- * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. On loopback no
- * token is required for callers of this machine; on any other address it is.
+ * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. Without
+ * SLUICE_API_TOKEN, the server listens on loopback only and requires no token. With it, the API requires the token always; pages and
+ * metrics require it, or a session, from other machines.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
@@ -32,21 +33,21 @@ const sessionCookie = 'sluice_session'
 const sessionHours = 12
 
 /**
- * Returns the settings if it is safe to serve with them.
+ * Returns the settings.
  *
- * @throws {UsageError} `TOKEN_REQUIRED` for any address but loopback without a token
+ * @throws {UsageError} `TOKEN_REQUIRED` if other machines can call the server, by host or public address, and there is no token
  */
 export function checkedAccess(settings: AccessSettings): AccessSettings {
-  const beyond = [
+  const openSettings = [
     ...(isLoopback(bracketed(settings.host)) ? [] : [`--host ${settings.host}`]),
     ...(settings.publicUrl === undefined || isLoopback(new URL(settings.publicUrl).hostname) ? [] : ['SLUICE_PUBLIC_URL']),
   ]
-  if (beyond.length === 0 || settings.token !== undefined) return settings
+  if (openSettings.length === 0 || settings.token !== undefined) return settings
   throw new UsageError(
     'TOKEN_REQUIRED',
-    `${beyond.join(' and ')} opens the server to other machines, and SLUICE_API_TOKEN is not set. Nothing was started.`,
+    `${openSettings.join(' and ')} opens the server to other machines, and SLUICE_API_TOKEN is not set. Nothing was started.`,
     {
-      where: beyond[0] ?? '--host',
+      where: openSettings[0] ?? '--host',
       hint: 'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env), or --host 127.0.0.1',
     },
   )
@@ -105,7 +106,7 @@ export function metricsAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows browsers of this machine, and others with a session or the token. */
+/** Allows browsers of this machine, and others with a session or the token; redirects the rest to the sign-in page. */
 export function pageAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const local = isLocal(settings, c)
@@ -124,7 +125,7 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   const { token } = settings
   if (token === undefined || !equals(given, token)) return false
   const until = String(Date.now() + sessionHours * 3_600_000)
-  setCookie(c, sessionCookie, `${until}.${seal(token, until)}`, {
+  setCookie(c, sessionCookie, `${until}.${sessionSignature(token, until)}`, {
     httpOnly: true,
     sameSite: 'Strict',
     path: '/',
@@ -159,20 +160,22 @@ function hasToken({ token }: AccessSettings, c: Context): boolean {
 
 function hasSession({ token }: AccessSettings, c: Context): boolean {
   const [until = '', mac = ''] = (getCookie(c, sessionCookie) ?? '').split('.')
-  return token !== undefined && Number(until) > Date.now() && equals(mac, seal(token, until))
+  return token !== undefined && Number(until) > Date.now() && equals(mac, sessionSignature(token, until))
 }
 
-/** Returns the user that the proxy names. The header is trusted only with the token or a session, or on this machine. */
+/** Returns the user that the proxy names; undefined if there is none. The header is trusted only from this machine, or with token or session. */
 function proxyUser(settings: AccessSettings, c: Context): string | undefined {
   if (settings.userHeader === undefined || !(hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c))) return undefined
   const user = c.req.header(settings.userHeader)?.trim().slice(0, 200)
   return user === '' ? undefined : user
 }
 
-function seal(token: string, until: string): string {
+/** Returns the signature of a session cookie that is valid until `until`, in milliseconds since 1970. */
+function sessionSignature(token: string, until: string): string {
   return createHmac('sha256', token).update(`dashboard session of sluice until ${until}`).digest('hex')
 }
 
+/** Compares in constant time. */
 function equals(a: string, b: string): boolean {
   const key = 'compare'
   // Compares digests, because `timingSafeEqual` needs equal lengths.
@@ -183,6 +186,7 @@ function hostnameOf(host: string): string {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : ''
 }
 
+/** Adds the brackets of a URL to an IPv6 address. */
 function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -23,17 +23,18 @@ export interface ApiDeps {
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
 }
 
-const trigger = z.strictObject({
+const runBody = z.strictObject({
   full: z.boolean().optional(),
   approveDeletes: z.int().min(0).max(1_000_000_000).optional(),
   reason: z.string().max(500).optional(),
 })
-const reasonOnly = z.strictObject({ reason: z.string().max(500).optional() })
+const reasonBody = z.strictObject({ reason: z.string().max(500).optional() })
 
 /** Maximum wait in seconds, because proxies close requests that stay open longer. */
 const longestWaitS = 60
 const waitStepMs = 250
 
+/** Creates the routes below `/api`. Errors are `{ error: { code, message, where, hint } }`, as the CLI prints them with `--json`. */
 export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   const api = new Hono<ServerEnv>()
   api.use(apiAccess(deps.access))
@@ -41,7 +42,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   const actorOf = (c: Context<ServerEnv>) => c.get('caller').actor ?? 'API'
 
   api.post('/pipelines/:name/runs', async (c) => {
-    const body = await bodyOf(c, trigger)
+    const body = await bodyOf(c, runBody)
     const key = c.req.header('idempotency-key')
     const pipeline = await deps.loadPipeline(c.req.param('name'))
     const { runId, coalesced } = await queueRun(await depsFor(deps, pipeline), pipeline, {
@@ -49,7 +50,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
       ...defined(body),
       ...(key === undefined ? {} : { key: key.slice(0, 255) }),
     })
-    const { status } = await waited(deps, c, runId)
+    const { status } = await loadAfterWait(deps, c, runId)
     return c.json({ runId, status, coalesced }, 202)
   })
   api.get('/runs', async (c) => {
@@ -60,12 +61,12 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     return c.json(await listRuns(deps.db, { limit: Math.min(Number(limit), 10_000), ...(pipeline === undefined ? {} : { pipeline }) }))
   })
   api.get('/runs/:id', async (c) => {
-    const run = await waited(deps, c, c.req.param('id'))
+    const run = await loadAfterWait(deps, c, c.req.param('id'))
     const actions = await listActions(deps.db, { pipeline: run.pipeline, runId: runNumber(run.runId), limit: 100 })
     return c.json({ ...run, actions })
   })
   api.post('/runs/:id/cancel', async (c) => {
-    const body = await bodyOf(c, reasonOnly)
+    const body = await bodyOf(c, reasonBody)
     return c.json(await cancel(deps, c.req.param('id'), { actor: actorOf(c), ...defined(body) }), 202)
   })
   for (const [change, state] of [
@@ -73,7 +74,7 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
     ['resume', 'active'],
   ] as const) {
     api.post(`/pipelines/:name/${change}`, async (c) => {
-      const body = await bodyOf(c, reasonOnly)
+      const body = await bodyOf(c, reasonBody)
       const pipeline = await deps.loadPipeline(c.req.param('name'))
       const changed = await changePause(await depsFor(deps, pipeline), pipeline, change, { actor: actorOf(c), ...defined(body) })
       return c.json({ pipeline: pipeline.name, state, changed })
@@ -92,8 +93,8 @@ export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceF
   return { db, service: await serviceFor(pipeline) }
 }
 
-/** Returns the run. With `wait`, waits for its end, at most that number of seconds. */
-async function waited(deps: ApiDeps, c: Context, runId: string) {
+/** Returns the run. The query parameter `wait` waits for the end of the run, at most so many seconds and 60 s. */
+async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
   const until = deps.clock.monotonic() + Math.min(Number(c.req.query('wait') ?? 0) || 0, longestWaitS) * 1000
   for (;;) {
     const run = await loadRun(deps.db, runId)
@@ -103,6 +104,7 @@ async function waited(deps: ApiDeps, c: Context, runId: string) {
   }
 }
 
+/** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */
 async function bodyOf<Shape extends z.ZodType>(c: Context, shape: Shape): Promise<z.infer<Shape>> {
   const text = await c.req.text()
   let value: unknown

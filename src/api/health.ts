@@ -1,4 +1,4 @@
-/** Checks for `/health` (is the process alive) and `/ready` (can it work). */
+/** Runs the checks of `/ready`, which show whether this process can work. */
 import type { Database } from '../db/database.ts'
 import { migrationStatus } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
@@ -12,14 +12,14 @@ export interface Readiness {
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
-  /** Seconds since the last poll of the scheduler; undefined without a scheduler in this process. */
+  /** Returns the seconds since the scheduler's last poll, infinite before the first; undefined without a scheduler in this process. */
   readonly schedulerIdleS: () => number | undefined
 }
 
 const oldestPollS = 30
 const oldestHeartbeatS = 60
 
-/** Runs every check of `/ready`. A check that cannot be done counts as failed. */
+/** Runs the checks of `/ready`. If the database does not answer, that is the only result. */
 export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
   const checks: Readiness[] = []
   try {

@@ -1,4 +1,4 @@
-/** Handles the actions of the dashboard: POST requests from the same site, by a named user. Each action is in the audit log. */
+/** Handles the actions of the dashboard: POST requests by a named user. Each action is in the audit log, and redirects to its result. */
 import { Hono, type Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
@@ -56,19 +56,20 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
 }
 
 /**
- * Approves deletes up to the number of the form. If the plan was changed or replaced, shows the page again with its new numbers.
+ * Queues a run that may delete up to the number of the form. If the plan was replaced, cannot be approved, or the number is wrong, shows
+ * the page again with the reason.
  */
 async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Response> {
   const plan = await loadReview(deps.db, c.req.param('id') ?? '')
   const withheld = plan.counts.withheld ?? 0
   const given = (await fieldOf(c, 'number')).replaceAll(/[,. ]/g, '')
-  const again = (status: 409 | 422, problem: string) =>
+  const showAgain = (status: 409 | 422, problem: string) =>
     render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)
-    return again(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
+    return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
   if (withheld === 0 || !plan.guards.every(({ code }) => approvableGuards.includes(code)))
-    return again(409, 'This plan has no deletes that an approval releases.')
-  if (given !== String(withheld)) return again(422, `Type ${withheld} to approve. Nothing was deleted.`)
+    return showAgain(409, 'This plan has no deletes that an approval releases.')
+  if (given !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
   const pipeline = await deps.loadPipeline(plan.pipeline)
   const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, {
     ...(await byUser(c)),
@@ -78,6 +79,7 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Respons
   return c.redirect(`/runs/${runId}`, 303)
 }
 
+/** Returns the user and the reason of an action. @throws {UsageError} `READ_ONLY` if the user has no name */
 async function byUser(c: Context<ServerEnv>): Promise<{ readonly actor: string; readonly reason?: string }> {
   const { actor } = c.get('caller')
   if (actor === undefined)

@@ -1,4 +1,4 @@
-/** Builds the web application: health, metrics, API and dashboard, behind the same host and origin checks. */
+/** Builds the web application: health, metrics, API and dashboard. All but `/health` and `/ready` are behind the checks of host and origin. */
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { compress } from 'hono/compress'
@@ -29,7 +29,7 @@ import { render } from './render.ts'
 
 export function createApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  // Before the host check, because probes use the name or address that the orchestrator has.
+  // These two are before the host check, because probes use the name or address that the orchestrator has.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {
     const checks = await checkReadiness(deps)
@@ -133,7 +133,7 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
       { title: 'Sign in', body: signInPage(next, isWrong) },
       { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() },
     )
-  // Allows only a path of this server, never another address.
+  // Returns the path if it is one of this server, else `/`, so that a sign-in never leads to another site.
   const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
   app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
   app.post('/sign-in', bodyLimit({ maxSize: 16_384 }), async (c) => {

@@ -1,6 +1,6 @@
 /**
- * Serves the files that pages load: those in assets/, and uPlot from its package. Addresses contain a digest, so that browsers may
- * cache them forever.
+ * Serves the files that pages load: those in assets/, and uPlot from its package. Each address contains a digest of the file, so that
+ * browsers may cache the file forever.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ interface Asset {
 
 const loaded = new Map<string, Asset>()
 
-/** Returns a file of the dashboard; undefined if there is none of that name. */
+/** Returns a file of the dashboard, which is read once per process; undefined if there is none of that name. */
 export function asset(name: string): Asset | undefined {
   const known = loaded.get(name)
   if (known !== undefined) return known
@@ -38,6 +38,7 @@ export function asset(name: string): Asset | undefined {
   return read
 }
 
+/** Returns the address of a file with its digest. */
 export function assetUrl(name: string): string {
   return `/assets/${name}?v=${asset(name)?.digest ?? ''}`
 }

@@ -1,4 +1,4 @@
-/** Renders the list of operators' actions. */
+/** Renders the operators' actions of the audit log. */
 import type { StoredAction } from '../db/audit.ts'
 import { clockTime, count, html, none, type Html } from './html.ts'
 

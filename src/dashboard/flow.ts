@@ -16,7 +16,7 @@ interface Step {
   readonly note?: string
 }
 
-/** The steps of a run, whose parts add up to their whole. */
+/** Returns the steps of a run. The parts of a step add up to its `whole` once the run has ended. */
 export function flowSteps(counts: RunCounts & { readonly filtered?: number }): readonly Step[] {
   const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
   return [
@@ -96,7 +96,7 @@ const swatches: Readonly<Record<Part['tone'], string>> = {
 function stack(parts: readonly Part[]): Html {
   const shown = parts.filter(({ value }) => value > 0)
   const total = shown.reduce((sum, { value }) => sum + value, 0)
-  // At least 1 % wide, so that rare results are visible.
+  // Each part is at least 1 % wide, so that rare results are visible.
   const widths = shown.map(({ value }) => Math.max(1, (value / total) * 100))
   const scale = 100 / widths.reduce((sum, width) => sum + width, 0)
   let x = 0

@@ -8,6 +8,7 @@ export type Html = ReturnType<typeof html>
 
 export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
+/** Renders nothing. */
 export const none: Html = raw('')
 
 /** One shape for each tone, so that a state is readable without colour. */
@@ -53,7 +54,7 @@ const states: Readonly<Record<string, readonly [word: string, tone: Tone, shape?
   planned: ['Planned', 'info', 'idle'],
 }
 
-/** State of a run as word, shape and colour. */
+/** Renders the state of a run, batch, operation or pipeline as word, shape and colour. */
 export function stateBadge(state: string): Html {
   const [word, tone, shape] = states[state] ?? [state, 'idle']
   return html`<span class="badge ${tone}${shape === 'running' ? ' is-running' : ''}">${icon(shape ?? tone)}${word}</span>`
@@ -68,8 +69,8 @@ export function toneOf(state: string): Tone {
 }
 
 /**
- * Returns the state for `stateBadge`. A withheld run without a plan was stopped by a guard; one with a plan has deletes that need
- * approval.
+ * Returns the state of a run for `stateBadge`. A withheld run without a plan was stopped by a guard; a withheld run with a plan has deletes
+ * that need approval.
  */
 export function stateOf(run: { readonly status: string; readonly planId?: string | null; readonly cancelRequested?: boolean }): string {
   if (run.status === 'withheld' && (run.planId ?? undefined) === undefined) return 'stopped'
@@ -77,7 +78,7 @@ export function stateOf(run: { readonly status: string; readonly planId?: string
   return run.status
 }
 
-/** `12 min ago`, `in 3 min`, with the full instant for pointer and screen reader. */
+/** Renders a time as `12 min ago` or `in 3 min`, with the full instant as tooltip and attribute. */
 export function ago(at: Date | string, now: number): Html {
   const instant = new Date(at)
   return html`<time datetime="${instant.toISOString()}" title="${instant.toISOString()}">${relative(instant.getTime() - now)}</time>`
@@ -97,18 +98,18 @@ function relative(ms: number): string {
   return ms > 0 ? `in ${Math.round(value)} ${unit}` : `${Math.round(value)} ${unit} ago`
 }
 
-/** `2026-11-22 03:00:18 UTC`. */
+/** Renders a time as `2026-11-22 03:00:18 UTC`. */
 export function clockTime(at: Date | string): Html {
   const iso = new Date(at).toISOString()
   return html`<time class="nowrap" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
 /** Formats a duration, in milliseconds if it is below one second. */
-export function milliseconds(value: number): string {
+export function formatMs(value: number): string {
   return value < 1000 ? `${Math.round(value)} ms` : duration(value)
 }
 
-/** A command to paste into a terminal. */
+/** Renders a command to paste into a terminal. */
 export function command(text: string): Html {
   return html`<code class="cmd">${text}</code>`
 }
@@ -120,7 +121,7 @@ export function notice(tone: Tone, body: Html): Html {
   </div>`
 }
 
-/** Renders the hint of an error or guard, as a command or as a sentence. */
+/** Renders the hint of an error or guard: a command with its explanation (after three spaces), or a sentence. */
 export function hintOf(text: string | undefined): Html {
   if (text === undefined || text === '') return none
   const [line = '', ...rest] = text.split(/ {3}/)

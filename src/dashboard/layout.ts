@@ -1,8 +1,9 @@
-/** Renders the frame of every page. */
+/** Renders the frame of every page: head, navigation, footer. */
 import { raw } from 'hono/html'
 import { assetUrl } from './assets.ts'
 import { html, none, type Html } from './html.ts'
 
+/** Page without the frame that all pages share. */
 export interface Page {
   readonly title: string
   /** Text that screen readers announce when it changes: a state, never a number. */
@@ -12,14 +13,18 @@ export interface Page {
   readonly body: Html
   /** Poll interval of the page in milliseconds; undefined for a page that does not change on its own. */
   readonly poll?: number
+  /** True to load the library that draws plots. */
   readonly plots?: boolean
 }
 
+/** Values of the frame that all pages share: header and footer. */
 export interface Frame {
   readonly version: string
   /** Host of the service, for display. */
   readonly service: string
+  /** Name of the user; undefined if the user may only read. */
   readonly actor: string | undefined
+  /** ETag of the page, with which the browser asks for changes. */
   readonly etag: string
   readonly now: number
 }

@@ -27,6 +27,7 @@ import { pipelinePlots } from './pipelinePlots.ts'
 import type { Page } from './layout.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+// Numbers of runs shown as bars, in a list and in plots, and of batches of a plan.
 const barsShown = 30
 const runsShown = 50
 const plotted = 30
@@ -112,7 +113,7 @@ export async function loadBatchPage(deps: ServerDeps, id: string, now: number): 
   return batchPage(await loadBatch(deps.db, id), now)
 }
 
-/** Guards that an approval overrides. `min_rows` and an unproven end cannot be overridden. */
+/** Guards that an approval overrides. An approval does not override `min_rows` and an unproven end. */
 export const approvableGuards = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL']
 
 export async function loadPlanPage(
@@ -145,7 +146,7 @@ export async function loadSystem(deps: ServerDeps, now: number): Promise<Page> {
   return systemPage({ examined, workers, queue, budgets, deliveries, receivers: deps.receivers, webhooks, now })
 }
 
-/** Pipelines of usable files, for the search form. */
+/** Returns the valid pipelines, for the search form. */
 export async function usablePipelines(deps: ServerDeps): Promise<readonly Pipeline[]> {
   return (await deps.loadPipelines()).pipelines
 }

@@ -1,4 +1,7 @@
-/** Renders the plots of a pipeline: changes, rows, stages, requests, latency, memberships that end. */
+/**
+ * Returns the data of the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. `runs`: oldest first.
+ * Empty without runs.
+ */
 import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/runFigures.ts'
 import { count, duration, plural } from './html.ts'

@@ -1,11 +1,13 @@
 /** Renders a plot: a heading, a sentence, a table, and a canvas on which the browser draws the table. */
 import { count, html, none, raw, type Html } from './html.ts'
 
+/** Line or layer of a plot. */
 export interface Series {
   readonly name: string
-  /** Custom property of the stylesheet. */
+  /** Name of a custom property of the stylesheet, without `--`. */
   readonly color: string
   readonly dash?: boolean
+  /** A value for each label; null if there is none. */
   readonly values: readonly (number | null)[]
 }
 
@@ -15,7 +17,7 @@ export interface Plot {
   /** Summary of the plot in one sentence. */
   readonly summary: string
   readonly kind: 'line' | 'stack'
-  /** Heading of the first column. */
+  /** Heading of the table's first column, which has the labels. */
   readonly of: string
   readonly labels: readonly string[]
   readonly series: readonly Series[]
@@ -29,7 +31,7 @@ export function plot({ id, title, summary, kind, of, labels, series, unit }: Plo
       <p class="small muted">${summary}</p>
     </figcaption>
     <ul class="parts legend" aria-hidden="true">
-      ${series.map((one) => html`<li><svg class="swatch" viewBox="0 0 12 12">${raw(`<path d="M0 6h12" stroke="var(--${one.color})" stroke-width="${kind === 'stack' ? 12 : 3}"${one.dash ? ' stroke-dasharray="4 2"' : ''}/>`)}</svg>${one.name}</li>`)}
+      ${series.map(({ name, color, dash }) => html`<li><svg class="swatch" viewBox="0 0 12 12">${raw(`<path d="M0 6h12" stroke="var(--${color})" stroke-width="${kind === 'stack' ? 12 : 3}"${dash ? ' stroke-dasharray="4 2"' : ''}/>`)}</svg>${name}</li>`)}
     </ul>
     <div class="canvas" aria-hidden="true"></div>
     <details id="${id}-table">
@@ -42,7 +44,7 @@ export function plot({ id, title, summary, kind, of, labels, series, unit }: Plo
           <thead>
             <tr>
               <th>${of}</th>
-              ${series.map((one) => html`<th class="right" data-color="${one.color}" ${one.dash ? raw(' data-dash') : none}>${one.name}</th>`)}
+              ${series.map(({ name, color, dash }) => html`<th class="right" data-color="${color}" ${dash ? raw(' data-dash') : none}>${name}</th>`)}
             </tr>
           </thead>
           <tbody>

@@ -1,4 +1,4 @@
-/** Renders the progress of a running stage: done, rate, time left. A number is left out until it is known. */
+/** Renders the progress of a running stage. */
 import { raw } from 'hono/html'
 import type { StoredProgress } from '../db/runColumns.ts'
 import { count, duration, html, none, type Html } from './html.ts'
@@ -12,6 +12,7 @@ const stageWords: Readonly<Record<StoredProgress['stage'], string>> = {
   audit: 'Reading the catalog back',
 }
 
+/** Renders the progress of a running stage: done, rate, time left. A number that is not known yet is left out. `now`: since 1970, in ms. */
 export function progressView(progress: StoredProgress, now: number, form: 'short' | 'long'): Html {
   const { stage, done, total } = progress
   const seconds = (Date.parse(progress.at) - Date.parse(progress.stageStartedAt)) / 1000

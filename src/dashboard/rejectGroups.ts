@@ -1,4 +1,4 @@
-/** Renders rejected rows by code: count, hint, samples. Personal cells are masked. */
+/** Renders rejected rows by code: count, hint, samples with masked cells. `columns`: columns of the source; empty to show no cells. */
 import type { RejectGroup } from '../sync/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
@@ -8,7 +8,7 @@ export function rejectGroups(
 ): Html {
   return html`${groups.map((group) => {
     const samples = group.samples.slice(0, options.samples)
-    // Shows the columns of the rejected field, else the first columns.
+
     const places = placesOf(group, options.columns)
     return html`<article class="card">
       <div class="pad">
@@ -47,6 +47,7 @@ export function rejectGroups(
   })}`
 }
 
+/** Returns the indexes of the columns to show: the first one and the one named like the field, else the first three. */
 function placesOf(group: RejectGroup, columns: readonly string[]): readonly number[] {
   const own = columns.findIndex((name) => name.toLowerCase() === group.field.toLowerCase())
   return [...new Set([0, ...(own < 0 ? [1, 2] : [own])])].filter((at) => at < columns.length).slice(0, 3)

@@ -1,4 +1,4 @@
-/** Answers with a page. Its ETag changes when anything on the page may have changed, and is computed before the page is loaded. */
+/** Answers with pages. The ETag of a page changes when anything on it may have changed, and is computed without loading the page. */
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
@@ -10,7 +10,7 @@ import { layout, type Page } from './layout.ts'
 /** Interval in milliseconds of updating ages such as "12 min ago". */
 const freshForMs = 15_000
 
-/** Answers 304 if nothing changed, else with the page. */
+/** Answers 304 if the page is unchanged since the request's `If-None-Match`, else with the page. Only a GET with status 200 has an ETag. */
 export async function render(
   deps: ServerDeps,
   c: Context<ServerEnv>,

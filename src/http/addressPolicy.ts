@@ -8,9 +8,9 @@ import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 const ports = new Set(['', '80', '443', '8080', '8443'])
 
 /**
- * Checks an address before a request is sent to it: https (http only if private addresses are allowed), no credentials, a usual
- * port, no private address. Link-local addresses and metadata services are never allowed. Names are checked by `checkedLookup` when
- * they are resolved, because only the address of the connection counts (docs/inputs.md, case 137).
+ * Checks an address before a request is sent to it, and returns it parsed. Credentials, link-local addresses and metadata services are
+ * never allowed. `allowPrivate` also permits http, any port and private addresses. Names are checked by `checkedLookup` when they are
+ * resolved, because only the address of the connection counts (docs/inputs.md, case 137).
  *
  * @throws RunError SOURCE_REFUSED
  */
@@ -19,7 +19,7 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
   if (!URL.canParse(text)) throw rejection('an address that cannot be read', 'source address')
   const url = new URL(text)
   const where = safeLabel(url)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejection(`an address of the kind ${url.protocol}`, where)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw rejection(`an address with the scheme ${url.protocol}`, where)
   if (url.username !== '' || url.password !== '')
     throw rejection('an address with credentials inside', where, 'Name environment variables under `source.credentials` instead.')
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -38,28 +38,27 @@ export function checkUrl(text: string, allowPrivate: boolean): URL {
 
 /**
  * Returns true if the address of a source names this machine: `http://127.0.0.1:8000/…`, `localhost` or `[::1]`. In a pipeline file
- * this is intended (docs/decisions/loopback-sources.md). Other spellings of the address, and names or redirects that lead to it,
- * are still rejected, because they may hide it.
+ * such an address is intended (docs/decisions/loopback-sources.md). Other spellings of these addresses, and names or redirects that
+ * lead to them, are still rejected, because they may hide the real target.
  */
 export function namesThisMachine(text: string): boolean {
   return /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?([/?]|$)/.test(text)
 }
 
 /**
- * Returns a lookup that gives only allowed addresses to the connection. The name is resolved once, so a later answer of the DNS has
- * no effect.
+ * Returns a lookup that passes only allowed addresses to the connection. Its error is a RunError `SOURCE_REFUSED` if a name has none.
+ * The name is resolved once per connection, so a later answer of the DNS has no effect.
  */
 export function checkedLookup(allowPrivate: boolean, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error !== null) return callback(error, [])
-      const lawful = found.filter(({ address }) => !isForbiddenAddress(address))
-      const usable = allowPrivate ? lawful : lawful.filter(({ address }) => !isPrivateAddress(address))
+      const permitted = found.filter(({ address }) => !isForbiddenAddress(address))
+      const usable = allowPrivate ? permitted : permitted.filter(({ address }) => !isPrivateAddress(address))
       const [first] = usable
       if (first === undefined) {
-        const hidden = found.find(({ address }) => isForbiddenAddress(address))
-        const refusal = hidden === undefined ? privateName(hostname) : forbidden(hidden.address, hostname)
-        return callback(refusal, [])
+        const forbiddenOne = found.find(({ address }) => isForbiddenAddress(address))
+        return callback(forbiddenOne === undefined ? privateName(hostname) : forbidden(forbiddenOne.address, hostname), [])
       }
       if (options.all === true) callback(null, usable)
       else callback(null, first.address, first.family)

@@ -1,5 +1,5 @@
 /**
- * Checks a few image links by HEAD requests, with the address policy of sources, a limit per host and a time limit. Never throws.
+ * Checks a few image links by HEAD requests, with the address policy of sources, a limit per host and time limits. Never throws.
  */
 import type { LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
@@ -9,8 +9,11 @@ import { errorCode } from '../unknownValue.ts'
 
 export interface ImageCheckOptions {
   readonly signal?: AbortSignal
+  /** Time limit of the whole check; default 15 s. */
   readonly totalMs?: number
+  /** Time limit of one request; default 5 s. */
   readonly requestMs?: number
+  /** Maximum number of links per host; default 5. */
   readonly perHost?: number
   /** For tests: allows private addresses, and replaces the lookup of names. */
   readonly allowPrivate?: boolean
@@ -18,17 +21,17 @@ export interface ImageCheckOptions {
 }
 
 export interface ImageCheck {
-  /** Links that got an answer, or whose host does not exist. */
+  /** Number of links with a result: found (an answer below 300) or broken. */
   readonly checked: number
-  /** Places in the list of links. */
+  /** Broken links by their index in the list of links, in ascending order. */
   readonly broken: readonly { readonly index: number; readonly reason: string }[]
 }
 
-const atOnce = 4
+const parallelRequests = 4
 
 /**
- * Requests each link once. A link is broken if the server answers 404 or 410, or if its host does not exist. Any other answer, a
- * rejected address, a slow server or a redirect proves nothing.
+ * Requests each link once, up to the limits. A link is broken if the server answers 404 or 410, or if its host does not exist. An answer
+ * below 300 means that the image exists. Any other answer, a rejected address or a timeout gives no result. Never rejects.
  */
 export async function checkImages(links: readonly string[], options: ImageCheckOptions = {}): Promise<ImageCheck> {
   const { totalMs = 15_000, requestMs = 5_000, perHost = 5, allowPrivate = false } = options
@@ -39,18 +42,18 @@ export async function checkImages(links: readonly string[], options: ImageCheckO
     headersTimeout: requestMs,
     pipelining: 1,
   })
-  const waiting = chosen(links, perHost, allowPrivate)
+  const waiting = chooseLinks(links, perHost, allowPrivate)
   const broken: { index: number; reason: string }[] = []
   let checked = 0
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
-      const reason = await ask(next.url, agent, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]))
+      const reason = await requestImage(next.url, agent, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]))
       if (reason !== 'unknown') checked++
       if (reason !== 'unknown' && reason !== 'there') broken.push({ index: next.index, reason })
     }
   }
   try {
-    await Promise.all(Array.from({ length: atOnce }, work))
+    await Promise.all(Array.from({ length: parallelRequests }, work))
   } finally {
     await agent.destroy().catch(() => undefined)
   }
@@ -58,11 +61,11 @@ export async function checkImages(links: readonly string[], options: ImageCheckO
 }
 
 /** Returns the links that the policy allows, without repeats, at most `perHost` of one host. */
-function chosen(links: readonly string[], perHost: number, allowPrivate: boolean): { readonly index: number; readonly url: URL }[] {
+function chooseLinks(links: readonly string[], perHost: number, allowPrivate: boolean): { readonly index: number; readonly url: URL }[] {
   const hosts = new Map<string, number>()
   const seen = new Set<string>()
   return links.flatMap((link, index) => {
-    const url = allowed(link, allowPrivate)
+    const url = parseAllowed(link, allowPrivate)
     if (url === undefined || seen.has(url.href)) return []
     const count = hosts.get(url.host) ?? 0
     if (count >= perHost) return []
@@ -72,7 +75,8 @@ function chosen(links: readonly string[], perHost: number, allowPrivate: boolean
   })
 }
 
-function allowed(link: string, allowPrivate: boolean): URL | undefined {
+/** Returns the parsed link; undefined if the policy rejects it. */
+function parseAllowed(link: string, allowPrivate: boolean): URL | undefined {
   try {
     return checkUrl(link, allowPrivate)
   } catch {
@@ -81,7 +85,7 @@ function allowed(link: string, allowPrivate: boolean): URL | undefined {
 }
 
 /** Returns `there`, `unknown`, or the reason why the image is broken. */
-async function ask(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<string> {
+async function requestImage(url: URL, dispatcher: Agent, signal: AbortSignal): Promise<string> {
   try {
     const { statusCode, body } = await request(url, { method: 'HEAD', dispatcher, signal })
     await body.dump()

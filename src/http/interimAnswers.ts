@@ -1,7 +1,7 @@
 /**
  * Skips interim responses (1xx) before the final one. undici closes the connection on a `100 Continue` that it did not request
- * (8.12.4, `onHeadersComplete` in `client-h1.js`, without a setting). Some proxies and servers send one for every upload. Remove
- * this once undici skips it like 102 and 103.
+ * (8.12.4, `onHeadersComplete` in `client-h1.js`, without a setting). Some proxies and servers send a 100 for every upload. Remove this
+ * module once undici skips a 100 as it skips 102 and 103.
  */
 import type { Socket } from 'node:net'
 import { buildConnector } from 'undici'
@@ -21,10 +21,10 @@ export function connectorOverInterim(options: buildConnector.BuildOptions): buil
 /** First line of a request of undici. */
 const requestLine = /^[A-Z]+ \S+ HTTP\/1\.1\r\n/
 
-/** Any 1xx except 101, which changes the protocol and is rejected unless it was requested. */
+/** First line of a response with any status 1xx except 101, which changes the protocol and is rejected unless it was requested. */
 const interim = /^HTTP\/1\.1 1(?!01)\d\d[ \r]/
 
-/** Maximum number of bytes to wait for the end of a head. Longer ones are passed on, and undici rejects them. */
+/** Maximum length of the head of an interim response in bytes. A longer head is passed on, and undici rejects it. */
 const longestHead = 65_536
 
 const none = Buffer.alloc(0)
@@ -36,7 +36,7 @@ const none = Buffer.alloc(0)
  */
 export function afterInterim(bytes: Buffer): Buffer | undefined {
   for (let rest = bytes; ;) {
-    // Fewer bytes than `HTTP/1.1 1xx ` are enough only if they differ from it.
+    // Less than `HTTP/1.1 1xx ` (13 bytes) is decisive only if it does not begin like that.
     const start = rest.toString('latin1', 0, 13)
     if (!interim.test(start)) return start.length < 13 && 'HTTP/1.1 1'.startsWith(start.slice(0, 10)) ? undefined : rest
     const end = rest.indexOf('\r\n\r\n')
@@ -50,23 +50,23 @@ export function afterInterim(bytes: Buffer): Buffer | undefined {
  * `read`, which undici calls for HTTP/1.1; HTTP/2 is not affected.
  */
 function skipInterimAnswers(socket: Socket): void {
-  // The overloads differ in their arguments only, which pass unread.
+  // The overloads of `write` differ only in their arguments, which are passed on unchanged. So the cast holds.
   const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
   const read: (size?: number) => Buffer | null = socket.read.bind(socket)
-  let awaiting = false
-  let waiting = none
+  let atResponseStart = false
+  let buffered = none
   socket.write = (...args: readonly unknown[]) => {
-    if (typeof args[0] === 'string' && requestLine.test(args[0])) awaiting = true
+    if (typeof args[0] === 'string' && requestLine.test(args[0])) atResponseStart = true
     return write(...args)
   }
   socket.read = (size?: number): Buffer | null => {
     for (;;) {
       const chunk = read(size)
       // Node calls `read(0)` to start reading.
-      if (chunk === null || !awaiting || size === 0) return chunk
-      const rest = afterInterim(waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]))
-      awaiting = rest === undefined
-      waiting = rest === undefined ? Buffer.concat([waiting, chunk]) : none
+      if (chunk === null || !atResponseStart || size === 0) return chunk
+      const rest = afterInterim(buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]))
+      atResponseStart = rest === undefined
+      buffered = rest === undefined ? Buffer.concat([buffered, chunk]) : none
       if (rest !== undefined) return rest
     }
   }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Address ranges that a feed address may not lead to (docs/guarantees.md; IANA special-purpose registries). */
+/** Private and reserved address ranges, which only `allow_private` permits (docs/guarantees.md; IANA special-purpose registries). */
 const blocked = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -47,7 +47,7 @@ const metadata4 = [
   ['192.0.0.192', 32],
 ] as const
 
-/** The same for IPv6: link-local, AWS, Google. */
+/** Link-local addresses and metadata services in IPv6: AWS, Google. */
 const metadata6 = [
   ['fe80::', 10],
   ['fd00:ec2::', 32],
@@ -65,15 +65,15 @@ for (const [network, prefix] of metadata4) {
   forbidden.addSubnet(`2002:${groups}::`, 16 + prefix, 'ipv6')
 }
 
-/** Returns true for a link-local address or a metadata service, which no setting allows. Takes addresses, not names. */
+/** Returns true for a link-local address or a metadata service, which no setting allows. Returns false for a name. */
 export function isForbiddenAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
   return family !== 0 && forbidden.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 /**
- * Returns true for an address that is loopback, private, link-local, CGNAT, multicast, reserved, or mapped to IPv4. Also for a
- * name.
+ * Returns true for an address that is loopback, private, link-local, CGNAT, multicast, reserved, or an IPv4 address mapped to IPv6.
+ * Returns true for a name too.
  */
 export function isPrivateAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
@@ -83,7 +83,7 @@ export function isPrivateAddress(address: string): boolean {
   return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Removes brackets and zone. */
+/** Removes brackets and zone. `family`: 4, 6, or 0 for a text that is not an address. */
 function bareAddress(address: string): { readonly bare: string; readonly family: number } {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   return { bare, family: isIP(bare) }

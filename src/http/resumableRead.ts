@@ -2,7 +2,7 @@
 import { RunError } from '../errors.ts'
 import { Tries } from './tries.ts'
 
-/** A connection that broke, or ended too early. */
+/** Connection that broke, or ended too early. */
 export interface Break {
   readonly cause: unknown
   /** Number of bytes that were read over all connections. */
@@ -21,13 +21,17 @@ export interface ResumableFile {
   readonly part: (from: number, cause: unknown) => AsyncIterable<Buffer>
   /** Returns the length of the whole file; undefined while the source has not declared it. */
   readonly length: () => number | undefined
-  /** Waits until the next connection may be tried. @throws RunError if there are no tries left; the reason of a cancellation */
+  /** Waits until the next connection may be tried. @throws RunError if there are no tries left; the reason of the signal that aborted */
   readonly recover: (broken: Break) => Promise<void>
-  /** Returns the error for a file that became longer. */
+  /** Returns the error for a file that delivered more bytes than its length. */
   readonly changed: () => RunError
 }
 
-/** @throws what `part` and `recover` throw */
+/**
+ * Yields the bytes of the file, each once and in order. After a broken connection, continues at the next byte.
+ *
+ * @throws RunError of `part`, `recover` and `changed`
+ */
 export async function* readResumable(file: ResumableFile): AsyncGenerator<Buffer> {
   const tries = new Tries()
   let received = 0

@@ -1,6 +1,6 @@
 /**
- * Computes the wait before the next request: the one that a response requests (`Retry-After` and others), else a growing backoff. Shared by
- * the client, push and sources. Pure.
+ * Computes the wait before the next request: the wait that a response requests (`Retry-After` and others), else a growing backoff.
+ * Shared by the client, push and sources. Pure.
  */
 
 /** Headers by name in lower case. */
@@ -12,8 +12,8 @@ export type Headers = Readonly<Record<string, string>>
  *
  * - `Retry-After` applies to every status that means "try later" (`isTryLater`). RFC 9110 defines it for 503, RFC 6585 for 429.
  * - An exhausted quota (`remaining` 0) requires a wait until its reset, for any status.
- * - The reset of a quota with requests left applies only to a 429: there the exceeded limit has another scope, and this reset is
- * the best estimate of its end.
+ * - The reset of a quota with requests left applies only to a 429. Such a 429 is about a limit of another scope, and this reset is the
+ * best estimate of its end.
  */
 export function requestedWaitMs(answer: { readonly status: number; readonly headers: Headers }, nowMs: number): number | undefined {
   const { status, headers } = answer
@@ -22,18 +22,18 @@ export function requestedWaitMs(answer: { readonly status: number; readonly head
   if (isTryLater(status) && headers['retry-after'] !== undefined) waits.push(retryAfterMs(headers['retry-after'], now))
 
   const quotas = [readQuota(headers, 'x-account-rate-limit', now), readQuota(headers, 'x-rate-limit', now)].filter(
-    (one) => one !== undefined,
+    (quota) => quota !== undefined,
   )
   const spent = quotas.filter(({ remaining }) => remaining === 0)
-  // If the response has a quota of the account, that one applies.
-  const closed = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
-  waits.push(...closed.map(({ resetInMs }) => resetInMs))
+  // A 429 without a spent quota waits for the quota of the account, or for that of the user if the response has no other.
+  const applied = spent.length === 0 && status === 429 ? quotas.slice(0, 1) : spent
+  waits.push(...applied.map(({ resetInMs }) => resetInMs))
 
   const known = waits.filter((wait) => wait !== undefined)
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
-/** Returns the request limit of the quota that applies: that of the account if the response has one, else that of the user. */
+/** Returns the number of requests per window: the account's limit if the response has it, else the user's; undefined without either. */
 export function readLimit(headers: Headers): number | undefined {
   return wholeNumber(headers['x-account-rate-limit-limit'] ?? headers['x-rate-limit-limit'])
 }
@@ -50,11 +50,12 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait that is applied. A longer one counts as a mistake of the service: a request after this time shows whether
- * it still holds.
+ * Longest requested wait in milliseconds that Sluice follows. A longer wait may be a mistake of the service, so a request is tried
+ * after this time.
  */
 export const longestRequestedWaitMs = 15 * 60_000
 
+/** Bounds of a backoff in milliseconds: the first wait and the longest one. */
 export interface Backoff {
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
@@ -70,7 +71,7 @@ export function longestBackoffMs(attempt: number, { backoffMinMs, backoffMaxMs }
   return Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(30, Math.max(0, attempt - 1)))
 }
 
-/** Statuses whose `Retry-After` is followed: the request may succeed later as it is. */
+/** Returns true for a status whose `Retry-After` is followed, because the same request may succeed later. */
 function isTryLater(status: number): boolean {
   return status === 408 || status === 423 || status === 429 || status >= 500
 }
@@ -80,6 +81,7 @@ interface Quota {
   readonly resetInMs: number | undefined
 }
 
+/** Reads the quota of the headers with this prefix; undefined if they have neither a remaining number nor a reset. */
 function readQuota(headers: Headers, prefix: string, now: number): Quota | undefined {
   const resetAt = resetAtMs(headers[`${prefix}-reset`], now)
   const remaining = wholeNumber(headers[`${prefix}-remaining`])

@@ -3,7 +3,7 @@ import { longestBackoffMs } from './retryAfter.ts'
 /** Maximum number of attempts of one step, and of consecutive connections without progress. */
 export const maxTries = 4
 
-/** Longest wait in milliseconds that a run accepts. If a server requests a longer one, the next run tries again. */
+/** Longest wait in milliseconds within a run. If a server requests a longer wait, the run fails and the next run tries again. */
 export const longestWaitMs = 60_000
 
 /** Returns the wait in milliseconds after `failures` consecutive failures: `firstMs`, doubled each time. */
@@ -11,21 +11,21 @@ export function retryWaitMs(failures: number, firstMs: number): number {
   return longestBackoffMs(failures, { backoffMinMs: firstMs, backoffMaxMs: longestWaitMs })
 }
 
-/** Minimum number of bytes for a connection to count as progress. Without a minimum, the tries might never end. */
-const fruitfulBytes = 65_536
+/** Number of bytes from which a connection counts as progress. Without such a minimum, the tries might never end. */
+const progressBytes = 65_536
 
 /** Counts the connections of one read. There is no limit while they make progress, else `maxTries`. */
 export class Tries {
-  #fruitless = 0
+  #withoutProgress = 0
 
-  /** Returns true if another connection may be tried after one that delivered `bytes`. */
+  /** Counts a broken connection that delivered `bytes`. Returns true if another connection may be tried. */
   another(bytes: number): boolean {
-    this.#fruitless = bytes >= fruitfulBytes ? 0 : this.#fruitless + 1
-    return this.#fruitless < maxTries
+    this.#withoutProgress = bytes >= progressBytes ? 0 : this.#withoutProgress + 1
+    return this.#withoutProgress < maxTries
   }
 
-  /** Returns the wait before it in milliseconds: `firstMs`, doubled with each consecutive connection without progress. */
+  /** Returns the wait in milliseconds before the next connection: `firstMs`, doubled with each consecutive connection without progress. */
   waitMs(firstMs: number): number {
-    return retryWaitMs(this.#fruitless, firstMs)
+    return retryWaitMs(this.#withoutProgress, firstMs)
   }
 }

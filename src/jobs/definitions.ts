@@ -1,19 +1,19 @@
-/** Selects the queued runs whose pipeline file this worker has. */
+/** Selects the queued runs whose pipeline file this worker can load. */
 import type { QueuedRun } from '../db/queuedRuns.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
 /**
- * Time in milliseconds after which a file is read again while a run waits, and a run is tried again that this worker could not claim.
+ * Time in milliseconds after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run.
  */
 const retryAfterMs = 3_000
 
 export interface Definitions {
-  /** Returns the first run whose pipeline this worker has. The claim checks the version later. */
+  /** Returns the first run whose pipeline this worker can load; undefined if there is none. The claim checks the version later. */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /**
-   * Omits a run from `firstRunnable` for a while. Called if the claim failed because this worker has another version of the pipeline.
+   * Omits a run from `firstRunnable` for three seconds. Called if this worker could not claim the run, because its file has another version.
    */
   readonly postpone: (runId: number) => void
 }

@@ -28,7 +28,7 @@ export interface DueTicksDeps {
   readonly log: Logger
   readonly declaration: Declaration
   readonly nextDue: NextDue
-  /** Returns the version of a pipeline in the folder. */
+  /** Returns the version of a pipeline in the folder; undefined if the folder does not have it. */
   readonly versionOf: (pipeline: string) => string | undefined
   /** Returns the reason why the file of a pipeline cannot be used. */
   readonly reasonOf: (pipeline: string) => string
@@ -41,7 +41,7 @@ export interface DecidedTicks {
   readonly quietMs: number
 }
 
-/** Decides all due ticks. */
+/** Decides all due ticks. Ticks of a pipeline whose file cannot be used are skipped. */
 export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, broken } = await loadSchedules(deps.db, deps.declaration)
   const isDue = (schedule: ScheduleRow) => deps.nextDue(schedule) <= now.getTime()
@@ -55,8 +55,8 @@ export async function decideDueTicks(deps: DueTicksDeps): Promise<DecidedTicks> 
 }
 
 /**
- * Returns the time until the next schedule is due. A schedule that was just decided still has its old time, so the result may be 0
- * and the next poll checks it again.
+ * Returns the milliseconds until the next schedule is due. A schedule that was just decided still has its old time, so the result may
+ * be 0, and the next poll checks that schedule again.
  */
 function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
@@ -65,8 +65,8 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
 }
 
 /**
- * Decides the newest due tick. Records older ones as missed, because the run of the newest one covers them. Returns the number of due
- * ticks.
+ * Decides the newest due tick of a schedule. Records older ticks as missed, because the run of the newest tick covers them. Returns the
+ * number of due ticks; 0 if another scheduler has decided them or holds the schedule's lock.
  */
 function decide(
   deps: DueTicksDeps,
@@ -135,7 +135,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   }
   const runId = await requestRun(tx, request)
   if (runId === undefined) return skipped(scheduledFor, 'this tick has its run already')
-  // False is not an error: a worker is already active for this destination, and checks for queued runs before it stops.
+  // `wakeForRun` may return false: then a worker is already active for this destination, and finds this run before it stops.
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,

@@ -8,7 +8,7 @@ export interface CronTimes {
   readonly timezone: string
 }
 
-/** Maximum number of missed ticks that are listed. Older ones are left out. */
+/** Maximum number of due ticks that are returned. Older ticks are left out. */
 const listedAtMost = 1_000
 
 /** Returns the occurrences after `after`, up to `now` inclusive, oldest first; only the newest 1,000 if there are more. */
@@ -55,7 +55,7 @@ export function createNextDue(): NextDue {
   }
 }
 
-/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are not so many within a year. */
+/** Returns the last `count` occurrences up to `now`, oldest first; fewer if there are not so many within two years. */
 export function previousOccurrences(times: CronTimes, now: Date, count: number): readonly Date[] {
   const key = `${count} ${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -67,7 +67,7 @@ export function previousOccurrences(times: CronTimes, now: Date, count: number):
   return occurrences
 }
 
-/** Like `nextOccurrence`, for pages: caches the result until it is due. */
+/** Returns the same as `nextOccurrence`, from a cache, because pages call it each second. */
 export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefined {
   const key = `${times.timezone} ${times.cron}`
   const at = now.getTime()
@@ -82,8 +82,8 @@ export function upcomingOccurrence(times: CronTimes, now: Date): Date | undefine
 const upcomingKnown = new Map<string, { readonly next: Date; readonly from: number }>()
 
 /**
- * Cache of previous occurrences, which are valid until the next one. The overview requests those of every pipeline each second, and
- * computing them takes 0.7 ms each.
+ * Cache of previous occurrences, which are valid until the next occurrence. The overview requests them for every pipeline each second,
+ * and computing them takes 0.7 ms per pipeline.
  */
 const previousKnown = new Map<string, { readonly occurrences: readonly Date[]; readonly from: number; readonly until: number }>()
 const maxKnown = 10_000
@@ -96,13 +96,13 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 }
 
 /**
- * Returns true if a clock change may affect this schedule: it names hours from 01 to 03, in a zone whose offset changes within the
- * year. In one night such a time does not exist, in another it exists twice.
+ * Returns true if a clock change may affect this schedule: the cron expression names hours from 01 to 03, in a zone whose offset changes
+ * within the year. In one night such a time does not exist, and in another it exists twice.
  */
 export function isTouchedByClockChange(times: CronTimes, year = 2026): boolean {
   const fields = times.cron.trim().split(/\s+/)
   const hour = fields[fields.length - 4]
-  if (hour === undefined || !hoursOf(hour).some((one) => one >= 1 && one <= 3)) return false
+  if (hour === undefined || !hoursOf(hour).some((value) => value >= 1 && value <= 3)) return false
   const offsets = new Set(Array.from({ length: 12 }, (_, month) => offsetMinutes(times.timezone, new Date(Date.UTC(year, month, 1)))))
   return offsets.size > 1
 }
@@ -120,6 +120,7 @@ function cronOf({ cron, timezone }: CronTimes): Cron {
   return known
 }
 
+/** Returns the occurrences after `after`, up to `now` inclusive, oldest first. */
 function listBetween(cron: Cron, after: Date, now: Date): Date[] {
   const due: Date[] = []
   for (let next = cron.nextRun(after); next !== null && next <= now; next = cron.nextRun(next)) due.push(next)
@@ -136,6 +137,7 @@ function hoursOf(field: string): number[] {
   })
 }
 
+/** Returns the offset of a zone from UTC at an instant, in minutes. */
 function offsetMinutes(timezone: string, at: Date): number {
   const parts = Object.fromEntries(
     new Intl.DateTimeFormat('en-US', {

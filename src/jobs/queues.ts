@@ -1,6 +1,6 @@
 /**
- * Opens the queues: pg-boss on the same connections, used only to wake workers. The work itself is stored in Sluice's own tables. So a
- * lost job only delays work until the next poll, and a repeated one finds nothing to do.
+ * Opens the queues of pg-boss on Sluice's own connections. They only wake workers: the work itself is stored in Sluice's tables. So a
+ * lost job only delays work until the next poll, and a repeated job finds nothing to do.
  */
 import pLimit from 'p-limit'
 import { getConstructionPlans, PgBoss, type Db } from 'pg-boss'
@@ -24,33 +24,35 @@ export interface PushJob {
 export interface Queues {
   readonly boss: PgBoss
   /**
-   * Wakes a worker for a queued run, in the transaction that wrote it. Returns false if a wake-up for the destination is already
-   * queued or at work.
+   * Wakes a worker for a queued run, in the transaction that wrote the run. Returns false if a job for the destination is already queued
+   * or active.
    */
   readonly wakeForRun: (job: RunJob, tx?: Transaction) => Promise<boolean>
   /** Wakes up to `helpers` workers for a plan. */
   readonly wakeForPush: (job: PushJob, helpers: number) => Promise<void>
+  /** Stops the library, and waits up to 20 s for its active jobs. */
   readonly close: () => Promise<void>
 }
 
 const day = 86_400
 /**
- * Interval in seconds of the library's own upkeep. A job of a dead worker blocks wake-ups for its destination until then, but not its
- * runs: the notification of a queued run wakes every worker.
+ * Interval in seconds of the library's own upkeep. Until the next upkeep, a job of an expired worker blocks further jobs for its
+ * destination. Runs of that destination are not blocked, because the notification of a queued run wakes every worker.
  */
-const rarely = 300
-// There are few and long jobs. Heartbeats keep them alive. They are deleted a day after their end, to keep the tables small.
+const upkeepS = 300
+// Jobs are few and long, so heartbeats show that they are active. Ended jobs are deleted after a day, to keep the tables small.
 const common = { notify: true, heartbeatSeconds: 30, expireInSeconds: day - 1, deleteAfterSeconds: day, retentionSeconds: day }
 const queues = [
-  // `exclusive`, with the destination as the key: at most one job is queued or at work, and `send` returns null for another one.
+  // `exclusive`: at most one job per key (the destination) is queued or active, and `send` returns null for another one.
   { ...common, name: 'run', policy: 'exclusive', retryLimit: 3, retryDelay: 1 },
   { ...common, name: 'push', retryLimit: 0 },
   { ...common, name: 'maintain', policy: 'exclusive', retryLimit: 0 },
 ] as const
 
 /**
- * Connects, and creates missing tables and queues in Sluice's schema. `supervise`: true for workers, which also handle expired
- * jobs.
+ * Connects, and creates missing tables and queues in Sluice's schema. `supervise`: true for workers, which also handle expired jobs.
+ *
+ * @throws {RunError} if the role has no privilege to create them
  */
 export async function openQueues(db: Database, options: { readonly supervise: boolean; readonly log: Logger }): Promise<Queues> {
   const boss = new PgBoss({
@@ -59,12 +61,12 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
     createSchema: false,
     schedule: false,
     supervise: options.supervise,
-    superviseIntervalSeconds: rarely,
-    queueCacheIntervalSeconds: rarely,
-    bamIntervalSeconds: rarely,
+    superviseIntervalSeconds: upkeepS,
+    queueCacheIntervalSeconds: upkeepS,
+    bamIntervalSeconds: upkeepS,
     // No job here depends on another one.
     flowIntervalSeconds: day,
-    // Its warnings are about millions of jobs.
+    // The warnings of this monitor are about millions of jobs.
     monitorVacuum: false,
     useListenNotify: true,
   })
@@ -96,14 +98,14 @@ export async function openQueues(db: Database, options: { readonly supervise: bo
   }
 }
 
-/** Returns the script that creates the queue's tables in a schema, with its own transaction. */
+/** Returns the SQL script that creates the queue's tables in a schema. The script has its own transaction. */
 export function queueScript(schema: string): string {
   return getConstructionPlans(quoteName(schema), { createSchema: false })
 }
 
 /** Runs statements of pg-boss on connections of the pool, and wakes its workers by the notifications of the pool. */
 function onPool(db: Database): Db {
-  // A notification wakes all workers of pg-boss in the same moment. In parallel, each would open a connection for a query of a millisecond.
+  // A notification wakes all loops of pg-boss in the same moment. In parallel, each would open a connection for a query of a millisecond.
   const oneByOne = pLimit(1)
   const execute = async (text: string, values?: unknown[]) => {
     const client = await db.connect()
@@ -113,7 +115,7 @@ function onPool(db: Database): Db {
       failed = false
       return result
     } finally {
-      // Some statements of pg-boss are whole transactions. After an error the connection may still be in one, so it is closed.
+      // Some statements of pg-boss are whole transactions. After an error the connection may still be in a transaction, so it is closed.
       client.release(failed)
     }
   }

@@ -13,7 +13,7 @@ import type { EngineDeps } from '../sync/engine.ts'
 import { assertOwnCredentials, pausedError } from '../sync/claimDestination.ts'
 import { assertPlanOfDestination, assertRunOfDestination } from '../sync/rerun.ts'
 
-/** Request for a run, with its options. */
+/** Request for a run: the user or program that requests it, and options of the run. */
 export interface RunRequestOf {
   readonly actor: string
   readonly reason?: string
@@ -24,7 +24,7 @@ export interface RunRequestOf {
   readonly failedOnly?: boolean
   /** The plan whose withheld deletes are approved. */
   readonly planId?: string
-  /** `Idempotency-Key`: requests with the same key get the same run. */
+  /** `Idempotency-Key`: requests for a pipeline with the same key get the same run. */
   readonly key?: string
 }
 
@@ -36,8 +36,8 @@ export interface QueuedRun {
 }
 
 /**
- * Queues a run for any worker. While a run of the pipeline is queued, further requests join it, except those for a rerun of failed
- * operations.
+ * Queues a run for any worker, and notes the request in the audit log. While a run of the pipeline is queued, a further request joins
+ * that run and adds its options, except a rerun of failed operations.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere
@@ -49,7 +49,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   if (request.rerunOf !== undefined) await assertRunOfDestination(deps.db, request.rerunOf, current)
   if (request.planId !== undefined) await assertPlanOfDestination(deps.db, request.planId, current)
   return deps.db.transaction(async (tx) => {
-    // Requests for one pipeline wait for each other, so that simultaneous ones make one run.
+    // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
     if (known !== undefined) return { runId: `r_${known}`, coalesced: true }
@@ -89,7 +89,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   })
 }
 
-/** Pauses or resumes a pipeline. Returns false if nothing changed. */
+/** Pauses or resumes a pipeline, and notes the action in the audit log. Returns false if nothing changed. */
 export async function changePause(
   deps: Pick<EngineDeps, 'db' | 'service'>,
   pipeline: Pipeline,

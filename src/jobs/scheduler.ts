@@ -1,6 +1,6 @@
 /**
- * Runs the scheduler. node-cron starts a poll every 15 seconds; a timer starts one earlier if a tick is due before. Each poll decides
- * the due ticks.
+ * Runs the scheduler of the pipelines of one folder. node-cron starts a poll every 15 seconds, and a timer starts a poll when a tick is due
+ * before. Each poll decides the due ticks.
  */
 import cron from 'node-cron'
 import { ensureDestination } from '../db/destinations.ts'
@@ -16,24 +16,27 @@ import { createNextDue, isTouchedByClockChange } from './occurrences.ts'
 import { openQueues, type Queues } from './queues.ts'
 
 export interface Scheduler {
-  /** Seconds since its last successful poll. */
+  /** Returns the seconds since the last successful poll, or since the start. */
   readonly idleS: () => number
   readonly stop: () => Promise<void>
 }
 
 const pollPattern = '*/15 * * * * *'
-/** Interval of reading the pipeline files again, so that an edited schedule takes effect. Shorter than 15 s, so that each poll of node-cron reads them. */
+/** Interval in milliseconds of reading the pipeline files again. Shorter than 15 s, so that each poll of node-cron reads them. */
 const reloadEveryMs = 14_000
-/** Maximum time of the timer. Polls of node-cron, every 15 s, find later ticks. */
+/** Maximum time of the timer in milliseconds. A poll of node-cron sets the timer again for a later tick. */
 const timerMs = 20_000
-/** Interval of declaring unchanged schedules, shorter than `declaredForS`. */
+/** Interval in milliseconds of declaring unchanged schedules, shorter than the validity of a declaration (`declaredForS`). */
 const declareEveryMs = 28_000
-/** Interval after a failed poll, or after one that found a due schedule locked by another scheduler. */
+/** Wait in milliseconds after a failed poll, or after a poll that found a due schedule locked by another scheduler. */
 const retryMs = 1_000
 
-const quiet = { info() {}, warn() {}, error() {}, debug() {} }
+const noLogger = { info() {}, warn() {}, error() {}, debug() {} }
 
-/** Starts a scheduler. `shared`: queues that the caller closes, else it opens its own. Any number can run on one database: each tick is decided once. */
+/**
+ * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `shared`: queues that the
+ * caller closes; without them, the scheduler opens and closes its own. Rejects if the first reading of the files fails.
+ */
 export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Scheduler> {
   const queues = shared ?? (await openQueues(deps.db, { supervise: false, log: deps.log }))
   const warned = new Set<string>()
@@ -46,12 +49,12 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
   let polledAt = deps.clock.monotonic()
   let unusable = ''
   /**
-   * Time before which nothing is due, so that polls send no query. Reset by each declaration, so that a changed clock delays a tick by
-   * 30 s at most.
+   * Time (`clock.monotonic`) before which no tick is due, so that polls send no query. Each declaration resets it, so that a change of
+   * the database's clock delays a tick by 30 s at most.
    */
   let quietUntil = Number.NEGATIVE_INFINITY
 
-  /** Reads the files. If `sluice.yaml` or the folder cannot be used, all pipelines known so far count as broken. */
+  /** Reads the files. If `sluice.yaml` or the folder cannot be used, all pipelines of the last reading count as broken. */
   const readFiles = async (): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> => {
     try {
       const loaded = await deps.loadPipelines()
@@ -68,7 +71,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     }
   }
 
-  // Cached, because ids of destinations never change and there may be thousands of them.
+  // Ids are cached, because the id of a destination never changes and there may be thousands of destinations.
   const destinationIdOf = async (pipeline: Pipeline) => {
     const identity = destinationIdentity(deps, pipeline)
     const key = JSON.stringify(identity)
@@ -76,6 +79,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     destinationIds.set(key, id)
     return id
   }
+  /** Reads the files, and declares their schedules in the database if they changed or the last declaration is old. */
   const reload = async () => {
     const { pipelines, broken } = await readFiles()
     const scheduled = pipelines.filter(({ name, schedule }) => schedule !== undefined && !broken.has(name))
@@ -134,7 +138,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
   let polling: Promise<void> | undefined
   let stopped = false
   const startPoll = () => {
-    // Polls never overlap. The next one decides what became due meanwhile.
+    // Polls never overlap. Ticks that become due meanwhile are decided by the next poll.
     polling ??= poll().finally(() => (polling = undefined))
     return polling
   }
@@ -145,7 +149,7 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
 
   await reload()
   // UTC has no clock changes. Late polls are harmless, so node-cron's warnings about them are off.
-  const task = cron.schedule(pollPattern, startPoll, { timezone: 'UTC', suppressMissedWarning: true, logger: quiet })
+  const task = cron.schedule(pollPattern, startPoll, { timezone: 'UTC', suppressMissedWarning: true, logger: noLogger })
   void startPoll()
   return {
     idleS: () => (deps.clock.monotonic() - polledAt) / 1000,

@@ -3,11 +3,12 @@ import type { Database } from '../db/database.ts'
 
 /** Sleep of a polling loop that a notification ends early. */
 export interface Wake {
-  /** Sleeps up to `ms`, but not if a notification came since the last sleep ended. */
+  /** Sleeps up to `ms`. Returns immediately if a notification came since the last sleep ended. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly close: () => void
 }
 
+/** Returns a sleep that any notification of the database ends early. Must be closed. */
 export function wakeOnNotification(db: Database, clock: Clock): Wake {
   let woken = false
   let wake = () => {}

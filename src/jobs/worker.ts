@@ -1,4 +1,4 @@
-/** Runs a worker: executes queued runs, and helps to push plans of other workers. Any number of workers can share one Postgres. */
+/** Runs a worker, which executes queued runs and sends batches of plans of other workers. Any number of workers can share one Postgres. */
 import pLimit from 'p-limit'
 import { recoverBatches } from '../db/batches/release.ts'
 import { applyRetention } from '../db/retention.ts'
@@ -23,23 +23,23 @@ export interface Worker {
 
 /** Number of runs that one worker executes in parallel, each for another destination. */
 const parallelRuns = 4
-/** Poll interval while work is open. */
+/** Poll interval in milliseconds while work is open. */
 const pollMs = 1_000
 /**
- * Poll interval while no work is open. A notification ends it early, so it is the maximum delay after a lost notification. An idle
- * worker also finds the work of a dead one within this time; then the leases must expire.
+ * Poll interval in milliseconds while no work is open. A notification ends the interval early, so the interval is the maximum delay
+ * after a lost notification. An idle worker takes over the work of an expired worker after this time and the end of its leases.
  */
 const idlePollMs = 15_000
-/** Interval after a failed poll. */
+/** Wait in milliseconds after a failed poll. */
 const retryMs = 2_000
 const recoverEveryMs = 5_000
-/** Interval of heartbeats while there is no work. `/ready` and the metrics expect one a minute. */
+/** Interval in milliseconds of heartbeats while there is no work. `/ready` and the metrics expect one heartbeat per minute. */
 const idleHeartbeatMs = 20_000
 const maintainEveryMs = 3_600_000
-/** Polls of the queue library. The worker's own poll finds the same work sooner. */
+/** Poll intervals of the queue library in seconds. The worker's own poll finds the same work sooner. */
 const polling = { pollingIntervalSeconds: 30, notifyPollingIntervalSeconds: 300 }
 
-/** Starts a worker. `shared`: queues that the caller closes, else it opens its own. */
+/** Starts a worker. `shared`: queues that the caller closes; without them, the worker opens and closes its own. */
 export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worker> {
   const stopping = new AbortController()
   const signal = deps.signal ? AbortSignal.any([deps.signal, stopping.signal]) : stopping.signal
@@ -68,8 +68,11 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
 }
 
 interface Work {
+  /** Executes the queued runs of a destination, or only `runId`, one after the other. */
   readonly runDestination: (destinationId: number, runId?: number) => Promise<void>
+  /** Sends batches of a plan that another worker runs. */
   readonly helpPush: (planId: string) => Promise<void>
+  /** Resolves when the present runs and pushes have ended. */
   readonly idle: () => Promise<void>
 }
 
@@ -111,16 +114,17 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
     await updateCountsOfPlan(deps.db, planId)
   }
   return {
-    runDestination: (destinationId, runId) => once(destinations, destinationId, () => slots(() => runDestination(destinationId, runId))),
-    helpPush: (planId) => once(plans, planId, () => helpPush(planId)),
+    runDestination: (destinationId, runId) =>
+      shareTask(destinations, destinationId, () => slots(() => runDestination(destinationId, runId))),
+    helpPush: (planId) => shareTask(plans, planId, () => helpPush(planId)),
     async idle() {
       await Promise.allSettled([...destinations.values(), ...plans.values()])
     },
   }
 }
 
-/** Runs one task per key at a time in this process. Callers get the promise of the running task. */
-function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
+/** Runs one task per key at a time in this process. Further callers get the promise of the running task. */
+function shareTask<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise<void>): Promise<void> {
   const known = under.get(key)
   if (known !== undefined) return known
   const task = work().finally(() => under.delete(key))
@@ -129,11 +133,12 @@ function once<Key>(under: Map<Key, Promise<void>>, key: Key, work: () => Promise
 }
 
 /**
- * Polls for work without a wake-up: queued runs that no worker took, plans to push, leases of expired workers, hourly retention.
+ * Polls until `signal` aborts, for work without a wake-up: queued runs that no worker took, plans to push, leases of expired workers,
+ * hourly retention.
  */
 async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSignal): Promise<void> {
   const { db, clock } = deps
-  const background = (task: Promise<void>, what: string) => {
+  const logFailure = (task: Promise<void>, what: string) => {
     task.catch((error: unknown) =>
       deps.log.error({ what, reason: error instanceof Error ? error.message : 'error' }, 'work failed; it will be tried again'),
     )
@@ -156,7 +161,7 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
         recoveredAt = clock.monotonic()
         for (const id of await recoverRunsAndCounts(db, deps.service)) logRunEnd(deps.log, await loadReport(db, id))
         await recoverBatches(db, await deadWorkers(db), deps.settings.horizonMs, deps.service)
-        // Not right after the start, because other workers may be starting too.
+        // A worker waits with this after its start, because other workers may be starting too.
         if (clock.monotonic() - startedAt >= deps.settings.unclaimedAfterMs)
           for (const id of await skipUnclaimedRuns(db, deps.service, deps.settings.unclaimedAfterMs))
             deps.log.error(
@@ -166,8 +171,8 @@ async function poll(deps: JobDeps, queues: Queues, work: Work, signal: AbortSign
       }
       if (open) {
         const queued = await findQueuedRuns(db, deps.service)
-        for (const destinationId of new Set(queued.map((run) => run.destinationId))) background(work.runDestination(destinationId), 'run')
-        for (const planId of await findSharedPlans(db, deps.service)) background(work.helpPush(planId), 'push')
+        for (const destinationId of new Set(queued.map((run) => run.destinationId))) logFailure(work.runDestination(destinationId), 'run')
+        for (const planId of await findSharedPlans(db, deps.service)) logFailure(work.helpPush(planId), 'push')
       }
       if (clock.monotonic() - maintainedAt >= maintainEveryMs) {
         maintainedAt = clock.monotonic()

@@ -1,6 +1,6 @@
 /**
- * Prometheus metrics. All except waits are read from Postgres at the scrape, so every process reports the values of all processes.
- * No key, run id or personal data is a label.
+ * Prometheus metrics. All except waits and the version are read from Postgres at the scrape, so every process reports the values of all
+ * processes. No key, run id or personal data is a label.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -9,6 +9,7 @@ import { endedRunsAfter, endedRunsOf, endedRequestsAfter, lastRequestId, loadGau
 
 export interface Metrics {
   readonly contentType: string
+  /** Updates the metrics and returns them as text. Rejects if the database does not answer. */
   readonly text: () => Promise<string>
 }
 
@@ -60,7 +61,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   let seenRun = 0
   const undecided = new Map<number, EndedRun>()
   let seenRequest: number | undefined
-  /** Scrapes wait for each other. Two at the same time would count the same runs twice. */
+  /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
   const collect = async () => {
@@ -78,10 +79,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       seenRun = batch.at(-1)?.id ?? seenRun
       if (batch.length < 5_000) break
     }
-    // If a later run settles operations of an earlier run, they are counted for the earlier run, like in `show`.
+    // Operations that a later run settled are counted for the run that planned them, like in `show`.
     for (const run of await endedRunsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
-      const counted = new Map((before === undefined ? [] : operationsOf(before)).map((one) => [`${one.kind} ${one.result}`, one.count]))
+      const counted = new Map(
+        (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
+      )
       for (const { kind, result, count } of operationsOf(run)) {
         if (result !== 'confirmed' && result !== 'refused') continue
         operations.inc({ pipeline: run.pipeline, kind, result }, Math.max(0, count - (counted.get(`${kind} ${result}`) ?? 0)))
@@ -97,7 +100,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       seenRequest = id
     }
     const now = await loadGauges(deps.db, lapseDays)
-    for (const one of [
+    for (const labelled of [
       gauges.lastSuccess,
       gauges.withheld,
       gauges.unsettled,
@@ -107,7 +110,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       gauges.ending,
       gauges.workers,
     ])
-      one.reset()
+      labelled.reset()
     for (const { pipeline, succeededAt, withheld } of now.pipelines) {
       if (succeededAt !== null) gauges.lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
       gauges.withheld.set({ pipeline }, withheld)
@@ -146,9 +149,9 @@ const kinds = { creates: 'create', updates: 'update', deletes: 'delete', renewal
 const openResults = ['refused', 'ambiguous', 'pending'] as const
 
 /**
- * Returns the number of planned operations of each kind, and of each of their results, which sum up to it. Runs of earlier versions
- * did not store the kinds of unconfirmed operations. If such a run was not fully confirmed, all its results have the kind
- * `unknown`.
+ * Returns the number of planned operations of each kind, and of each of their results. The results of a kind add up to the planned ones.
+ * Runs of earlier versions did not store the kinds of unconfirmed operations (`unconfirmed` is null). If such a run was sent and not
+ * fully confirmed, all its results have the kind `unknown`.
  */
 function operationsOf({ counts, unconfirmed }: Pick<EndedRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
   const planned = Object.entries(kinds).map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] ?? 0 }))

@@ -15,13 +15,13 @@ export interface ReceivedEvent {
 export interface EventStore {
   /** Stores the event. Resolves to false if its id is already stored. Rejects if it could not be stored; the service then delivers it again. */
   readonly add: (event: ReceivedEvent) => Promise<boolean>
-  /** Resolves if events can be stored. Called while events are refused. */
+  /** Resolves if events can be stored again, else rejects. Called while events are refused. */
   readonly probe: () => Promise<void>
   /** Records the time in which events were refused, so that they can be replayed. */
   readonly recordGap?: (gap: Gap) => Promise<void>
 }
 
-/** Stores the newest `limit` events in memory. After a restart, a repeated delivery counts as a new event. */
+/** Stores the newest `limit` events in memory. An event that is delivered again after a restart, or after `limit` others, counts as new. */
 export function memoryEventStore({ limit = 100_000 }: { readonly limit?: number } = {}): EventStore & {
   readonly events: () => readonly ReceivedEvent[]
 } {
@@ -49,22 +49,24 @@ export interface PostgresPool {
 /**
  * Stores events in a table of your own Postgres: `id text`, `type text`, `body jsonb`, `received_at timestamptz`. Creates a missing table
  * before the first event.
+ *
+ * @throws {TypeError} if `table` is not a name of lower-case letters, digits and _
  */
 export function postgresEventStore(pool: PostgresPool, { table = 'sluice_webhook_event' }: { readonly table?: string } = {}): EventStore {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(table)) throw new TypeError(`"${table}" is not a table name of lower-case letters, digits and _`)
-  let made: Promise<unknown> | undefined
-  const make = () =>
-    (made ??= pool
+  let created: Promise<unknown> | undefined
+  const createTable = () =>
+    (created ??= pool
       .query(
         `create table if not exists ${table} (id text primary key, type text not null, body jsonb not null, received_at timestamptz not null default statement_timestamp())`,
       )
       .catch((error: unknown) => {
-        made = undefined
+        created = undefined
         throw error
       }))
   return {
     async add(event) {
-      await make()
+      await createTable()
       return insertEvent(async (text, values) => (await pool.query(text, values)).rowCount ?? 0, table, event)
     },
     async probe() {
@@ -90,6 +92,7 @@ export function databaseEventStore(db: Queryable): EventStore {
 /** Error codes of Postgres for text that jsonb cannot contain: U+0000 and lone surrogates. */
 const unstorable = new Set(['22P02', '22P05', '22021'])
 
+/** Inserts the event. Returns false if its id is already stored. */
 async function insertEvent(
   execute: (text: string, values: unknown[]) => Promise<number>,
   table: string,
@@ -101,7 +104,7 @@ async function insertEvent(
     return (await insert(event.json)) === 1
   } catch (error) {
     if (!unstorable.has(String(errorCode(error)))) throw error
-    // Stores the bytes as Base64. Such a body cannot be searched.
+    // Such a body is stored as Base64, and cannot be searched.
     return (await insert(JSON.stringify({ base64: Buffer.from(event.json).toString('base64') }))) === 1
   }
 }

@@ -1,9 +1,10 @@
-/** Tracks the time in which events are refused because the database is down (docs/guarantees.md#webhook-delivery). In memory until it is back. */
+/** Tracks the gap in which events are refused because the database is down (docs/guarantees.md#webhook-delivery). The gap is in memory. */
 import type { Logger } from '../log.ts'
 
-/** Length of a gap after which an error is logged once. */
+/** Length of a gap in milliseconds after which an error is logged once. */
 const ALARM_AFTER_MS = 3_600_000
 
+/** Time in which events were refused, with the number of refused deliveries. */
 export interface Gap {
   readonly from: Date
   readonly to: Date
@@ -22,7 +23,7 @@ export class GapTracker {
     this.#now = now
   }
 
-  /** Start of the current gap; undefined without one. */
+  /** Start of the current gap; undefined if there is no gap. */
   get since(): Date | undefined {
     return this.#from === undefined ? undefined : new Date(this.#from)
   }
@@ -44,7 +45,7 @@ export class GapTracker {
     }
   }
 
-  /** Ends the gap, because events can be stored again. Returns it; undefined without one. */
+  /** Ends the gap, because events can be stored again. Returns the gap; undefined if there was none. */
   end(): Gap | undefined {
     if (this.#from === undefined) return undefined
     const gap = { from: new Date(this.#from), to: new Date(this.#now()), refused: this.#refused }

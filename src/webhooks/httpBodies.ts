@@ -27,7 +27,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, timeoutMs: 
   })
 }
 
-/** Time in which the rest of a refused body is read and discarded. */
+/** Time in milliseconds in which the rest of a refused body is read and discarded. */
 const DRAIN_MS = 1000
 
 /** Answers, and closes the connection. Reads the rest of a long body for a moment, because an immediate reset would hide the 413 from the sender. */

@@ -14,7 +14,7 @@ export function parseEvent(body: Buffer): ReceivedEvent | undefined {
   return { id: id ?? createHash('sha256').update(body).digest('hex'), type: typeOf(parsed, data), json: text }
 }
 
-/** Returns the type of the event. Events without one are named by their key, such as `replay_job_status`. */
+/** Returns `event_type`, else the first key of the body that is not about users, such as `replay_job_status`; else `unknown`. */
 function typeOf(parsed: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
   if (typeof data['event_type'] === 'string') return data['event_type'].slice(0, 200)
   return (
@@ -29,7 +29,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
     const value: unknown = JSON.parse(text)
     return isPlainRecord(value) ? value : undefined
   } catch {
-    // Signed, but not JSON: the caller answers 400.
+    // The body is signed but not JSON, so the caller answers 400.
     return undefined
   }
 }

@@ -37,7 +37,7 @@ export interface WebhookReceiver {
   readonly path: string
   /** Answers the request and resolves to true. Resolves to false for another path, without reading it. Never rejects. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
-  /** Returns the time since which events are refused because the database is down; undefined if it is not. */
+  /** Returns the time since which events are refused because the database is down; undefined while events are stored. */
   readonly refusingSince: () => Date | undefined
   /** Checks whether the database is back while events are refused, and then ends the gap. Never rejects. */
   readonly probe: () => Promise<void>
@@ -129,7 +129,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 }
 
-/** Answers a challenge, without the database. Signs only tokens that cannot be an event (docs/spec-notes.md#webhooks). */
+/** Answers a challenge, without the database. Signs only a token that cannot be an event (docs/spec-notes.md#webhooks). */
 function answerChallenge(url: URL, response: ServerResponse, secret: string | undefined): void {
   const [token, ...more] = url.searchParams.getAll('crc_token')
   if (token === undefined || more.length > 0 || !isChallengeToken(token))
@@ -138,7 +138,7 @@ function answerChallenge(url: URL, response: ServerResponse, secret: string | un
   answer(response, 200, { response_token: sign(token, secret) })
 }
 
-/** Resolves or rejects as `work` does; rejects after `timeoutMs`. */
+/** Resolves or rejects as `work` does, but rejects after `timeoutMs` at the latest. Does not stop `work`. */
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
 /**
  * Requests replays of events that were refused while the database was down, because the service does not promise to deliver them again. The
- * state is in the audit log, so a restart continues. Two processes may request the same replay, but a replayed event has one effect
- * (docs/guarantees.md#webhook-delivery).
+ * state is in the audit log, so the work continues after a restart. Two processes may request the same replay, but each event is stored
+ * once (docs/guarantees.md#webhook-delivery).
  */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
@@ -18,20 +18,21 @@ export interface ReplayService {
 export interface ReplayDeps {
   readonly db: Queryable
   readonly service: ReplayService
-  /** Path of the receiver, which distinguishes its webhooks from others of the app. */
+  /** Path of the receiver, which distinguishes its registrations from others of the app. */
   readonly path: string
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
 }
 
 const MINUTE = 60_000
-/** Age up to which the service replays events. */
+/** Age in milliseconds up to which the service replays events. */
 const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
-/** Time without a result after which a replay is requested again: the event with the result may have been refused too. */
+/** Milliseconds without a result after which a replay is requested again, because the event with the result may have been refused too. */
 const RETRY_AFTER_MS = 15 * MINUTE
-/** Requests for one gap, after which an operator is needed. */
+/** Maximum number of requests for one gap. After that, an error is logged for the operator. */
 const MOST_ATTEMPTS = 10
 
+/** Running checks for gaps. */
 export interface ReplayKeeper {
   /** Checks immediately. Called when a gap was recorded. */
   readonly wake: () => void
@@ -52,7 +53,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
     try {
       open = (await requestReplays(deps)) > 0
     } catch (error) {
-      // The database is down again. Its gaps wait for the next check.
+      // The database is down again. The gaps stay open until the next check.
       deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be read')
     }
   }
@@ -81,7 +82,7 @@ interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Gap without a complete replay, with the requests for it. */
+/** Gap that was neither replayed nor given up, with the requests for its replay. Times in milliseconds since 1970. */
 interface OpenGap {
   readonly id: string
   readonly fromMs: number
@@ -89,7 +90,7 @@ interface OpenGap {
   readonly attempts: readonly AuditEntry[]
 }
 
-/** Requests the replays that are due. Resolves to the number of gaps without a complete replay. Does not reject if the service fails. */
+/** Requests the replays that are due. Resolves to the number of open gaps. Rejects if the database fails, and not if the service does. */
 export async function requestReplays(deps: ReplayDeps): Promise<number> {
   const gaps = await openGaps(deps.db)
   let open = 0
@@ -97,7 +98,7 @@ export async function requestReplays(deps: ReplayDeps): Promise<number> {
   return open
 }
 
-/** Records the result of a replay, or requests one. Resolves to true if nothing is left to do for the gap. */
+/** Records the result of a gap's replay, or requests a replay. Resolves to true if the gap was replayed or given up. */
 async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   const last = gap.attempts.at(-1)
   const jobs = jobsOf(last)
@@ -117,12 +118,13 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
     )
     return true
   }
-  await request(deps, gap)
+  await requestReplay(deps, gap)
   return false
 }
 
-async function request(deps: ReplayDeps, gap: OpenGap): Promise<void> {
-  // One minute more on either side: events are created before they are refused, and the service replays whole minutes.
+/** Requests a replay from each registration of the receiver, and records the request. A failure of the service is logged. */
+async function requestReplay(deps: ReplayDeps, gap: OpenGap): Promise<void> {
+  // The range has one minute more on either side, because events are created before they are refused, and the service replays minutes.
   const range = {
     from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
     to_date: minuteOf(gap.toMs + MINUTE),
@@ -141,20 +143,21 @@ async function request(deps: ReplayDeps, gap: OpenGap): Promise<void> {
   else deps.log.info({ jobs, ...range }, 'the replay of a gap was requested')
 }
 
-/** Returns the webhooks with the path of the receiver. If none has it, a proxy may change paths, so returns all of them. */
+/** Returns the webhooks with the path of the receiver. If none has this path, a proxy may change paths, so all webhooks are returned. */
 function webhooksOf(webhooks: readonly { readonly id: string; readonly url: string }[], path: string): readonly { readonly id: string }[] {
   const same = webhooks.filter(({ url }) => URL.canParse(url) && new URL(url).pathname.replace(/\/$/, '') === path.replace(/\/$/, ''))
   return same.length > 0 ? same : webhooks
 }
 
 async function openGaps(db: Queryable): Promise<OpenGap[]> {
-  // Rows without a run are few and indexed. Gaps of more than six days cannot be replayed.
+  // Rows without a run are few and indexed. A gap that was recorded more than six days ago can no longer be replayed.
   const entries = await db.query<{ id: string; at: Date; what: string; detail: Record<string, unknown> }>(
     `select id, at, what, detail from audit
      where run_id is null and what like 'webhook.%' and at > now() - interval '6 days'
      order by id`,
   )
-  const of = (what: string, gap: string): AuditEntry[] => entries.filter((one) => one.what === what && String(one.detail['gap']) === gap)
+  const of = (what: string, gap: string): AuditEntry[] =>
+    entries.filter((entry) => entry.what === what && String(entry.detail['gap']) === gap)
   return entries
     .filter(({ what, id }) => what === 'webhook.gap' && [...of('webhook.replayed', id), ...of('webhook.replay_given_up', id)].length === 0)
     .map(({ id, detail }) => ({
@@ -165,7 +168,7 @@ async function openGaps(db: Queryable): Promise<OpenGap[]> {
     }))
 }
 
-/** Returns the final state of the jobs, from their last events (docs/spec-notes.md#webhooks). */
+/** Returns the last reported state of the jobs that have reported one (docs/spec-notes.md#webhooks). */
 async function jobStates(db: Queryable, jobs: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (jobs.length === 0) return new Map()
   const rows = await db.query<{ job: string; state: string }>(

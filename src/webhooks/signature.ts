@@ -1,7 +1,7 @@
 /** Creates and verifies the signatures of challenges and events (docs/spec-notes.md#webhooks). Pure. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Challenge tokens that are answered. No event matches, because events are JSON: the answer is never the signature of a forged one. */
+/** Challenge tokens that are answered. No event (JSON) matches, so the answer to a challenge is never the signature of a forged event. */
 const TOKEN = /^[A-Za-z0-9_+/=-]{1,256}$/
 
 /** Returns `sha256=` and the Base64 HMAC-SHA256 of the bytes under the consumer secret. */
@@ -15,8 +15,7 @@ export function isChallengeToken(token: string): boolean {
 }
 
 /**
- * Returns true if `signature` is valid for the bytes under one of the secrets. Compares with all of them, and signatures of the right
- * length in constant time.
+ * Returns true if `signature` is valid for the bytes under one of the secrets. Compares with all secrets, each in constant time.
  */
 export function isSigned(body: Uint8Array, signature: string | undefined, secrets: readonly string[]): boolean {
   if (signature === undefined) return false

@@ -1,6 +1,6 @@
 /** Page `/batches/:n`: one request with its attempts, and the outcome of each operation. */
 import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/batchDetails.ts'
-import { ago, clockTime, command, count, html, milliseconds, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
+import { ago, clockTime, command, count, html, formatMs, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 const openStates: readonly BatchStatus[] = ['pending', 'in_flight', 'ambiguous']
@@ -43,13 +43,13 @@ export function batchPage(batch: BatchDetails, now: number): Page {
   }
 }
 
-/** State of a batch for `stateBadge`. */
+/** Returns the state of a batch for `stateBadge`. `outcomes`: undefined if they were not loaded, empty if they have expired. */
 export function batchState({ status, outcomes }: { readonly status: BatchStatus; readonly outcomes?: readonly OutcomeGroup[] }): string {
   if (status === 'pending') return 'waiting'
   if (status === 'in_flight') return 'sending'
   if (status === 'ambiguous') return 'unresolved'
   if (status === 'superseded') return 'unsent'
-  if (status !== 'settled' || outcomes === undefined) return status
+  if (status !== 'settled' || outcomes === undefined || outcomes.length === 0) return status
   return outcomes.every((group) => group.outcome === 'confirmed') ? 'confirmed' : 'refused'
 }
 
@@ -74,12 +74,12 @@ function outcome(batch: BatchDetails, now: number): Html {
           ${pause}`,
       )
     case 'in_flight':
-      return notice('info', html`<p><strong>A worker is sending it now</strong></p>`)
+      return notice('info', html`<p><strong>A worker is sending this request now</strong></p>`)
     case 'ambiguous':
       return notice(
         'warn',
         html`<p>
-            <strong>No clear answer yet</strong> The service may have applied it. The same bytes are sent again before anything
+            <strong>No clear answer yet</strong> The service may have applied this request. The same bytes are sent again before anything
             newer.${because}
           </p>
           ${pause}${run}`,
@@ -135,7 +135,7 @@ const attemptWords: Readonly<Record<string, string>> = {
 function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now: number): Html {
   if (sendings.length === 0)
     return html`<div class="card pad muted">
-      ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'It was not sent yet. An attempt is stored before its first byte is sent.' : 'It was not sent.'}
+      ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
     </div>`
   return html`<div class="card scroll">
     <table class="cards">
@@ -153,15 +153,15 @@ function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now:
       </thead>
       <tbody>
         ${sendings.map(
-          (one) =>
+          (attempt) =>
             html`<tr>
               <td data-label="Sent">
-                <span>${clockTime(one.startedAt)} <span class="muted">${ago(one.startedAt, now)}</span></span>
+                <span>${clockTime(attempt.startedAt)} <span class="muted">${ago(attempt.startedAt, now)}</span></span>
               </td>
-              <td data-label="Run"><a href="/runs/${one.runId}">${one.runId}</a></td>
-              <td data-label="Answer"><span>${answerOf(one)}</span></td>
-              <td data-label="Outcome"><span>${outcomeOf(one)}</span></td>
-              <td class="right nowrap" data-label="Time">${one.durationMs === null ? '' : milliseconds(one.durationMs)}</td>
+              <td data-label="Run"><a href="/runs/${attempt.runId}">${attempt.runId}</a></td>
+              <td data-label="Answer"><span>${answerOf(attempt)}</span></td>
+              <td data-label="Outcome"><span>${outcomeOf(attempt)}</span></td>
+              <td class="right nowrap" data-label="Time">${attempt.durationMs === null ? '' : formatMs(attempt.durationMs)}</td>
             </tr>`,
         )}
       </tbody>
@@ -186,7 +186,7 @@ function outcomeOf({ outcome: decided, reason, meaning }: AttemptLine): Html {
   return html`${attemptWords[decided] ?? decided}${reason === null || reason === '' ? none : html`: <code>${reason}</code>${meaning === '' ? '' : ` ${meaning}`}`}`
 }
 
-/** Outcome of an operation for `stateBadge`. */
+/** Returns the outcome of an operation for `stateBadge`. `status`: of its batch. */
 function operationState(outcome: OperationOutcome, status: BatchStatus): string {
   if (outcome === 'superseded' && status === 'split') return 'moved'
   if (outcome === 'ambiguous' && status === 'in_flight') return 'sending'
@@ -195,7 +195,7 @@ function operationState(outcome: OperationOutcome, status: BatchStatus): string 
 
 function noOperations({ status }: BatchDetails): Html {
   return html`<div class="card pad muted">
-    ${status === 'split' ? 'They were moved to other batches.' : 'They have expired: operations on people are kept for 30 days, those on products for 12 months.'}
+    ${status === 'split' ? 'These operations were moved to other batches.' : 'These operations have expired: operations on people are kept for 30 days, those on products for 12 months.'}
   </div>`
 }
 
@@ -232,7 +232,7 @@ function entries(details: BatchDetails): Html {
   </div>`
 }
 
-/** Renders the outcomes of operations on people. They are identified only by their places in the request. */
+/** Renders the outcomes of operations on people, which are identified only by their places in the request. */
 function groups(details: BatchDetails): Html {
   const { outcomes, batch, status, pipeline } = details
   if (outcomes.length === 0) return noOperations(details)

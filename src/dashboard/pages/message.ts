@@ -1,4 +1,4 @@
-/** Pages with a single message, and the sign-in page. */
+/** Renders a page with a single message. `hint`: a command or a sentence. */
 import { command, html, none, notice, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
@@ -16,6 +16,7 @@ export function messagePage(title: string, text: string, hint?: string): Page {
   }
 }
 
+/** Renders the sign-in page. `next`: path to which the sign-in leads. `isWrong`: true after a wrong token. */
 export function signInPage(next: string, isWrong: boolean): Html {
   return html`<h1>Sign in</h1>
     ${isWrong ? notice('fail', html`<p>The token is wrong.</p>`) : none}

@@ -27,6 +27,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 export interface NowData {
   readonly pipelines: readonly Pipeline[]
+  /** Texts of files that cannot be used. */
   readonly problems: readonly string[]
   readonly overviews: readonly PipelineOverview[]
   readonly conditions: readonly Condition[]
@@ -38,12 +39,12 @@ export function nowPage(data: NowData): Page {
   const needs = data.conditions.length + data.problems.length
   const isActive = data.overviews.some(({ open }) => open !== undefined)
   return {
-    title: needs === 0 ? 'Now' : `${plural(needs, 'thing')} to do`,
-    state: `${needs === 0 ? 'Nothing needs you' : `${plural(needs, 'thing')} need you`}. ${data.overviews.map((one) => `${one.pipeline}: ${stateWord(stateOfPipeline(one, data.pauses))}`).join('. ')}`,
+    title: needs === 0 ? 'Now' : `${plural(needs, 'item')} to do`,
+    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(stateOfPipeline(overview, data.pauses))}`).join('. ')}`,
     current: 'now',
     poll: isActive ? 1000 : 1500,
     body: html`<h1>Now</h1>
-      <section aria-labelledby="needs" data-live="needs">${needsYou(data)}</section>
+      <section aria-labelledby="needs" data-live="needs">${actionNeeded(data)}</section>
       <section aria-labelledby="pipelines">
         <h2 id="pipelines">Pipelines</h2>
         ${data.pipelines.length === 0 ? noPipelines() : html`<div class="card scroll" data-live="pipelines" tabindex="-1">${pipelineTable(data)}</div>`}
@@ -51,25 +52,27 @@ export function nowPage(data: NowData): Page {
   }
 }
 
+/** Returns the state of a pipeline for `stateBadge`: its open run, a pause, or its last run. */
 export function stateOfPipeline(overview: PipelineOverview, pauses: readonly Pause[]): string {
   if (overview.open !== undefined) return stateOf(overview.open)
   if (pauses.some(({ pipeline }) => pipeline === overview.pipeline)) return 'paused'
   return overview.last === undefined ? 'new' : stateOf(overview.last)
 }
 
-function needsYou({ conditions, problems, now, pipelines }: NowData): Html {
+/** Renders what needs an operator: files that cannot be used, then the conditions. */
+function actionNeeded({ conditions, problems, now, pipelines }: NowData): Html {
   if (conditions.length + problems.length === 0)
-    return html`<h2 id="needs" class="sr">Needs you</h2>
+    return html`<h2 id="needs" class="sr">Action needed</h2>
       <div class="card all-clear">
         ${icon('ok')}
         <div>
-          <p class="headline">Nothing needs you</p>
+          <p class="headline">No action needed</p>
           <p class="muted">
             ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine. Alerts are set up in sluice.yaml.`}
           </p>
         </div>
       </div>`
-  return html`<h2 id="needs">Needs you <span class="muted">${conditions.length + problems.length}</span></h2>
+  return html`<h2 id="needs">Action needed <span class="muted">${conditions.length + problems.length}</span></h2>
     <ul class="needs">
       ${problems.map(
         (problem) =>
@@ -143,7 +146,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
         const overview = overviewByName.get(pipeline.name)
         if (overview === undefined) return none
         const { open, last, succeededAt, recent } = overview
-        const pause = pauses.find((one) => one.pipeline === pipeline.name)
+        const pause = pauses.find((entry) => entry.pipeline === pipeline.name)
         return html`<tr>
           <td>
             <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
@@ -195,7 +198,7 @@ function noPipelines(): Html {
   return html`<div class="card empty">
     <h3>No pipelines yet</h3>
     <p class="muted">
-      A pipeline is one file: where the rows are, and which catalog, audience or list they go to. This command looks at a source and writes
+      A pipeline is one file: where the rows are, and which catalog, audience or list they go to. This command inspects a source and writes
       the file.
     </p>
     ${command('npx sluice init --source exports/products.csv --catalog 4001')}${notice('info', html`<p>This page shows the pipeline as soon as its file is there.</p>`)}

@@ -20,10 +20,12 @@ export interface PipelineData {
   readonly pause: Pause | undefined
   readonly runs: readonly RunLine[]
   readonly pageSize: number
+  /** Number of the run before which the list begins; undefined for the newest runs. */
   readonly before: number | undefined
   readonly plots: readonly Plot[]
   readonly sources: readonly SourceFacts[]
   readonly actions: readonly StoredAction[]
+  /** Minutes that a full refresh takes at the service's limits; undefined if unknown. */
   readonly minutes: number | undefined
   readonly mayAct: boolean
   readonly now: number

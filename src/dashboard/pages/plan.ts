@@ -13,7 +13,8 @@ export interface PlanData {
   readonly batches: readonly BatchLine[]
   readonly withheld: number
   /**
-   * True if the withheld deletes can be approved: limits withheld them, this is the newest plan, and no run is queued or running.
+   * True if the withheld deletes can be approved: only guards that an approval overrides withheld them, and this is the newest plan of the
+   * pipeline.
    */
   readonly approvable: boolean
   readonly mayAct: boolean

@@ -53,8 +53,8 @@ function empty(pipelines: readonly Pipeline[]): Html {
   return html`<div class="card empty">
     <h2>Look up one record</h2>
     <p class="muted">
-      The first line says whether it is live, and why. Below it: where it was read, what was planned, sent and answered, and until when it
-      holds.
+      The first line says whether the record is live, and why. The others show where it was read, what was planned, sent and answered, and
+      when a membership ends.
     </p>
     ${command(`sluice explain ${first.name} ${destinationOf(first.destination.kind).words.exampleKey}`)}
   </div>`
@@ -80,8 +80,8 @@ function storyView({ headline, events }: Story): Html {
   </section>`
 }
 
-function event(one: StoryEvent): Html {
-  const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = one
+function event(storyEvent: StoryEvent): Html {
+  const { at, what, message, runId, planId, batch, httpStatus, code, value, digest, expiresAt, hint } = storyEvent
   return html`<li>
     ${clockTime(at)}
     <div>

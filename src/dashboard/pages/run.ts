@@ -13,7 +13,7 @@ import {
   duration,
   hintOf,
   html,
-  milliseconds,
+  formatMs,
   none,
   notice,
   plural,
@@ -47,7 +47,7 @@ export function runPage(data: RunData): Page {
       ['Now', '/'],
       [run.pipeline, `/pipelines/${run.pipeline}`],
     ],
-    // An ended run is polled too: it changes when a later run settles its open requests.
+    // The page of an ended run is polled too, because a later run may settle open requests of this run.
     poll: isOpen ? 1000 : 1500,
     body: html`<div class="head">
         <div>
@@ -104,7 +104,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
   const status: string = run.status
   if (details.progress !== null && status === 'running')
     return html`<div class="card pad">${progressView(details.progress, now, 'long')}</div>`
-  if (status === 'queued') return notice('info', html`<p>Waits for a worker: the next free one takes it.</p>`)
+  if (status === 'queued') return notice('info', html`<p>Waits for a worker.</p>`)
   return html`${run.guards.map((guard) =>
     notice(
       'warn',
@@ -214,7 +214,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
       <div class="pad">
         <p>
           <strong>${count(sent.all)}</strong>
-          sent${sent.p50 === null ? '' : ` · half answered within ${milliseconds(sent.p50)}, 95 % within ${milliseconds(sent.p95 ?? sent.p50)}`}${sent.rateLimited === 0 ? '' : ` · ${count(sent.rateLimited)} over the rate limit (429)`}
+          sent${sent.p50 === null ? '' : ` · half answered within ${formatMs(sent.p50)}, 95 % within ${formatMs(sent.p95 ?? sent.p50)}`}${sent.rateLimited === 0 ? '' : ` · ${count(sent.rateLimited)} over the rate limit (429)`}
         </p>
       </div>
       ${
@@ -244,7 +244,7 @@ function requests({ details: { requests: sent } }: RunData): Html {
                         <td>
                           ${line.outcome === null ? 'in flight' : `${line.httpStatus ?? 'no answer,'} ${line.outcome === 'ambiguous' ? 'unresolved' : line.outcome}${line.reason === null ? '' : `: ${line.reason}`}`}
                         </td>
-                        <td class="right nowrap">${line.durationMs === null ? '' : milliseconds(line.durationMs)}</td>
+                        <td class="right nowrap">${line.durationMs === null ? '' : formatMs(line.durationMs)}</td>
                       </tr>`,
                   )}
                 </tbody>

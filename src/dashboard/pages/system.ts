@@ -129,14 +129,15 @@ function queue({ queue: state, budgets, now }: SystemData): Html {
             </dd>`,
       )}
     </dl>
-    ${budgets.length === 0 ? html`<p class="muted">No request was sent yet: the rate budget appears with the first one.</p>` : none}`
+    ${budgets.length === 0 ? html`<p class="muted">No request was sent yet. The rate budget appears with the first request.</p>` : none}`
 }
 
 function alerts({ deliveries, receivers, now }: SystemData): Html {
   if (receivers.length === 0)
     return html`<div class="empty">
       <p>
-        No receiver is configured. Alerts go to Slack, a signed webhook or mail when something needs you, and once more when it is over.
+        No receiver is configured. Alerts go to Slack, a signed webhook or email when action is needed, and again when the condition is
+        over.
       </p>
       <pre><code># sluice.yaml
 alerts:
@@ -184,7 +185,7 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
   </dl>`
 }
 
-/** `http://127.0.0.1:4010 product_puts` → `product_puts`. */
+/** Returns the name of a limit without its service: `product_puts` for `http://127.0.0.1:4010 product_puts`. */
 function className(name: string): string {
   return name.slice(name.lastIndexOf(' ') + 1)
 }

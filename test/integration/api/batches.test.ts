@@ -55,7 +55,7 @@ test('refused, unresolved, split and waiting batches say what happens next', asy
   const [waiting = 0] = await batchesOf(engine, 'true')
   const before = await textOf(server, `/batches/${waiting}`)
   expect(before).toContain('Not sent yet')
-  expect(before).toContain('It was not sent yet. An attempt is stored before its first byte is sent.')
+  expect(before).toContain('This request was not sent yet. An attempt is stored before its first byte is sent.')
 
   await engine.sandbox.control.fault(put, { kind: 'reset', at: 'after' }, 'always')
   const applied = await engine.apply(plan.planId)
