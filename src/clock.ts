@@ -1,13 +1,13 @@
 /**
- * Clock of this machine, for deadlines, signatures and times that users read. It is passed in. Leases, ticks and grants use the
- * database's clock instead (docs/guarantees.md#clocks).
+ * Clock of this machine, for deadlines, signatures and times that users read. Callers pass it in, so that tests can set the time.
+ * Leases, ticks and grants use the database's clock instead (docs/guarantees.md#clocks).
  */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */
   readonly now: () => number
   /** Milliseconds since an arbitrary start; never jumps back. For deadlines and durations. */
   readonly monotonic: () => number
-  /** Resolves after `ms`, or immediately when `signal` is aborted; never rejects, keeps no process alive after an abort. */
+  /** Resolves after `ms`, or when `signal` aborts. Never rejects. Keeps the process alive until then. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 

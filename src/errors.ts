@@ -34,7 +34,7 @@ export abstract class SluiceError extends Error {
   }
 }
 
-/** Error in a call of a command: unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
+/** Error in a call of a command or of the API, such as an unknown pipeline, flag or value. Exit code 2; nothing was read or sent. */
 export class UsageError extends SluiceError {
   readonly code: ErrorCode
   readonly recovery = 'fix-config'

@@ -1,7 +1,7 @@
 /** Default name of the schema of all tables, migration journal and queue included. */
 export const defaultSchema = 'sluice'
 
-/** Returns the fault of a schema name; undefined for a valid one. The library of the queue supports only names without quotes. */
+/** Returns the fault of a schema name, as the end of a sentence; undefined for a valid name. pg-boss supports only names without quotes. */
 export function schemaNameFault(name: string): string | undefined {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name))
     return 'is not a schema name: lower-case letters, digits and _, not a digit first, 63 characters at most'
@@ -11,6 +11,7 @@ export function schemaNameFault(name: string): string | undefined {
   return undefined
 }
 
+/** Quotes a name for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,14 +1,15 @@
 /** Suggests the name that a user probably meant: of commands, flags, pipelines, settings, columns. */
 import { distance } from 'fastest-levenshtein'
 
-/** Users do not type longer names by hand. */
+/** Maximum length of a name that is compared, because users do not type longer names by hand. */
 const maxLength = 64
-/** Minimum length of a name that is compared as a beginning: a shorter one begins too many names. */
+/** Minimum length of a name that is compared as a beginning. Too many names begin with a shorter text. */
 const minBeginning = 3
 
 /**
- * Returns the candidate that differs from `name` in the fewest letters, ignoring case: at most in a third of them, or in two of a
- * short name. A candidate that begins with `name` counts as different in half a letter. Undefined if every candidate differs in more.
+ * Returns the candidate that differs from `name` in the fewest letters, ignoring case. A candidate may differ in a third of the letters
+ * of `name`, but at least in two and never in all. A candidate that begins with `name` counts as different in half a letter. Undefined
+ * if every candidate differs in more.
  */
 export function suggestName(name: string, candidates: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase()
@@ -25,6 +26,7 @@ export function suggestName(name: string, candidates: Iterable<string>): string 
   return best
 }
 
+/** Returns the number of different letters, or `fewest` if a comparison of the lengths shows that there are as many or more. */
 function lettersBetween(wanted: string, candidate: string, fewest: number): number {
   if (wanted.length >= minBeginning && candidate.startsWith(wanted)) return candidate === wanted ? 0 : 0.5
   return Math.abs(candidate.length - wanted.length) >= fewest ? fewest : distance(wanted, candidate)

@@ -18,7 +18,7 @@ const interrupted = {
   code: 'INTERRUPTED',
   message: 'stopped by a signal; what was confirmed is kept',
   where: null,
-  hint: 'the same command resumes from there',
+  hint: 'run the same command again; it resumes',
 } as const
 
 export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {

@@ -4,7 +4,7 @@ import type { Secret } from './secret.ts'
 import {
   checkDatabaseUrl,
   oneOf,
-  present,
+  omitEmpty,
   readDays,
   readDotenv,
   isReadable,
@@ -28,7 +28,7 @@ export interface Config {
   /** Database schema of all tables. */
   readonly schema: string
   readonly service: ServiceSettings
-  /** Days that ended runs are kept. Undefined: the engine's default. */
+  /** Days that ended runs are kept; undefined for the engine's default. */
   readonly keepRunsDays: number | undefined
   readonly log: { readonly level: LogLevel; readonly format: 'pretty' | 'json' }
   /** The HTTP server of `serve`. */
@@ -44,17 +44,17 @@ export type LogLevel = (typeof logLevels)[number]
 export interface ServerSettings {
   /** Bearer token of the API, and of the dashboard on any address but loopback. */
   readonly apiToken: Secret | undefined
-  /** Public address of the dashboard: alerts link to it, and requests may name its host. */
+  /** Public address of the dashboard, without a final slash. Alerts link to this address, and requests may name its host. */
   readonly publicUrl: string | undefined
   /** Header in which a trusted proxy sends the signed-in user. */
   readonly userHeader: string | undefined
-  /** Signs alerts to webhooks. */
+  /** Key of the signatures of alerts to webhooks. */
   readonly alertSecret: Secret | undefined
 }
 
-/** Configuration of the service. Undefined parts matter only to commands that call it: see `needService`. */
+/** Configuration of the service. `needService` rejects undefined parts for the commands that call the service. */
 export interface ServiceSettings {
-  /** Origin and path without a final slash. */
+  /** Addresses of the three hosts, without a final slash. The two of advertising default to `baseUrl`. */
   readonly baseUrl: string | undefined
   readonly adsBaseUrl: string | undefined
   readonly adsSandboxBaseUrl: string | undefined
@@ -65,7 +65,7 @@ export interface ServiceSettings {
   readonly previousConsumerSecret: Secret | undefined
   readonly accessToken: Secret | undefined
   readonly accessTokenSecret: Secret | undefined
-  /** Neutral words of the contract with the service's own spelling. */
+  /** The service's own spelling by neutral word of the contract; empty if the service uses the neutral words. */
   readonly names: Readonly<Record<string, string>>
 }
 
@@ -84,10 +84,12 @@ export interface KnownService {
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
+/** Names of variables whose values are hidden in every output. */
 const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**
- * Reads the environment: the variables of the process, then `.env` of the working directory; `NAME_FILE` for mounted secrets.
+ * Reads the environment: the variables of the process, else those of `.env` in the working directory. `NAME_FILE` names the file of a
+ * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL.
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
@@ -96,7 +98,7 @@ export function loadConfig(
   options: { readonly database?: string | undefined; readonly dotenv?: string } = {},
 ): Config {
   const problems: Problem[] = []
-  const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...present(processEnv) }
+  const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...omitEmpty(processEnv) }
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     problems.push({
       path: 'NODE_TLS_REJECT_UNAUTHORIZED',
@@ -120,7 +122,7 @@ export function loadConfig(
   const baseUrl = url('SLUICE_BASE_URL')
   const given = options.database === undefined ? secret('DATABASE_URL') : remember(options.database, secrets)
   checkDatabaseUrl(given, options.database === undefined ? 'DATABASE_URL' : '--database', problems)
-  // Postgres clients quote the password alone, so it is a secret of its own.
+  // Error messages of Postgres clients may quote the password alone, so the password is a secret of its own.
   const address = given && URL.canParse(given.reveal()) ? new URL(given.reveal()) : undefined
   const password = decodeURIComponent(address?.password ?? '')
   if (password !== '') remember(password, secrets)
@@ -131,7 +133,7 @@ export function loadConfig(
     problems.push({ path: 'SLUICE_ADS_VERSION', message: 'is not a version number', hint: 'set it to 12, or unset it' })
 
   const config: Config = {
-    databaseUrl: given === undefined ? undefined : verified(given, secrets),
+    databaseUrl: given === undefined ? undefined : withTlsMode(given, secrets),
     dataDir: text(env, 'SLUICE_DATA_DIR') ?? '.sluice',
     schema: readSchema(env, 'SLUICE_SCHEMA', problems),
     service: {
@@ -176,8 +178,8 @@ export function loadConfig(
   return config
 }
 
-/** Returns the address with the TLS mode that the driver uses for it. Both forms are secrets. */
-function verified(given: Secret, secrets: Secret[]): Secret {
+/** Returns the address with the TLS mode that the driver uses. A changed address is added to the secrets. */
+function withTlsMode(given: Secret, secrets: Secret[]): Secret {
   const address = verifyFully(given.reveal())
   return address === given.reveal() ? given : remember(address, secrets)
 }
@@ -208,7 +210,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
     names: service.names,
   }
   if (missing.length > 0) {
-    // Only the tokens of the user are missing, and signing in creates them.
+    // Signing in creates the tokens of the user, if only these are missing.
     const signIn = missing.every(({ path }) => path.startsWith('SLUICE_ACCESS_TOKEN'))
     throw new ConfigError(
       'SERVICE_NOT_CONFIGURED',
@@ -225,7 +227,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
   return known
 }
 
-/** Reports frequent wrong names of variables. Such a variable looks set and has no effect. */
+/** Reports frequent wrong names of variables, because such a variable would have no effect. */
 function reportMisspelt(env: Environment, problems: Problem[]): void {
   const known = new Set(variables.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : [name])))
   const misspelt: Readonly<Record<string, string>> = {
@@ -237,8 +239,8 @@ function reportMisspelt(env: Environment, problems: Problem[]): void {
     SLUICE_DATABASE_URL: 'DATABASE_URL',
   }
   for (const name of Object.keys(env)) {
-    const meant = known.has(name) ? undefined : misspelt[name]
-    if (meant !== undefined)
-      problems.push({ path: name, message: `is not a variable of Sluice; ${meant} is`, hint: `rename ${name} to ${meant}` })
+    const correct = known.has(name) ? undefined : misspelt[name]
+    if (correct !== undefined)
+      problems.push({ path: name, message: `is not a variable of Sluice; ${correct} is`, hint: `rename ${name} to ${correct}` })
   }
 }

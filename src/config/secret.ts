@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const shown = '[secret]'
 
-/** Secret value. Its text is `[secret]`. */
+/** Secret value. As text, as JSON and in the debugger it is shown as `[secret]`. */
 export class Secret {
   readonly #value: string
 
@@ -29,8 +29,8 @@ export class Secret {
 }
 
 /**
- * Replaces known secrets in a text, as the last step before it is written to stderr. Secrets of less than six characters are not
- * replaced, because replacing `1` or `key` would make other texts unreadable.
+ * Replaces known secrets in a text, also in their URL-encoded form. Secrets of less than six characters are not replaced, because
+ * replacing `1` or `key` would make the text unreadable.
  */
 export function hideSecrets(text: string, secrets: readonly Secret[]): string {
   let hidden = text

@@ -9,6 +9,7 @@ import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Returns the variables of a `.env` that are not empty; none if there is no file. */
 export function readDotenv(path: string, problems: Problem[]): Environment {
   let content: string
   try {
@@ -18,19 +19,21 @@ export function readDotenv(path: string, problems: Problem[]): Environment {
     if (code !== 'ENOENT' && code !== 'ENOTDIR') problems.push({ path: '.env', message: `cannot be read (${code})` })
     return {}
   }
-  return present(parse(content))
+  return omitEmpty(parse(content))
 }
 
-/** Returns the variables that are not empty. An empty one counts as unset: users unset with `FOO= sluice …`, or `FOO=` in `.env`. */
-export function present(env: Environment): Environment {
+/** Returns the variables that are not empty, because users unset a variable by `FOO= sluice …`, or by `FOO=` in `.env`. */
+export function omitEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
 }
 
+/** Returns the trimmed value; undefined if the variable is not set or has only spaces. */
 export function text(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
 
+/** Reads a secret from the variable or from the file that `NAME_FILE` names; undefined if neither is set or there is a problem. */
 export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
   const direct = text(env, name)
   const file = text(env, `${name}_FILE`)
@@ -61,6 +64,7 @@ export function remember(value: string, secrets: Secret[]): Secret {
   return secret
 }
 
+/** Reads an http(s) address, without a final slash; undefined if it is not set or there is a problem. */
 export function readUrl(name: string, env: Environment, problems: Problem[]): string | undefined {
   const value = text(env, name)
   if (value === undefined) return undefined
@@ -82,6 +86,7 @@ export function readUrl(name: string, env: Environment, problems: Problem[]): st
   return undefined
 }
 
+/** Adds a problem if the value is not an address of Postgres. `path`: variable or flag of the value. */
 export function checkDatabaseUrl(given: Secret | undefined, path: string, problems: Problem[]): void {
   if (given === undefined) return
   const value = given.reveal()
@@ -98,6 +103,7 @@ function isTexts(value: Readonly<Record<string, unknown>>): value is Readonly<Re
   return Object.values(value).every((item) => typeof item === 'string' && item !== '')
 }
 
+/** Reads SLUICE_SERVICE_NAMES, a JSON object of texts; empty if it is not set or there is a problem. */
 export function readNames(env: Environment, problems: Problem[]): Readonly<Record<string, string>> {
   const value = text(env, 'SLUICE_SERVICE_NAMES')
   if (value === undefined) return {}
@@ -122,6 +128,7 @@ export function readDays(env: Environment, name: string, problems: Problem[]): n
   return undefined
 }
 
+/** Reads one of several words, ignoring case; `fallback` if the variable is not set or there is a problem. */
 export function oneOf<const Values extends readonly string[]>(
   env: Environment,
   name: string,
@@ -132,7 +139,7 @@ export function oneOf<const Values extends readonly string[]>(
   const value = text(env, name)?.toLowerCase()
   if (value === undefined) return fallback
   if (values.includes(value)) return value
-  problems.push({ path: name, message: `is none of ${values.join(', ')}`, hint: `set ${name} to ${fallback}, or unset it` })
+  problems.push({ path: name, message: `is not one of ${values.join(', ')}`, hint: `set ${name} to ${fallback}, or unset it` })
   return fallback
 }
 
@@ -145,7 +152,7 @@ export function readHeaderName(env: Environment, name: string, problems: Problem
   return undefined
 }
 
-/** Reads the name of a schema, one that needs no quotes in SQL. */
+/** Reads the name of a database schema; default `sluice`. */
 export function readSchema(env: Environment, name: string, problems: Problem[]): string {
   const given = text(env, name) ?? defaultSchema
   const fault = schemaNameFault(given)

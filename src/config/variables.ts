@@ -2,7 +2,7 @@
 export interface Variable {
   readonly name: string
   readonly meaning: string
-  /** True: the value is never printed, and `NAME_FILE` may name a file that contains it. */
+  /** True if the value is never printed, and `NAME_FILE` may name a file with the value. */
   readonly secret?: boolean
 }
 
@@ -15,7 +15,7 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_ADS_VERSION', meaning: 'version of the advertising interface, default 12' },
   { name: 'SLUICE_CONSUMER_KEY', meaning: 'OAuth 1.0a, the application', secret: true },
   { name: 'SLUICE_CONSUMER_SECRET', meaning: "OAuth 1.0a, the application's secret", secret: true },
-  { name: 'SLUICE_CONSUMER_SECRET_PREVIOUS', meaning: 'the old secret: webhooks may be signed with it', secret: true },
+  { name: 'SLUICE_CONSUMER_SECRET_PREVIOUS', meaning: 'the old secret, which may still sign webhooks', secret: true },
   { name: 'SLUICE_ACCESS_TOKEN', meaning: 'OAuth 1.0a, the user', secret: true },
   { name: 'SLUICE_ACCESS_TOKEN_SECRET', meaning: "OAuth 1.0a, the user's secret", secret: true },
   { name: 'SLUICE_SERVICE_NAMES', meaning: 'JSON: spelling of the service for neutral words' },

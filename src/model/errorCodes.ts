@@ -187,7 +187,7 @@ export const errorGroups = [
       OPERATION_TOO_LARGE: entry('A single record is larger than a request may be.', 'Shorten its fields.'),
       INTERRUPTED: entry(
         'The command was stopped by a signal (exit code 130 or 143). The state is safe.',
-        'The same command resumes from there.',
+        'Run the same command again; it resumes.',
       ),
       INTERNAL: entry('Internal error of Sluice.', 'Run it again with `SLUICE_LOG_LEVEL=debug` and report the output.'),
       DEMO_INCOMPLETE: entry('The samples of the demo are missing.', 'Install Sluice again.'),
@@ -307,7 +307,7 @@ export const errorGroups = [
       FILE_RECORD_TOO_LARGE: entry('One record is longer than 1 MiB.', 'Correct the place in the message.'),
       FILE_TOO_DEEP: entry('Elements or objects are nested too deep.', 'Export it flatter.'),
       FILE_DOCTYPE: entry('The XML has a document type, which may include other files.', 'Export it without a document type.'),
-      FILE_NOT_JSON_LINES: entry('The lines are not one JSON object each.', 'Set `source.format: json` for an array.'),
+      FILE_NOT_JSON_LINES: entry('A line is not one JSON object.', 'Set `source.format: json` for an array.'),
       HEADER_MISMATCH: entry('The header does not match the settings of the pipeline.', 'Correct `source.csv`.'),
       WRONG_FORMAT: entry('The file has another format than the pipeline says.', 'Set `source.format: auto`, or the right one.'),
       UNEXPECTED_CONTENT: entry('The file is not a feed: a web page, an image, or an error page.', 'Open the address in a browser.'),

@@ -27,15 +27,15 @@ export interface Pipeline {
   readonly credentials?: string
   /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
   readonly alerts?: readonly string[]
-  /** Number of runs with an unchanged source that raises the alert `stale`. Absent: it is not raised for that. */
+  /** Number of runs with an unchanged source that raises the alert `stale`. Absent: an unchanged source raises no alert. */
   readonly staleAfterRuns?: number
   /** Keeps the last of several rows with one key and different content. Absent: all of them are rejected. */
   readonly duplicates?: 'last'
   /** Settings below `options` of the file. */
   readonly mapping: MappingOptions
-  /** SHA-256 (hex) of everything that decides what a row becomes: reading options of the sources, map, consent, mapping options. */
+  /** SHA-256 (hex) of all settings that decide what a row becomes: reading options of the sources, map, consent, mapping options. */
   readonly definitionHash: string
-  /** SHA-256 (hex) of everything that decides what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
+  /** SHA-256 (hex) of all settings that decide what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
   readonly version: string
 }
 
@@ -72,9 +72,9 @@ export interface SourceDefinition {
   }
   /** Path of the records inside one object: keys joined by dots, `data.products`. Absent: detected if possible. */
   readonly json?: { readonly records: string }
-  /** Accepted deviations from a well-formed Google Shopping feed. A file with another one is rejected. */
+  /** Accepted deviations from a well-formed Google Shopping feed. Any other deviation rejects the file. */
   readonly xml?: {
-    /** Local name of the elements that are records, for XML that is not such a feed. */
+    /** Local name of the elements that are records, for XML that is not a Google Shopping feed. */
     readonly item?: string
     /** True: named entities of HTML are read as their characters. */
     readonly htmlEntities?: boolean
@@ -103,10 +103,11 @@ export interface SourceJoin {
   /** Columns with the id: of the source, and of the file. */
   readonly sourceColumn: string
   readonly fileColumn: string
-  /** Columns of the file that are added. Absent: all but the id. They replace columns of the source with the same name. */
+  /** Columns of the file that are added; absent for all but the id. An added column replaces a column of the source with the same name. */
   readonly columns?: readonly string[]
 }
 
+/** Setting `complete`: what proves that a source was read to its end. */
 export type CompletenessProof =
   | { readonly kind: 'auto' }
   | { readonly kind: 'marker'; readonly path: string }
@@ -119,10 +120,11 @@ export interface RowFilter {
   readonly column: string
   /** Compared trimmed and ignoring case. */
   readonly values: readonly string[]
-  /** True: rows with one of the values stay (`only`). False: they are left out (`except`). */
+  /** True if rows with one of the values stay (`only`), false if they are left out (`except`). */
   readonly keep: boolean
 }
 
+/** Test that a cell is one of several values. */
 export interface ValueTest {
   readonly column: string
   /** Compared trimmed and ignoring case. */
@@ -136,10 +138,11 @@ export interface ConsentTest {
   readonly values?: readonly string[]
   /** Values that mean no. Every other value is a yes. */
   readonly notValues?: readonly string[]
-  /** The cell is a date before this one (ISO 8601), or after it. */
+  /** Yes if the cell is a date before this date (ISO 8601). */
   readonly before?: string
+  /** Yes if the cell is a date after this date (ISO 8601). With `before`, both must hold. */
   readonly after?: string
-  /** Decides only about identifiers of this type. Absent: about the row. */
+  /** Type of the identifiers that the test decides about; absent if the test decides about the row. */
   readonly only?: 'email' | 'phone_number'
 }
 
@@ -150,10 +153,10 @@ export interface FieldMapping {
   readonly default?: string
   /** Phones: a column with ISO country codes, or a fixed code. */
   readonly defaultCountry?: string
-  /** The column holds SHA-256 digests: a raw value in it is rejected. */
+  /** True if the column has SHA-256 digests. A raw value is rejected then. */
   readonly hashed?: boolean
   readonly transforms: readonly Transform[]
-  /** Function of a TypeScript pipeline. It gets the cells of the row by column name. */
+  /** Function of a TypeScript pipeline, called with the cells of the row by column name. */
   readonly compute?: (row: Readonly<Record<string, string | readonly string[] | undefined>>) => string | readonly string[] | undefined
 }
 
@@ -182,17 +185,21 @@ export interface ProductSetRule {
   readonly name: string
   readonly description?: string
   readonly filters: readonly SetFilter[]
-  /** Brand of the products. The service has no filter for it, so the set lists its products. */
+  /** Brand of the products. The service has no filter for brands, so the set lists its products. */
   readonly brand?: string
 }
 
 /** Duration in calendar months (an end after the last day of a month is that day), or in milliseconds. */
 export type Duration = { readonly months: number } | { readonly ms: number }
 
+/** Limits that withhold deletes or stop a run (docs/architecture.md#deletes-need-proof). */
 export interface Guards {
+  /** Fewer valid rows withhold all deletes. */
   readonly minRows: number
+  /** Deletes are withheld if they are over both limits, the count and the percentage of the synced keys. */
   readonly maxDeleteCount: number
   readonly maxDeletePercent: number
+  /** More rejected rows, in percent of the rows read, stop the run. */
   readonly maxRejectPercent: number
   /** Codes of notes (docs/rejects.md) that withhold the run, beside those that do so by default. */
   readonly hold?: readonly string[]

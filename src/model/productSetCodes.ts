@@ -2,7 +2,7 @@
 
 export const productSetCodes = {
   title: 'Product sets',
-  note: 'Exit code 3, beside the set in `productSets`. Products and other sets are kept all the same.',
+  note: 'Exit code 3; the code is with the set in `productSets`. Products and other sets are sent normally.',
   codes: {
     PRODUCT_SET_NAME_TAKEN: {
       meaning: 'The catalog has a set of this name that Sluice did not create. It is left as it is, and no second one is created.',

@@ -51,7 +51,7 @@ export interface Reject extends Fault {
   readonly key?: Uint8Array
 }
 
-/** Note on a dropped or repaired value of a row that stays. Counted by code with the first lines, never stored for each row. */
+/** Note on a dropped or repaired value of a row that is still used. Notes are counted by code with their first lines, not stored per row. */
 export interface Warning {
   readonly line: number
   readonly code: string
@@ -67,7 +67,7 @@ export interface ProductRecord {
   /** UTF-8 bytes of the product id. */
   readonly key: Uint8Array
   readonly line: number
-  /** `JSON.stringify` of the written fields in sorted key order: it is both sent and compared. */
+  /** `JSON.stringify` of the written fields in sorted key order. This text is sent, and is compared with the synced one. */
   readonly json: string
 }
 
@@ -88,9 +88,9 @@ export interface MemberRecord {
   readonly key: Uint8Array
   readonly line: number
   readonly identifiers: readonly PackedIdentifier[]
-  /** Identifiers of a kind that the row does not consent to: not sent, and not sent for another row either. */
+  /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
   readonly withheld?: readonly PackedIdentifier[]
-  /** Set only if the row names it; milliseconds since 1970, whole seconds. */
+  /** Start and end of the membership in milliseconds since 1970, whole seconds. Absent if the row has none. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number
   /** False if the row opted out (no consent, or `remove` of a do-not-reach list). Its identifiers may be missing then. */

@@ -19,22 +19,29 @@ export function sendsNothing(trigger: ShownTrigger): boolean {
   return trigger === 'plan' || trigger === 'audit'
 }
 
-/** Counts of a run. Rows: `read = rejected + duplicates + suppressed + valid`. Operations: created, updated, deleted and so on. */
+/**
+ * Counts of a run. Rows: `read = rejected + duplicates + suppressed + filtered + valid`. Operations: `creates + updates + deletes +
+ * renewals = confirmed + refused + ambiguous + pending`; `withheld` and `deferred` operations are in none of these.
+ */
 export interface RunCounts {
   readonly read: number
   readonly rejected: number
   readonly duplicates: number
   readonly suppressed: number
-  /** Rows that `only:` and `except:` leave out; absent where the pipeline has neither. `read` includes them. */
+  /** Rows that `only:` and `except:` leave out; absent if the pipeline has neither. */
   readonly filtered?: number
   readonly valid: number
+  /** Keys that are in sync. */
   readonly unchanged: number
+  /** Synced keys whose row is now rejected or a duplicate, so that their last version stays live. */
   readonly stale: number
   readonly creates: number
   readonly updates: number
   readonly deletes: number
   readonly renewals: number
+  /** Deletes that a guard withheld. */
   readonly withheld: number
+  /** Operations that wait for an earlier operation on the same key; a later run plans them. */
   readonly deferred: number
   readonly requests: number
   readonly confirmed: number
@@ -73,6 +80,7 @@ export interface GuardResult {
   readonly code: string
   readonly message: string
   readonly hint: string
+  /** Number of deletes that this guard withheld; 0 if it stopped the run. */
   readonly withheld: number
   /** Examples for the user: the first keys of products; never of members. */
   readonly examples: readonly string[]
@@ -120,13 +128,13 @@ export interface Drift {
   readonly changed: number
   /** Not listed, and not hidden by a listed group. */
   readonly gone: number
-  /** Not listed, because the service lists only the first variant of a group: only a put can verify it. */
+  /** Not listed, because the service lists only the first variant of a group. Only a put can verify such a product. */
   readonly hidden: number
-  /** Unmanaged: listed, and not written by this pipeline. Never touched. */
+  /** Unmanaged products: listed, and not written by this pipeline. Sluice never changes them. */
   readonly foreign: number
   /** Not compared: an operation on it is unresolved, or its confirmed content is no longer stored. */
   readonly unsettled: number
-  /** Desired content differs from the confirmed content: the next run sends them. */
+  /** Desired content differs from the confirmed content, so the next run sends these products. */
   readonly waiting: number
 }
 
@@ -136,7 +144,7 @@ export interface ProductSetChange {
   /** `replace`: type and filters of a set cannot be changed, so a new one takes its place. */
   readonly action: 'create' | 'update' | 'replace' | 'delete' | 'unchanged'
   readonly outcome: 'planned' | 'confirmed' | 'refused' | 'unresolved'
-  /** Present if it is not confirmed, or will not be. */
+  /** Reason why the change was not confirmed, or cannot be applied; absent otherwise. */
   readonly code?: string
   readonly message?: string
 }
@@ -166,7 +174,7 @@ export interface RunReport {
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly where: string | null; readonly hint: string }
 }
 
-/** Run as lists and pages show it, queued and running ones too. */
+/** Run as lists and pages show it; may also be queued or running. */
 export type ShownRun = Omit<RunReport, 'status'> & { readonly status: StoredRunStatus }
 
 /** Document of `plan --json`. */
@@ -177,6 +185,7 @@ export interface PlanReport extends RunReport {
   readonly requests: number
   /** Minutes that sending takes at the service's limits; null if unknown. */
   readonly minutes: number | null
+  /** Proof of the end of the sources, or why it is missing, for users. */
   readonly proof: string
 }
 

@@ -13,15 +13,15 @@ export interface CodeVersion {
   /** SHA-256 in hex of the file and all modules that were found. */
   readonly digest: string
   /**
-   * True if the results of its functions depend only on this code and the row. False if they may depend on files, the environment,
-   * the clock, random numbers or the network.
+   * True if the results of the pipeline's functions depend only on this code and the row. False if they may depend on files, the
+   * environment, the clock, random numbers or the network.
    */
   readonly decides: boolean
 }
 
 /** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. A match in a comment or string does no harm. */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
-/** Matches imports whose module is not a literal, and values that differ between runs. */
+/** Matches code whose result may depend on more than its text: imports by a computed name, and values that differ between runs. */
 const elsewhere =
   /\bimport\s*\(\s*(?!["'\s])|\b(?:require|createRequire|getBuiltinModule|process|fetch|Temporal|performance|random\w*|getRandomValues)\b|\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()/
 /** Node modules whose functions depend on their arguments only. */
@@ -38,7 +38,7 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   let decides = true
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (found.has(at)) continue
-    // Ignored here, because the import itself reports a missing file.
+    // A missing file counts as empty here, because the import itself reports it.
     const text = await readFile(at, 'utf8').catch(() => '')
     found.set(at, text)
     if (at.endsWith('.json')) continue
@@ -57,9 +57,10 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   return { digest: digest.digest('hex'), decides }
 }
 
+/** Imported module: a local file, the `package.json` of a package, or code that is a part of Sluice or of Node. */
 type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
 
-/** Returns undefined for a module whose code, or whose inputs, are not known. */
+/** Finds an imported module. Returns undefined for a module whose code, or whose inputs, are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
   // Sluice itself is covered by `normalizerVersion`.
   if (specifier === 'sluice') return { own: true }
@@ -70,7 +71,7 @@ async function moduleOf(specifier: string, from: string): Promise<Module | undef
     const manifest = findPackageJSON(specifier, base)
     if (manifest === undefined) return undefined
     const real = await realpath(manifest)
-    // A package that is linked to its sources changes without its version.
+    // A package that is linked to its sources may change without a new version.
     return real.split(path.sep).includes('node_modules') ? { package: manifest } : undefined
   } catch {
     return undefined

@@ -22,7 +22,7 @@ export async function pipelineFiles(directory: string): Promise<string[]> {
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw new UsageError('PIPELINES_MISSING', `the directory of pipelines cannot be read: ${directory}`, {
+    throw new UsageError('PIPELINES_MISSING', `the folder of pipelines cannot be read: ${directory}`, {
       where: directory,
       hint: 'sluice init --source FILE   (creates it, with a first pipeline), or name another with --pipelines',
       cause: error,
@@ -32,6 +32,6 @@ export async function pipelineFiles(directory: string): Promise<string[]> {
 
 /** Returns the name of the pipeline that a file defines: the file's name without its ending. */
 export function pipelineNameOf(file: string): string {
-  const ending = endings.find((one) => file.endsWith(one)) ?? ''
+  const ending = endings.find((candidate) => file.endsWith(candidate)) ?? ''
   return file.slice(0, file.length - ending.length)
 }

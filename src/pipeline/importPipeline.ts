@@ -8,16 +8,16 @@ import { codeVersion } from './codeVersion.ts'
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Version of the code. Equal only if the functions have the same results; a new one each time if that is not known. */
+  /** Version of the code. Two equal versions have functions with the same results. A new version for each import if that is not certain. */
   readonly code: string
 }
 
 const versionMark = '?version='
-let hooked = false
+let isHookRegistered = false
 
 /** Imports a file, which runs it. @throws {Error} the error of the file, or that it has no default export */
 export async function importPipeline(file: string): Promise<ImportedPipeline> {
-  if (!hooked) hook()
+  if (!isHookRegistered) registerHook()
   const { digest, decides } = await codeVersion(file)
   const module: unknown = await import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`)
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
@@ -26,11 +26,11 @@ export async function importPipeline(file: string): Promise<ImportedPipeline> {
 }
 
 /**
- * Registers a module hook. It resolves `sluice` to this program, wherever the pipeline file is. It adds the version to the URL of
- * the pipeline's own modules, because Node never reads a module again under the same URL.
+ * Registers a module hook, which resolves `sluice` to this program, wherever the pipeline file is. The hook also adds the version to the
+ * URL of the pipeline's own modules, because Node never reads a module again under the same URL.
  */
-function hook(): void {
-  hooked = true
+function registerHook(): void {
+  isHookRegistered = true
   // The repository runs TypeScript, an installed package JavaScript.
   const built = import.meta.url.endsWith('.js')
   const index = {
@@ -50,6 +50,7 @@ function hook(): void {
   })
 }
 
+/** Returns the version mark at the end of a URL; empty if it has none. */
 function versionOf(url: string | undefined): string {
   const at = url?.lastIndexOf(versionMark) ?? -1
   return at === -1 ? '' : (url?.slice(at) ?? '')

@@ -3,7 +3,7 @@ import type { PipelineInput } from './schema.ts'
 
 export type { PipelineInput }
 
-/** Gives a pipeline in TypeScript its type. The pipeline is checked when it is loaded, like every other. */
+/** Returns its argument, and gives a pipeline in TypeScript its type. The values are checked when the file is loaded. */
 export function definePipeline(pipeline: PipelineInput): PipelineInput {
   return pipeline
 }

@@ -7,7 +7,10 @@ export interface FlatIssue {
   readonly message: string
 }
 
-/** Flattens issues of zod to one problem each. For a union, keeps the issues of the branch that fits the input best. */
+/**
+ * Converts issues of zod to problems: one for each issue or unknown key. Of a union, keeps the issues of the branch that fits the input
+ * best. `base`: path of the input.
+ */
 export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknown, base: readonly (string | number)[] = []): FlatIssue[] {
   return issues.flatMap((issue): FlatIssue[] => {
     const path = [...base, ...issue.path.map(part)]
@@ -24,7 +27,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
       return [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
     const value = valueAt(input, path)
     const branches = issue.errors.map((errors) => flattenIssues(errors, input, path)).filter((branch) => branch.length > 0)
-    const meant =
+    const fitting =
       isObject(value) || Array.isArray(value)
         ? branches.filter(
             (branch) =>
@@ -32,7 +35,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
               branch.every(({ message }) => message.startsWith('unknown key') || message.startsWith('needs')),
           )
         : []
-    const best = meant.sort((a, b) => a.length - b.length)[0]
+    const best = fitting.sort((a, b) => a.length - b.length)[0]
     return best ?? [{ path, message: issue.message === 'Invalid input' ? 'is not valid' : issue.message }]
   })
 }
@@ -43,6 +46,7 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
   return value
 }
 
+/** Converts a step of a path; zod permits symbols. */
 export function part(step: PropertyKey): string | number {
   return typeof step === 'number' ? step : String(step)
 }

@@ -7,7 +7,7 @@ import { fieldSchema, pipelineSchema, removeSchema } from './schema.ts'
 
 export type JsonSchema = Record<string, unknown>
 
-/** Shown by editors beside each key of a pipeline file. */
+/** Descriptions by key of a pipeline file, which editors show. */
 const descriptions: Readonly<Record<string, string>> = {
   schedule: 'Cron expression of five or six fields. Without it the pipeline runs only on request.',
   timezone: 'IANA zone of the schedule; default UTC.',
@@ -28,7 +28,7 @@ const descriptions: Readonly<Record<string, string>> = {
   options: 'Normalization: currency, time zone, allowed repairs, value maps.',
 }
 
-/** Returns the schema of a pipeline file in draft 7, which editors read. Rules between fields are left to `sluice check`. */
+/** Returns the schema of a pipeline file in draft 7, which editors read. Only `sluice check` checks rules between fields. */
 export function pipelineJsonSchema(): JsonSchema {
   const schema = toJsonSchema(pipelineSchema)
   const properties = propertiesOf(schema)
@@ -71,7 +71,7 @@ function propertiesOf(schema: JsonSchema): JsonSchema {
   return { ...recordOf(schema['properties']) }
 }
 
-/** `unrepresentable`: functions, which only TypeScript pipelines have, become "any". */
+/** Converts a schema of zod. Functions, which only TypeScript pipelines have, accept any value (`unrepresentable`). */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target: 'draft-7' })
 }

@@ -20,15 +20,15 @@ const unchangedFiles = createUnchangedFiles<readonly Pipeline[]>()
 export interface LoadedPipelines {
   /** Sorted by name. */
   readonly pipelines: readonly Pipeline[]
-  /** One error for each invalid file; the other files are usable. */
+  /** One error for each invalid file and for each conflicting pipeline. All other pipelines are usable. */
   readonly errors: readonly ConfigError[]
-  /** Valid pipelines whose destination another file writes to too; `errors` has an error for each. */
+  /** Valid pipelines whose destination another pipeline writes to; `errors` has an error for each. */
   readonly conflicting: readonly Pipeline[]
   /** Names of all pipelines and of invalid files, sorted. */
   readonly names: readonly string[]
   /** Names of the pipelines of each valid file: several if the file has markets. */
   readonly byFile: ReadonlyMap<string, readonly string[]>
-  /** Names without a usable file, each with its error. */
+  /** Error by name of an invalid file or of a conflicting pipeline. */
   readonly broken: ReadonlyMap<string, ConfigError>
 }
 
@@ -60,9 +60,15 @@ export async function loadPipelines(directory: string, variables: Variables = {}
       errors.push(error)
     }
   }
+  const broken = new Map(errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error]))
   const conflicts = conflictsOf([...loaded.values()])
   const conflicting = [...conflicts.keys()]
-  for (const [pipeline, other] of conflicts) errors.push(conflictError(pipeline, other.file))
+  for (const [pipeline, other] of conflicts) {
+    const error = conflictError(pipeline, other.file)
+    errors.push(error)
+    // The name of the pipeline, and not of its file, which may have further markets.
+    broken.set(pipeline.name, error)
+  }
   return {
     // Sorted again, because files are sorted with their endings: shop-de.yaml before shop.yaml.
     pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -70,11 +76,11 @@ export async function loadPipelines(directory: string, variables: Variables = {}
     conflicting,
     names: [...new Set(files.flatMap((file) => byFile.get(pipelineNameOf(file)) ?? [pipelineNameOf(file)]))].sort(),
     byFile,
-    broken: new Map(errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error])),
+    broken,
   }
 }
 
-/** Maps each pipeline to another one with the same destination. All of them are rejected, because none is clearly the right one. */
+/** Maps each pipeline to another pipeline with the same destination. Both are rejected, because either may be the wrong one. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
   const byDestination = Map.groupBy(pipelines, ({ credentials, destination }) => JSON.stringify([credentials, identityOf(destination)]))
   const pairs = pipelines.map((pipeline) => {
@@ -111,7 +117,7 @@ export async function selectPipelines(
 }
 
 /**
- * As `selectPipelines`, but includes pipelines with a conflicting destination and their errors, for `sluice check`.
+ * Returns the same as `selectPipelines`, and also pipelines with a conflicting destination. `errors` has an error for each of the latter.
  *
  * @throws as `selectPipelines`
  */
@@ -120,19 +126,17 @@ export async function selectWithConflicts(
   patterns: readonly string[],
   variables: Variables = {},
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
-  const { pipelines, conflicting, errors } = await pick(directory, patterns, variables)
+  const { pipelines, conflicting, broken } = await pick(directory, patterns, variables)
   const names = new Set(conflicting.map(({ name }) => name))
-  const ofConflicting = (error: ConfigError) => names.has(pipelineNameOf(path.basename(error.where ?? '')))
-  throwAll(
-    directory,
-    errors.filter((error) => !ofConflicting(error)),
-  )
+  const errorsWhere = (isConflict: boolean) => [...broken].flatMap(([name, error]) => (names.has(name) === isConflict ? [error] : []))
+  throwAll(directory, errorsWhere(false))
   return {
     pipelines: [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    errors: errors.filter(ofConflicting),
+    errors: errorsWhere(true),
   }
 }
 
+/** Loads the folder, and keeps what belongs to the patterns. @throws {UsageError} UNKNOWN_PIPELINE */
 async function pick(directory: string, patterns: readonly string[], variables: Variables): Promise<LoadedPipelines> {
   const { pipelines, conflicting, names, byFile, broken } = await loadPipelines(directory, variables)
   const picked = new Set<string>()
@@ -143,16 +147,18 @@ async function pick(directory: string, patterns: readonly string[], variables: V
     if (found.length === 0 && pattern !== '*') throw unknownPipeline(pattern, directory, names)
     for (const name of found) picked.add(name)
   }
+  const pickedErrors = new Map([...broken].filter(([name]) => picked.has(name)))
   return {
     pipelines: pipelines.filter(({ name }) => picked.has(name)),
-    errors: [...broken].filter(([name]) => picked.has(name)).map(([, error]) => error),
+    errors: [...pickedErrors.values()],
     conflicting: conflicting.filter(({ name }) => picked.has(name)),
     names,
     byFile,
-    broken,
+    broken: pickedErrors,
   }
 }
 
+/** Throws the only error, or one error with the problems of all; returns if there is none. */
 function throwAll(directory: string, faults: readonly ConfigError[]): void {
   if (faults.length === 1 && faults[0] !== undefined) throw faults[0]
   if (faults.length > 1)
@@ -164,7 +170,7 @@ function throwAll(directory: string, faults: readonly ConfigError[]): void {
     )
 }
 
-/** Loads one pipeline by name. @throws as `selectPipelines` */
+/** Loads one pipeline by name. @throws as `selectPipelines`; {UsageError} SEVERAL_PIPELINES */
 export async function loadPipeline(directory: string, name: string, variables: Variables = {}): Promise<Pipeline> {
   const [pipeline, more] = await selectPipelines(directory, [name], variables)
   if (pipeline === undefined) throw unknownPipeline(name, directory, [])
@@ -176,6 +182,7 @@ export async function loadPipeline(directory: string, name: string, variables: V
   return pipeline
 }
 
+/** Values from outside of a pipeline file. Without `project`, names of credentials and alerts are not checked. */
 export interface FileSurroundings {
   readonly variables?: Variables
   readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
@@ -187,7 +194,9 @@ export async function loadFile(file: string, { variables = {}, project }: FileSu
   const { input: written, lineOf, code } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
-    throw configError(file, [{ path: '', message: 'the file name must be letters, digits, - and _', where: file }])
+    throw configError(file, [
+      { path: '', message: 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit', where: file },
+    ])
   const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, code)
   const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
   const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...unknown]
@@ -213,6 +222,7 @@ function unknownNames({ credentials, alerts = [] }: Pipeline, project: FileSurro
   ]
 }
 
+/** Adds file and line to a problem. */
 function located(problem: PathProblem, file: string, lineOf: (parts: readonly (string | number)[]) => number | undefined): Problem {
   const { parts, ...rest } = problem
   const line = lineOf(parts)

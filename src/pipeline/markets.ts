@@ -24,7 +24,7 @@ export function resolveFile(input: unknown, name: string, file: string, code = '
   for (const [market, settings] of Object.entries(markets)) {
     const resolved = resolveMarket(base, [market, settings], name, file, code)
     if (resolved.pipeline !== undefined) pipelines.push(resolved.pipeline)
-    // A problem of the file occurs in each market, and is reported once.
+    // A problem of the shared settings occurs in each market, and is reported once.
     for (const problem of resolved.problems) problems.set(`${problem.path} ${problem.message}`, problem)
   }
   return problems.size === 0 ? { pipelines, problems: [] } : { problems: [...problems.values()] }
@@ -46,15 +46,15 @@ function resolveMarket(
   const whole = {
     ...base,
     ...own,
-    ...over('guards', base['guards'], guards),
-    ...over('options', base['options'], options),
+    ...mergeSettings('guards', base['guards'], guards),
+    ...mergeSettings('options', base['options'], options),
     ...(join === undefined ? {} : { source: { ...(isObject(source) ? source : { url: source }), join } }),
   }
   return resolvePipeline(whole, `${name}-${market}`, file, code)
 }
 
-/** Merges the settings of a market over those of the file. */
-function over(key: string, base: unknown, own: unknown): Settings {
+/** Merges the settings of a market over those of the file. Returns an empty object if neither has any. */
+function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
   return { [key]: { ...(isObject(base) ? base : {}), ...(isObject(own) ? own : {}) } }
 }

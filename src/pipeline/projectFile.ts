@@ -42,6 +42,7 @@ export const projectSchema = strict({
 export type CredentialSet = z.output<typeof credentialsSchema>
 export type AlertReceiver = z.output<typeof alertSchema>
 
+/** Checked content of sluice.yaml. */
 export interface ProjectFile {
   /** Path for messages, even if the file does not exist. */
   readonly file: string
@@ -54,7 +55,7 @@ export interface ProjectFile {
 }
 
 /**
- * Reads `sluice.yaml` (or `sluice.yml`) beside `directory`. Without the file everything is empty.
+ * Reads `sluice.yaml` (or `sluice.yml`) beside `directory`, the folder of pipelines. Without such a file, all fields but `file` are empty.
  *
  * @throws {ConfigError} PROJECT_INVALID with every problem and its line
  */
@@ -103,7 +104,7 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
     if (!(name in receivers))
       problems.push({ path: 'alerts.default', message: `"${name}" is not a receiver under alerts`, where: at(['alerts', 'default']) })
   if (problems.length > 0) throw invalid(file, problems)
-  // Taken from the input and not from the schema's output, which has its own defaults added.
+  // The defaults are taken from the input, because the schema's output has further defaults.
   const defaults = recordOf(recordOf(expanded.value)['defaults'])
   return { file, credentials: checked.data.credentials ?? {}, receivers, defaultReceivers, defaults }
 }

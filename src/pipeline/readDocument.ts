@@ -8,7 +8,10 @@ export type LineOf = (parts: readonly (string | number)[]) => number | undefined
 type Fail = (problems: readonly Problem[]) => Error
 
 /**
- * Parses YAML. Throws the error that `fail` returns for all syntax errors. Limits aliases, which could expand to a huge document.
+ * Parses YAML.
+ *
+ * @throws the error that `fail` returns for all syntax errors; an error of the library for more than 20 uses of an alias, because
+ *   aliases could expand to a huge document
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
@@ -18,7 +21,7 @@ export function readYaml(text: string, file: string, fail: Fail): { readonly inp
   return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
 }
 
-/** Parses JSON. Throws the error that `fail` returns for a syntax error or a repeated key. */
+/** Parses JSON. @throws the error that `fail` returns for a syntax error or a repeated key */
 export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   let input: unknown
   try {
@@ -30,7 +33,7 @@ export function readJson(text: string, file: string, fail: Fail): { readonly inp
     throw fail([{ path: '', message: `is not JSON: ${message.replace(/"[^"]*"\.\.\. /g, '')}`, where }])
   }
   const lines = new LineCounter()
-  // Parsed again as YAML, which includes JSON, to find lines and repeated keys.
+  // The parser of YAML, which includes JSON, finds lines and repeated keys.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const repeated = document.errors.find(({ code }) => code === 'DUPLICATE_KEY')
   if (repeated !== undefined) throw fail([{ path: '', message: repeated.message, where: `${file}:${lines.linePos(repeated.pos[0]).line}` }])

@@ -20,8 +20,8 @@ export interface PathProblem extends Problem {
 }
 
 /**
- * Resolves one pipeline. Pure. `code`: version of the functions in `input` (codeVersion.ts), because their own text does not
- * include what they import.
+ * Resolves one pipeline. Pure. `code`: version of the functions in `input` (codeVersion.ts), because the text of a function does not
+ * include the modules that it imports.
  */
 export function resolvePipeline(input: unknown, name: string, file: string, code = ''): Resolved {
   const problems: PathProblem[] = []
@@ -47,7 +47,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
     addProblem(['options', 'default_currency'], `"${currency}" is not an active ISO 4217 currency`)
   if (checked.data !== undefined) checkSources(sourcesOf(checked.data), Array.isArray(raw['source']), addProblem)
   if (!checked.success || problems.length > 0) return { problems }
-  return { pipeline: complete(checked.data, map, remove, name, { path: file, code }), problems: [] }
+  return { pipeline: buildPipeline(checked.data, map, remove, name, { path: file, code }), problems: [] }
 }
 
 type AddProblem = (parts: readonly (string | number)[], message: string, hint?: string) => void
@@ -119,7 +119,8 @@ function checkSources(sources: readonly SourceFile[], isList: boolean, addProble
   })
 }
 
-function complete(
+/** Builds the pipeline of a checked file, with every default and both hashes. */
+function buildPipeline(
   file: PipelineFile,
   map: Readonly<Record<string, FieldMapping>>,
   remove: ValueTest | undefined,
@@ -155,7 +156,7 @@ function complete(
     join,
   }))
   const duplicates = file.duplicates === 'last' ? { duplicates: file.duplicates } : {}
-  const decides = stringify(
+  const definition = stringify(
     {
       reading,
       preset: file.preset,
@@ -189,7 +190,7 @@ function complete(
     mapping,
     filters: filtersOf(file),
     ...duplicates,
-    definitionHash: hash('sha256', decides),
+    definitionHash: hash('sha256', definition),
     ...(file.preset === undefined ? {} : { preset: file.preset }),
     ...(file.consent === undefined ? {} : { consent: toConsent(file.consent) }),
     ...(file.ignore === undefined ? {} : { ignore: file.ignore }),
@@ -209,7 +210,7 @@ function complete(
   }
 }
 
-/** Formats JSON, with functions as the version of their code and their text. */
+/** Returns the value as JSON. A function becomes a text: the version of its code, and its own text. */
 function stringify(value: unknown, code: string): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'function' ? `${code} ${String(part)}` : part))
 }
@@ -287,7 +288,7 @@ function toProof(given: SourceFile['complete']): CompletenessProof {
   return { kind: 'rows', count: given.rows }
 }
 
-/** Writes a path as messages show it: `markets.de.join`, `source[1].url`. */
+/** Formats a path as messages show it: `markets.de.join`, `source[1].url`. */
 export function pathText(parts: readonly (string | number)[]): string {
   return parts.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }

@@ -28,7 +28,7 @@ const consentTest = strict({
   after: isoDate.optional(),
   for: oneOf(['email', 'phone_number']).optional(),
 }).refine(
-  ({ values, not_values, before, after }) => [values, not_values, before ?? after].filter((one) => one !== undefined).length === 1,
+  ({ values, not_values, before, after }) => [values, not_values, before ?? after].filter((given) => given !== undefined).length === 1,
   'needs exactly one of: values (that mean yes), not_values (that mean no), or before and after for dates',
 )
 
@@ -128,7 +128,7 @@ const field = z.union(
   },
 )
 
-/** Built at the first use, because all types are registered by then. */
+/** Settings of a destination. The schema is built at the first use, because all destination types are registered by then. */
 const destination = z.lazy(() => destinationSettings())
 
 /** Values of `options.allow`; docs/inputs.md has the case of each. */
@@ -195,7 +195,7 @@ const options = strict({
   values: z.record(z.string(), z.record(z.string(), word)).optional(),
 })
 
-/** Several destinations that get the rows of one source; each is a pipeline of its own (markets.ts). */
+/** Several destinations that get the rows of one source. Each market becomes a pipeline (markets.ts). */
 const markets = z
   .record(
     nameSchema,
@@ -255,7 +255,7 @@ export const removeSchema = valueTest
 /** `markets` alone: a file with markets has no `destination`. */
 export const marketsSchema = strict({ markets })
 
-/** A checked file, without defaults. */
+/** Checked pipeline file, without defaults. */
 export type PipelineFile = z.output<typeof pipelineSchema>
 /** Pipeline as it is written, for `definePipeline`. */
 export type PipelineInput = Omit<z.input<typeof pipelineSchema>, 'map' | 'source' | 'destination' | 'markets'> &

@@ -2,7 +2,10 @@ import { statSync } from 'node:fs'
 
 /** Cache of results by file. A result is valid until the file or its surroundings change. */
 export interface UnchangedFiles<Result> {
-  /** Returns the stored result of `file`, or loads it. A failure is stored too, and thrown again. */
+  /**
+   * Returns the stored result of `file`, or calls `load`. A failure is stored too, and each further call rejects with it. `surroundings`:
+   * text of all other inputs of the result.
+   */
   readonly get: (file: string, surroundings: string, load: () => Promise<Result>) => Promise<Result>
 }
 
@@ -11,12 +14,12 @@ interface Stored<Result> {
   readonly result: Promise<Result>
 }
 
-/** Maximum number of cached files. Only tests have that many. */
+/** Number of cached files at which the cache is emptied. Only tests have that many. */
 const maxFiles = 20_000
 
 /**
- * Creates a cache for loaded files. `serve` reads its folder every 2 s: to parse and check 3,000 YAML files takes 3 s, to find them
- * unchanged 20 ms. A change of the text always changes the ctime of the inode (in nanoseconds), the size or the inode number.
+ * Creates a cache for loaded files. `serve` reads its folder every 2 s. Parsing and checking 3,000 YAML files takes 3 s, and finding
+ * them unchanged 20 ms. A change of the text always changes the ctime of the inode (in nanoseconds), the size or the inode number.
  */
 export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
   const stored = new Map<string, Stored<Result>>()
@@ -33,7 +36,7 @@ export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {
   }
 }
 
-/** Returns the state of a file. A missing file has a new state each time, so it is loaded again and its error has the reason. */
+/** Returns the state of a file. A missing file has a new state each time, so that `load` is called and its error has the reason. */
 function stateOf(file: string): string {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? `missing ${process.hrtime.bigint()}` : `${found.ctimeNs} ${found.mtimeNs} ${found.size} ${found.ino}`

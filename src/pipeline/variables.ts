@@ -1,7 +1,7 @@
 /** Replaces `${NAME}` in the values of pipeline files and of sluice.yaml. */
 import type { PathProblem } from './resolve.ts'
 
-/** Values of variables by name; undefined for one that is not set. */
+/** Values of variables by name; undefined for a variable that is not set. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
 const reference = /\$(\$?)\{([^}]*)\}/g
@@ -10,7 +10,7 @@ const reference = /\$(\$?)\{([^}]*)\}/g
  * Returns a copy of `value` with every `${NAME}` and `${NAME:-default}` in its texts replaced. `$${NAME}` stays `${NAME}`. Keys,
  * functions and values that are not text are unchanged. If there is a default, an empty variable counts as not set.
  *
- * Each reference to a variable that is not set becomes a problem with its path, and its text is unchanged.
+ * An invalid reference, or one to a variable that is not set and has no default, becomes a problem with its path. Its text is unchanged.
  */
 export function expandVariables(
   value: unknown,

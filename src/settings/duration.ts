@@ -4,7 +4,7 @@ const dayMs = 86_400_000
 const unitMs: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: dayMs }
 const form = /^\s*(\d{1,7})\s*(seconds?|minutes?|hours?|days?|months?)\s*$/i
 
-/** Parses `13 months`, `30 days`, `90 seconds`. Undefined for any other text, and for zero. */
+/** Parses a duration such as `13 months`, `30 days` or `90 seconds`. Undefined for any other text, and for zero. */
 export function parseDuration(text: string): Duration | undefined {
   const match = form.exec(text)
   if (match === null) return undefined
@@ -20,7 +20,7 @@ export function shortestMs(duration: Duration): number {
   return 'months' in duration ? duration.months * 28 * dayMs : duration.ms
 }
 
-/** Returns `renewBefore`, at most half of `expiresIn`. */
+/** Returns `renewBefore`, or half of `expiresIn` if that is shorter. */
 export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration {
   const half = Math.floor(shortestMs(expiresIn) / 2)
   const longest = 'months' in renewBefore ? renewBefore.months * 31 * dayMs : renewBefore.ms

@@ -1,4 +1,4 @@
-/** Schemas of values in pipeline and project files. The message about a wrong key or word suggests the nearest right one. */
+/** Builds schemas of values in pipeline and project files. The message about an unknown key or word suggests the most similar known one. */
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
 import { listOf } from '../unknownValue.ts'
@@ -21,7 +21,9 @@ export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   })
 }
 
+/** Returns the schema of a text that is not empty. `what`: end of the message "must be …". */
 export const text = (what: string) => z.string(`must be ${what}`).min(1, `must be ${what}`)
+/** Returns the schema of one of several words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {
     error: (issue) => {
@@ -29,9 +31,11 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
       return `must be one of ${words.join(', ')}${near === undefined ? '' : `; did you mean "${near}"?`}`
     },
   })
+/** Schema of a text. YAML reads some unquoted texts as numbers or booleans, which are converted back. */
 export const word = z.union([z.string(), z.number(), z.boolean()], 'must be a text').transform(String)
 export const column = text('the name of a column')
 
+/** Returns the schema of a whole number from `least` to `most`. */
 export const count = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z.int('must be a whole number').min(least, `must be ${least} or more`).max(most, `must be ${most} or less`)
 
@@ -40,6 +44,7 @@ export const id = z
   .union([z.string().min(1), z.int().nonnegative()], 'must be an id; write it in quotes')
   .transform(String)
   .refine((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value), 'must be an id of letters and digits')
+/** Schema of a duration, such as `30 days`, as a `Duration`. */
 export const duration = z.string('must be a duration such as "13 months" or "30 days"').transform((value, context) => {
   const parsed = parseDuration(value)
   if (parsed !== undefined) return parsed

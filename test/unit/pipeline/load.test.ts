@@ -349,3 +349,21 @@ test('a file with markets is one pipeline for each market, and its name selects 
     expect.stringContaining('has a pipeline of the same name'),
   ])
 })
+
+test('a market whose destination another file writes to is reported, and not left out silently', async () => {
+  await write(
+    'shop.yaml',
+    `source: feed.xml
+markets:
+  at: { destination: { kind: catalog, catalog_id: "4002" } }
+  de: { destination: { kind: catalog, catalog_id: "4001" } }
+`,
+  )
+  await write('other.yaml', catalog('4001'))
+  await expect(selectPipelines(directory, ['shop'])).rejects.toThrow('writes to the same destination')
+  const { pipelines, errors } = await selectWithConflicts(directory, ['shop'])
+  expect(pipelines.map(({ name }) => name)).toEqual(['shop-at', 'shop-de'])
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('other.yaml writes to the same destination')])
+  const { broken } = await loadPipelines(directory)
+  expect([...broken.keys()].sort()).toEqual(['other', 'shop-de'])
+})
