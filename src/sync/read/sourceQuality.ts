@@ -86,6 +86,11 @@ const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'C
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
+  if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
+    return {
+      ...note,
+      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if the export omits this column for people who agreed; else correct consent',
+    }
   const seen = note.code === 'CONSENT_UNKNOWN' ? '' : unread.seen(note.field)
   const hint =
     unread.consentHint ??

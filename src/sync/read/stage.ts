@@ -10,6 +10,7 @@ import { createMapper } from '../../destinations/createMapper.ts'
 import type { QualityStatistics } from '../../mapping/qualityStatistics.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
 import type { Reject, Row, Warning } from '../../model/record.ts'
+import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
@@ -19,6 +20,7 @@ import { RejectWriter } from './rejectWriter.ts'
 import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { KeySpread } from './keySpread.ts'
 import { RepeatWatch } from './repeatWatch.ts'
+import { UnseenColumns } from './unseenColumns.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from './sourceQuality.ts'
 import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
@@ -106,6 +108,8 @@ export async function stageSources(
     mapper.begin(gated ? previous : undefined)
     let started: readonly string[] | undefined
     const lines = new SharedLines()
+    const consent = new UnseenColumns(consentColumnsOf(pipeline))
+    const skipped = skippedBy(options.gate)
     let atStart: readonly Warning[] = []
     try {
       for await (const rows of source.rows) {
@@ -113,6 +117,7 @@ export async function stageSources(
         for (let at = 0; at < rows.length; at++) {
           const row = rows[at] as Row // below the length
           lines.register(row)
+          consent.add(row)
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
@@ -161,6 +166,9 @@ export async function stageSources(
       const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
         unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
       for (const warning of ofHeader) warnings.add(hinted(warning))
+      // A skipped row is equal to one of the last read, which was checked.
+      if (started !== undefined && skippedBy(options.gate) === skipped)
+        for (const column of consent.names) warnings.add(hinted(consentColumnMissing(column)))
       const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
       for (const summary of result.counted) warnings.addSummary(hinted(summary))
       notes.push(...result.warnings)
@@ -192,6 +200,21 @@ export async function stageSources(
     columns,
     doubts,
   }
+}
+
+function consentColumnsOf({ consent }: Pipeline): readonly string[] {
+  return consent === undefined || consent === 'none' ? [] : consent.map(({ column }) => column)
+}
+
+/** Number of rows that the gate skipped so far. */
+function skippedBy(gate: DigestGate | undefined): number {
+  return gate === undefined ? 0 : gate.unchanged + gate.repeated
+}
+
+/** A test of a missing cell may pass, so without the column every row could pass. */
+function consentColumnMissing(column: string): Warning {
+  const message = `no row has the column "${column}", by which consent: decides who may be reached`
+  return { line: 0, code: 'CONSENT_UNKNOWN' satisfies RecordCode, field: column, message }
 }
 
 /**

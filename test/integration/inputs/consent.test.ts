@@ -207,3 +207,40 @@ async function identifiers(engine: EngineUnderTest): Promise<string[]> {
 async function members(engine: EngineUnderTest): Promise<string[]> {
   return (await identifiers(engine)).map((line) => line.split('\t')[1] ?? '').toSorted()
 }
+
+test('JSON without the consent column withholds the run, because a test of an empty cell may pass', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (more: string) =>
+    `source: { url: "{folder}/people.jsonl" }\nmap: { key: id, email: mail }\nconsent: { column: unsubscribed, not_values: ["true"] }\n${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`
+  const write = (cells: (i: number) => object) =>
+    engine.write(
+      'people.jsonl',
+      Array.from({ length: 30 }, (_, i) => `${JSON.stringify({ id: i, mail: `p${i}@example.com`, ...cells(i) })}\n`).join(''),
+    )
+  const withheld = {
+    status: 'withheld',
+    guards: [
+      {
+        code: 'GUARD_CONSENT_UNKNOWN',
+        message: 'no row has the column "unsubscribed", by which consent: decides who may be reached: nothing was sent',
+      },
+    ],
+  }
+  engine.pipeline('people', yaml(''))
+  write(() => ({}))
+  expect(await engine.run('people')).toMatchObject(withheld)
+  // The first row may omit it.
+  write((i) => (i < 25 ? {} : { unsubscribed: true }))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 25, suppressed: 5 } })
+  // Most rows are skipped, because they are unchanged.
+  write((i) => (i < 24 ? {} : { unsubscribed: true }))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 24, suppressed: 6 } })
+  // Every row changes, and none has the column any more.
+  write((i) => ({ Unsubscribe_state: i > 24 }))
+  expect((await engine.run('people')).guards.map(({ code }) => code)).toContain('GUARD_CONSENT_UNKNOWN')
+  write(() => ({ note: '' }))
+  expect(await engine.run('people')).toMatchObject(withheld)
+  expect((await engine.sandbox.control.audience()).members).toBe(24)
+  engine.pipeline('people', yaml('guards: { accept: [CONSENT_UNKNOWN] }\n'))
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 30 } })
+})

@@ -1,0 +1,35 @@
+/**
+ * Watches whether any row of a source has certain columns. Rows of JSON and XML omit empty cells, so their header lacks a column until a
+ * row has it.
+ */
+import { findColumn } from '../../mapping/fields.ts'
+import type { Row } from '../../model/record.ts'
+
+export class UnseenColumns {
+  #names: readonly string[]
+  #columns: readonly string[] | undefined
+  #indexes: readonly number[] = []
+
+  constructor(names: readonly string[]) {
+    this.#names = names
+  }
+
+  /** Returns the columns that no row had so far. */
+  get names(): readonly string[] {
+    return this.#names
+  }
+
+  add(row: Row): void {
+    if (this.#names.length === 0) return
+    if (row.columns !== this.#columns) this.#find(row.columns)
+    if (!this.#indexes.some((index) => row.cells[index] !== undefined)) return
+    this.#names = this.#names.filter((_, place) => row.cells[this.#indexes[place] ?? -1] === undefined)
+    this.#find(row.columns)
+  }
+
+  /** Finds the places of the columns. Cached, because rows share the array of their columns. */
+  #find(columns: readonly string[]): void {
+    this.#columns = columns
+    this.#indexes = this.#names.map((name) => findColumn(columns, name))
+  }
+}
