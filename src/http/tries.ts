@@ -19,7 +19,7 @@ export class Tries {
   #withoutProgress = 0
 
   /** Counts a broken connection that delivered `bytes`. Returns true if another connection may be tried. */
-  another(bytes: number): boolean {
+  mayRetryAfter(bytes: number): boolean {
     this.#withoutProgress = bytes >= progressBytes ? 0 : this.#withoutProgress + 1
     return this.#withoutProgress < maxTries
   }

@@ -1,6 +1,6 @@
 /**
- * Returns name, code and message of another library's error as a cause. The rest may contain bytes of a response, and so
- * personal data (undici's parser).
+ * Returns an error with only the name, code and message of a library's error, for use as a cause; undefined for any other value.
+ * Other properties may contain bytes of a response, and so personal data (undici's parser).
  */
 export function bareCause(error: unknown): Error | undefined {
   if (!(error instanceof Error)) return undefined

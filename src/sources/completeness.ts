@@ -3,12 +3,15 @@ import type { Completeness, SourceFacts } from '../formats/rows.ts'
 import type { CompletenessProof } from '../model/pipeline.ts'
 import type { TransportEnd } from './byteStream.ts'
 
+/** Facts about a read that ended without an error. */
 export interface EndFacts {
   /** Setting `complete:` of the source. */
   readonly required: CompletenessProof
   readonly format: FormatEnd
   readonly transport: TransportEnd
+  /** Proof by the end of compressed data; undefined without compression. */
   readonly containerProof: string | undefined
+  /** Facts of the last complete read. */
   readonly previous?: SourceFacts
   /** True if JSON lines was detected, but is not the configured format. */
   readonly seemsLines?: boolean
@@ -18,9 +21,10 @@ export interface EndFacts {
   readonly sha256: string
 }
 
+/** Done marker, or manifest with what it announces. */
 export interface CompletionMarker {
   readonly found: boolean
-  /** True for a marker that was there before the source changed. */
+  /** True if the marker is older than the source, so that it belongs to an earlier export. */
   readonly older?: boolean
   readonly rows?: number
   readonly bytes?: number
@@ -64,7 +68,7 @@ function checkEnd(facts: EndFacts): Completeness {
   return checkOpenEnd(facts) ?? proven(transport.proof)
 }
 
-/** Returns a reason to doubt the end of a text without an end mark; undefined if there is none. */
+/** Returns the doubt about the end of a format without an end mark, such as CSV; undefined if there is none. */
 function checkOpenEnd({ format, transport, previous, seemsLines }: EndFacts): Completeness | undefined {
   if (format.proof !== undefined) return undefined
   if (format.doubt !== undefined) return unproven(format.doubt)

@@ -10,7 +10,7 @@ const ownPath = '{path}'
 /**
  * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
  * its server, in its bucket. Any other path is on this machine, and `{path}` in it is the source's name. A manifest is JSON
- * with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if neither is configured.
+ * with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if the source has neither setting. Never rejects.
  */
 export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {
   const { complete } = definition
@@ -24,12 +24,16 @@ export async function readCompletionMarker(definition: SourceDefinition, stream:
     if (found === undefined) return { found: false }
     return complete.kind === 'marker' ? { found: true, older: found.older } : parseManifest(found.content.toString('utf8'))
   } catch {
-    // A missing and an unreadable file have the same result: the end is not proven. The report shows it.
+    // A missing and an unreadable file have the same result, which the report shows: the end is not proven.
     return { found: false }
   }
 }
 
-/** Reads a file of this machine. `changedMs`: time of the last change of the source, if known. A file above the limit counts as empty. */
+/**
+ * Reads a file of this machine; undefined if it is not a regular file. `changedMs`: time of the last change of the source, if known.
+ *
+ * @throws the error of the system, for example if there is no such file
+ */
 export async function readLocalBeside(path: string, changedMs: number | undefined): Promise<Beside | undefined> {
   const found = await stat(path)
   if (!found.isFile()) return undefined
@@ -39,6 +43,7 @@ export async function readLocalBeside(path: string, changedMs: number | undefine
   }
 }
 
+/** Parses a manifest. @throws {SyntaxError} for a text that is neither a digest nor JSON */
 function parseManifest(written: string): CompletionMarker {
   // Some programs begin every text with a byte order mark.
   const text = written.replace(/^\ufeff/, '')

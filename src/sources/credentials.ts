@@ -3,10 +3,10 @@ import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../model/pipeline.ts'
 
 /**
- * Reads a credential from its environment variable, or from the file in `NAME_FILE`. Returns undefined if the pipeline names
- * none.
+ * Reads a credential from the environment variable that the pipeline names, or from the file in `NAME_FILE`. Returns undefined if the
+ * pipeline names no variable for this credential.
  *
- * @throws RunError SOURCE_CREDENTIALS if the variable is not set; the message contains names, never values
+ * @throws RunError SOURCE_CREDENTIALS if the variable is not set or its file cannot be read; the message has names, never values
  */
 export function readCredential(
   key: string,
@@ -25,7 +25,7 @@ export function readCredential(
     } catch (error) {
       throw new RunError('SOURCE_CREDENTIALS', `the file named by ${name}_FILE cannot be read`, {
         where: `credentials.${key}`,
-        hint: 'Check the path and the rights of the secret file.',
+        hint: 'Check the path and the permissions of the secret file.',
         cause: error,
       })
     }

@@ -14,7 +14,7 @@ import type { Cell, Row } from '../model/record.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
-/** Maximum number of different ids in the joined file. Their cells are kept in memory, about 300 bytes for each id. */
+/** Maximum number of different ids in the joined file, whose cells are in memory: about 300 bytes per id. */
 const mostJoined = 2_000_000
 
 type Open = (definition: SourceDefinition, context: SourceContext) => Promise<OpenedSource>
@@ -40,9 +40,9 @@ export async function openJoined(
 ): Promise<OpenedSource> {
   const { join: _, ...main } = definition
   const { gate: __, previous, ...rest } = context
-  const file = await readFile(join, { ...rest, ...previousOf(previous?.joined?.file) }, open)
+  const file = await readJoinedFile(join, { ...rest, ...previousOf(previous?.joined?.file) }, open)
   const source = await open(main, { ...rest, ...previousOf(previous?.joined?.main) })
-  const widen = widener(file, join)
+  const widen = createWidener(file, join)
   async function* rows(): AsyncGenerator<readonly Row[]> {
     for await (const batch of source.rows) yield batch.map(widen)
   }
@@ -55,14 +55,15 @@ export async function openJoined(
   }
 }
 
-/** Returns the facts without validators, so that no request is conditional: both files are needed even if one is unchanged. */
+/** Returns the facts without validators, so that no request is conditional, because both files are needed even if one is unchanged. */
 function previousOf(facts: SourceFacts | undefined): { readonly previous?: SourceFacts } {
   if (facts === undefined) return {}
   const { etag: _, lastModified: __, ...previous } = facts
   return { previous }
 }
 
-async function readFile(join: SourceJoin, context: SourceContext, open: Open): Promise<JoinedFile> {
+/** Reads the cells of the joined file by id. */
+async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Open): Promise<JoinedFile> {
   const source = await open(join.source, context)
   try {
     const cells = new Map<string, readonly (Cell | undefined)[] | null>()
@@ -73,7 +74,7 @@ async function readFile(join: SourceJoin, context: SourceContext, open: Open): P
       context.signal?.throwIfAborted()
       for (const row of rows) {
         columns ??= columnsOf(join, row.columns)
-        // A row that cannot be read is skipped. If its id is in no other row, the product is rejected.
+        // A row that cannot be read is skipped. If no other row has its id, the product of this id is rejected.
         const id = row.fault === undefined ? textOf(row.cells[findColumn(row.columns, join.fileColumn)]) : undefined
         if (id === undefined) {
           unkeyed++
@@ -122,20 +123,20 @@ function columnsOf({ source, fileColumn, columns }: SourceJoin, header: readonly
   return indexes === undefined ? header.filter((_, index) => index !== id) : indexes.map((index) => header[index] ?? '')
 }
 
-/** Columns of a joined row, with the places of its cells. */
+/** Columns of a joined row. */
 interface Shape {
   readonly columns: readonly string[]
-  /** Places of the joined cells. */
+  /** Index in `columns` of each joined cell. */
   readonly at: readonly number[]
-  /** Place of the id. */
+  /** Index in `columns` of the id. */
   readonly id: number
 }
 
 /**
- * Returns a function that adds the joined cells to a row. They replace the cells of the same column even if they are empty, so that
- * no price of the main file is sent.
+ * Returns a function that adds the joined cells to a row. A joined cell replaces the cell of the same column even if it is empty, so that
+ * no price of the main file is sent. A row without one match in the joined file gets a fault, JOIN_ROW_MISSING or JOIN_ROW_CONFLICT.
  */
-function widener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
+function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
   const shapes = new Map<string, Shape>()
   let lastColumns: readonly string[] | undefined
   let last: Shape | undefined

@@ -20,10 +20,10 @@ import { readCompletionMarker } from './completionMarker.ts'
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
 /**
- * Opens one source and detects its format. Reads only the first few hundred kilobytes until `rows` is iterated. Rows are read
- * once; always close it.
+ * Opens one source and detects its format. Until `rows` is iterated, reads only the first few hundred kilobytes, and the whole of a
+ * joined file. Rows can be read once. The caller must close the source.
  *
- * @throws RunError SOURCE_…, FILE_… and the others of formats/fileError.ts; here or while the rows are read
+ * @throws RunError SOURCE_…, FILE_… and the other codes of formats/fileError.ts; here or while the rows are read
  */
 export async function openSource(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   if (definition.join !== undefined) return openJoined(definition, definition.join, context, openSource)
@@ -39,11 +39,12 @@ export async function openSource(definition: SourceDefinition, context: SourceCo
   }
 }
 
+/** Opens the bytes of a source. @throws RunError SOURCE_REFUSED for an address of an unknown type */
 async function openBytes(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { uri } = definition
   if (uri === '-') return openStdin(context)
   if (isLocalFile(uri)) return openLocalFile(uri)
-  // Loaded on demand: most pipelines never need it.
+  // These modules are loaded on demand, because most pipelines need none of them.
   if (/^https?:/i.test(uri)) return (await import('./http/http.ts')).openHttp(definition, context)
   if (/^sftp:/i.test(uri)) return (await import('./sftp/sftp.ts')).openSftp(definition, context)
   if (/^s3:/i.test(uri)) return (await import('./s3/s3.ts')).openS3(definition, context)
@@ -53,6 +54,7 @@ async function openBytes(definition: SourceDefinition, context: SourceContext): 
   })
 }
 
+/** Opens the format of a stream. The facts are known once the rows have ended. */
 async function readStream(stream: ByteStream, definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const limits = context.limits ?? readLimits
   const name = stream.label
@@ -79,7 +81,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
     ...(stream.charset === undefined ? {} : { charset: stream.charset }),
     ...(context.gate === undefined ? {} : { gate: context.gate }),
   })
-  // Buffers may be reused for plain UTF-8 text, because splitting copies it. Decompression and decoding may keep a chunk.
+  // Buffers may be reused for plain UTF-8 text, because splitting into rows copies the text. Decompression and decoding may keep a chunk.
   const { format, encoding, compression } = opened.detected
   if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined
@@ -131,9 +133,10 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
   }
 }
 
+/** Returns a source without rows, whose facts are those of the last complete read. */
 function unchangedSource(definition: SourceDefinition, previous: SourceFacts | undefined): OpenedSource {
   if (previous === undefined)
-    throw new RunError('SOURCE_UNAVAILABLE', 'the server says that nothing changed, but nothing was read before', {
+    throw new RunError('SOURCE_UNAVAILABLE', 'the server answered that nothing changed, but nothing was read before', {
       where: definition.uri.replace(/\?.*$/, ''),
       hint: 'Run again.',
     })

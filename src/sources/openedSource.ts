@@ -4,27 +4,29 @@ import type { Detected } from '../formats/openFormat.ts'
 import type { RowSource, SourceFacts } from '../formats/rows.ts'
 import type { Logger } from '../log.ts'
 
+/** Values that opening and reading a source needs besides its definition. */
 export interface SourceContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: Logger
   readonly signal?: AbortSignal
   /**
-   * Facts of the last complete read of this source: for conditional requests, and because a plain file is complete only if it
-   * ends as it ended then (docs/guarantees.md#deletes-need-proof).
+   * Facts of the last complete read of this source, for conditional requests, and because a plain file is complete only if it ends as
+   * in its last complete read (docs/guarantees.md#deletes-need-proof).
    */
   readonly previous?: SourceFacts
   /** Limits; tests may lower them. */
   readonly limits?: ReadLimits
-  /** Gate for raw records before they are parsed; workbooks and queries have none. */
+  /** Gate that skips known raw records before they are parsed. Not used for workbooks, queries and joined sources. */
   readonly gate?: RecordGate
   /** First wait before a retry in milliseconds, doubled each time; 500 by default. */
   readonly backoffMs?: number
 }
 
+/** Source that was opened, or that the server reported as unchanged. */
 export interface OpenedSource extends RowSource {
   /**
-   * True if the server answered that the source is unchanged since `previous`. Then `facts` are the previous ones, and `rows`
-   * throws, so that the source is never mistaken for an empty one.
+   * True if the server answered that the source is unchanged since `previous`. Then `facts` returns `previous`, and `rows` throws, so
+   * that the source is never taken for an empty source.
    */
   readonly unchanged: boolean
   /** Undefined if the source is unchanged and was not read. */

@@ -6,8 +6,8 @@ import { Timeouts } from './timeouts.ts'
 const label = 'standard input'
 
 /**
- * Opens standard input. Its end proves nothing: the writing process may have been killed. There is only the timeout of the whole
- * read, because the writing process may pause.
+ * Opens standard input. Its end proves nothing, because the writing process may have been killed. Only the timeout of the whole read
+ * applies, because the writing process may pause.
  *
  * @throws RunError SOURCE_UNAVAILABLE while reading
  */
@@ -31,7 +31,7 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
     chunks: chunks(),
     end: () => Promise.resolve({ reason: 'the end of a pipe does not prove that everything was written; set `complete:`' }),
     close: () => {
-      // Otherwise this process would not end while the other one still writes.
+      // An open standard input would keep this process alive while the other process still writes.
       process.stdin.destroy()
       return Promise.resolve()
     },

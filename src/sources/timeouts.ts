@@ -4,9 +4,9 @@ import { readLimits } from '../formats/limits.ts'
 import { bufferOf } from '../unknownValue.ts'
 
 /**
- * Timeouts of one read: `idleMs` for each step, `totalMs` for all of them, and cancellation by the caller. `idleMs` does not count
- * the time in which the caller requests no data. A step that timed out continues in the background: the caller must close its
- * resource.
+ * Timeouts of one read: `idleMs` for each step, `totalMs` for the whole read, and cancellation by the caller's signal. `idleMs` does not
+ * include the time in which the caller requests no data. A step that timed out continues in the background, so the caller must close
+ * the resource of the step.
  */
 export class Timeouts {
   readonly #idleMs: number
@@ -21,7 +21,7 @@ export class Timeouts {
     this.#end = options.signal === undefined ? total : AbortSignal.any([options.signal, total])
   }
 
-  /** Aborted after the total time, or by the caller. */
+  /** Signal that aborts after the total time, or with the caller's signal. */
   get signal(): AbortSignal {
     return this.#end
   }
@@ -32,14 +32,14 @@ export class Timeouts {
   }
 
   /**
-   * Waits for a step.
+   * Waits for a step, at most `idleMs` (infinity for no such limit). Returns its result.
    *
    * @throws the error of `step`, `StalledError`, or the reason of the cancellation
    */
   wait<T>(step: Promise<T>, idleMs = this.#idleMs): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const giveUp = () =>
-        reject(this.#cancelled?.aborted === true ? asError(this.#cancelled.reason) : new StalledError('it took too long in all'))
+        reject(this.#cancelled?.aborted === true ? asError(this.#cancelled.reason) : new StalledError('the whole read took too long'))
       const timer = Number.isFinite(idleMs)
         ? setTimeout(() => reject(new StalledError(`nothing came for ${idleMs / 1000} s`)), idleMs)
         : undefined
@@ -53,7 +53,7 @@ export class Timeouts {
     })
   }
 
-  /** Waits between two tries; ends early after the total time or on cancellation. */
+  /** Waits between two tries, at most until the total time is over. Throws if the caller cancelled. */
   async pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#end }).catch(() => undefined)
     this.throwIfCancelled()
@@ -70,7 +70,7 @@ export class Timeouts {
   }
 }
 
-/** Timeout of a source. */
+/** Error of a source that did not answer in time. */
 class StalledError extends Error {
   override get name(): string {
     return 'StalledError'

@@ -51,7 +51,11 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
 }
 
-/** Resolves the path of a source, or the newest match of its pattern, and checks it (docs/inputs.md, case 138). */
+/**
+ * Returns the absolute path of a source, or of the newest match of its pattern (docs/inputs.md, case 138).
+ *
+ * @throws RunError SOURCE_REFUSED for a path that is not allowed, SOURCE_MISSING if no file matches a pattern
+ */
 export async function findFile(uri: string): Promise<string> {
   if (uri.includes('\0')) throw rejection('a path with a NUL byte', JSON.stringify(uri))
   if (/^(\\\\|\/\/)/.test(uri)) throw rejection('a network path', uri)
@@ -75,6 +79,7 @@ export async function findFile(uri: string): Promise<string> {
   return resolve(newest.name)
 }
 
+/** Opens a regular file. Rejects links out of their folder, and files of the operating system. */
 async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => {
     throw codeOf(error) === 'ELOOP' ? rejection('a symbolic link that leads back to itself', path) : openError(error, path)
@@ -86,7 +91,7 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
       throw rejection('a symbolic link out of its folder', uri, 'Name the file itself.')
   }
   if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw rejection('a file of the operating system', uri)
-  // O_NONBLOCK: opening a FIFO must not wait for its writer; O_NOFOLLOW: the link may not be swapped in after the check.
+  // O_NONBLOCK: opening a FIFO must not wait for its writer. O_NOFOLLOW: a link must not replace the file after the check.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw openError(error, path)
   })
@@ -102,11 +107,11 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   )
 }
 
-/** Reads the next chunk while the current one is processed. */
+/** Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: see `reuseBuffers`. */
 async function* readChunks(file: FileHandle, path: string, reuse: () => boolean): AsyncGenerator<Buffer> {
   const read = (buffer: Buffer) => {
     const pending = file.read({ buffer, length: buffer.length })
-    // Awaited at its turn; until then it must not count as unhandled.
+    // The loop below awaits this read later. Until then, a rejection must not count as unhandled.
     pending.catch(() => undefined)
     return pending
   }
@@ -156,7 +161,7 @@ function openError(error: unknown, path: string): RunError {
       cause: error,
     })
   if (code === 'ELOOP') return rejection('a symbolic link that was put in place while it was opened', path)
-  // Errors of a socket, or of a device without a driver.
+  // The path names a socket, or a device without a driver.
   if (code === 'ENXIO' || code === 'ENODEV') return rejection('not a regular file', path, 'Name a regular file, or `-` for standard input.')
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
     return new RunError('SOURCE_MISSING', 'the file does not exist', {

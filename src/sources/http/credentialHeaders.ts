@@ -5,14 +5,14 @@ import { readCredential } from '../credentials.ts'
 /** Header names by RFC 9110 section 5.6.2, in lower case. */
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
-/** Headers that select a part of a feed or control the transfer. A pipeline cannot set them. */
+/** Headers that select a part of a feed or control the transfer. A pipeline must not set these headers. */
 const ownHeaders = /^(range|if-[a-z-]+|accept-encoding|content-length|transfer-encoding|te|connection|upgrade|expect)$/
 
 /** Header values by RFC 9110 section 5.5: visible characters of one byte, spaces and tabs. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * Returns headers for `username` and `password` (basic), `token` (bearer) and `header:Name` (that header).
+ * Returns the headers of the credentials `username` and `password` (basic), `token` (bearer) and `header:NAME` (the header NAME).
  *
  * @throws RunError SOURCE_CREDENTIALS
  */

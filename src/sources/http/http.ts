@@ -7,11 +7,12 @@ import { HttpFetcher } from './httpFetcher.ts'
 
 /**
  * Fetches a feed with a conditional request (ETag, Last-Modified of the last complete read). Checks every redirect. Resumes with
- * If-Range after a broken connection. The end is proven by length, last chunk or digest headers, and not by a closed connection.
+ * If-Range after a broken connection. Length, last chunk or digest headers prove the end; a closed connection does not.
  *
  * @returns `unchanged` if the server answers 304
  *
- * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED, SOURCE_CHANGED, DIGEST_MISMATCH
+ * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED, SOURCE_CREDENTIALS; while reading also
+ * SOURCE_CHANGED, FILE_TRUNCATED, DIGEST_MISMATCH
  */
 export async function openHttp(definition: SourceDefinition, context: HttpContext): Promise<ByteStream | 'unchanged'> {
   const fetcher = new HttpFetcher(definition, context)

@@ -3,15 +3,17 @@ import type { Dispatcher } from 'undici'
 /** Reads facts about a body from the head of its response. Pure. */
 
 /**
- * Content codings that the readers cannot decompress. Others are accepted, because some servers write `utf-8` or `none` in this
+ * Content codings that the readers cannot decompress. Any other value is accepted, because some servers write `utf-8` or `none` in this
  * header.
  */
 const unreadableCodings = /\b(br|deflate|(x-)?compress|dcb|dcz)\b/i
 
+/** Returns true if the value of `Content-Encoding` names no coding that the readers cannot decompress. */
 export function isReadableCoding(coding: string): boolean {
   return !unreadableCodings.test(coding)
 }
 
+/** Returns a header by its name in lower case, the first value of a repeated one; undefined if it is missing. */
 export function header(answer: Dispatcher.ResponseData, name: string): string | undefined {
   const value = answer.headers[name]
   return Array.isArray(value) ? value[0] : value
@@ -29,23 +31,22 @@ export function declaredLength(answer: Dispatcher.ResponseData): number | undefi
 }
 
 /**
- * Returns true if the last chunk marks the end of the body, which is so if `chunked` is the last coding. Otherwise the body ends
- * with the connection. Source: RFC 9112 section 6.3.
+ * Returns true if the last chunk marks the end of the body: if `chunked` is the last transfer coding. Source: RFC 9112 section 6.3.
  */
 export function isChunked(answer: Dispatcher.ResponseData): boolean {
   return /(^|[,\s])chunked\s*$/i.test([answer.headers['transfer-encoding'] ?? ''].flat().join(','))
 }
 
-/** Returns the start of a part, and the length of the whole if the server declares it. Undefined without the header. */
+/** Returns the first byte of a part, and the length of the whole if the server declares it. Undefined without a valid Content-Range. */
 export function contentRange(answer: Dispatcher.ResponseData): { readonly from: number; readonly total: number | undefined } | undefined {
   const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(answer, 'content-range') ?? '') ?? []
   return from === undefined ? undefined : { from: Number(from), total: total === '*' ? undefined : Number(total) }
 }
 
 /**
- * Returns a validator that guarantees the same bytes, so that a later part can be appended. That is a strong ETag, or, without any
- * ETag, a Last-Modified at least one second before the response: its times are whole seconds. Source: RFC 9110 sections 13.1.5,
- * 8.8.2.2.
+ * Returns a validator that guarantees the same bytes, so that a later part can be appended: a strong ETag, or, without any ETag, a
+ * Last-Modified at least one second before the response, because its times are whole seconds. Undefined if there is neither. Source:
+ * RFC 9110 sections 13.1.5, 8.8.2.2.
  */
 export function strongValidator(
   answer: Dispatcher.ResponseData,
@@ -59,8 +60,8 @@ export function strongValidator(
 }
 
 /**
- * Returns true if two responses have different lengths, ETags or times of change. Values that only one response has are not
- * compared. A time of change that equals the time of the response was generated, and is ignored.
+ * Returns true if two responses have different lengths or ETags; without ETags, different times of change. A value that only one response
+ * has is not compared. A time of change less than two seconds before the response was generated, and is ignored.
  */
 export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (showsAnotherLength(one, other)) return true
@@ -80,12 +81,13 @@ export function showsAnotherLength(one: Dispatcher.ResponseData, other: Dispatch
   return length !== undefined && otherLength !== undefined && length !== otherLength
 }
 
-/** Returns true if the response is a web page and the earlier one was not. */
+/** Returns true if `other` is a web page and `one` is not. */
 export function showsPage(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   const isPage = (answer: Dispatcher.ResponseData) => /html/i.test(header(answer, 'content-type') ?? '')
   return !isPage(one) && isPage(other)
 }
 
+/** Digest of the whole feed that a server declared. */
 export interface DeclaredDigest {
   readonly algorithm: 'sha256' | 'sha512' | 'md5'
   readonly expected: Buffer

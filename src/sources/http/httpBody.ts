@@ -14,17 +14,19 @@ import { bufferOf } from '../../unknownValue.ts'
 /** Client that can request the rest of a body. */
 export interface Fetcher {
   readonly label: string
-  /** True if more bytes came after the last body than it declared. */
+  /** True if the last response had more bytes than its declared length. */
   readonly sentMore: boolean
   /** Requests the body from byte `from`. Returns `unchanged` only if `from` is 0. */
   fetch: (from: number, validator: string | undefined) => Promise<Dispatcher.ResponseData | 'unchanged'>
+  /** Waits before the rest is requested. */
   pause: (tries: Tries) => Promise<void>
+  /** Throws the reason of the caller's signal if it aborted. */
   throwIfCancelled: () => void
 }
 
 /**
  * Reads the body of one feed, over as many connections as needed. A part is appended only if it has the same strong validator,
- * begins where the last one ended, and belongs to a whole of the same length. If a server without ranges sends the whole feed
+ * begins where the last part ended, and belongs to a whole of the same length. If a server without ranges sends the whole feed
  * again, the bytes already read are skipped.
  */
 export class ResumableBody {
@@ -32,7 +34,7 @@ export class ResumableBody {
   readonly #first: Dispatcher.ResponseData
   readonly #digests: readonly (DeclaredDigest & { readonly hash: Hash })[]
   readonly #validator: ReturnType<typeof strongValidator>
-  /** Length of the whole. If it was not declared, the first resumed part declares it. */
+  /** Length of the whole feed in bytes, from the first response or the first resumed part; undefined until it is declared. */
   #length: number | undefined
 
   constructor(fetcher: Fetcher, first: Dispatcher.ResponseData) {
@@ -74,12 +76,12 @@ export class ResumableBody {
 
   async #recover({ cause, received, brought, tries }: Break): Promise<void> {
     this.#fetcher.throwIfCancelled()
-    if (!tries.another(brought) || this.#validator === undefined) throw this.#cut(received, cause)
+    if (!tries.mayRetryAfter(brought) || this.#validator === undefined) throw this.#cut(received, cause)
     await this.#fetcher.pause(tries)
   }
 
   async end(): Promise<TransportEnd> {
-    // Bytes after the body close the connection. That is visible one turn of the event loop later.
+    // Bytes after the body close the connection, which this process notices one turn of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     const lastModified = header(this.#first, 'last-modified')
@@ -95,6 +97,7 @@ export class ResumableBody {
     }
   }
 
+  /** Requests the rest from byte `from`, and checks that the response belongs to the same feed. */
   async #resume(from: number, cause: unknown): Promise<Dispatcher.ResponseData> {
     const validator = this.#validator
     if (validator === undefined) throw this.#cut(from, cause)
@@ -106,11 +109,11 @@ export class ResumableBody {
     }
     const shown = header(answer, validator.header)
     if (answer.statusCode === 200) {
-      // The server sent the whole feed again. Accepted only with the same validator.
+      // The server sent the whole feed again, which is accepted only with the same validator and length.
       if (shown !== validator.value || declaredLength(answer) !== this.#length) return rejectWith(this.#changed(cause))
       return answer
     }
-    // A part may omit its validator if If-Range was honoured, but must not show a different one.
+    // A part may omit its validator if If-Range was honoured, but must not have a different validator.
     if (shown !== undefined && shown !== validator.value) return rejectWith(this.#changed(cause))
     const range = contentRange(answer)
     if (range?.from !== from) return rejectWith(this.#cut(from, cause))

@@ -3,11 +3,12 @@ import { bareCause } from '../bareCause.ts'
 
 /** Builds the errors of HTTP sources. They never contain the query of an address, because it often has a secret key. */
 
+/** Returns the error of a status. `waitMs`: wait that the response requests, if it is too long for this run. */
 export function statusError(status: number, where: string, waitMs?: number): RunError {
   if (waitMs !== undefined)
     return new RunError('SOURCE_UNAVAILABLE', `the server answered ${status} and requires a wait of ${waitInWords(waitMs)}`, {
       where,
-      hint: 'Run again after that; schedule the pipeline less often if it repeats.',
+      hint: 'Run again after this time; schedule the pipeline less often if it repeats.',
     })
   if (status === 401 || status === 403)
     return new RunError('SOURCE_DENIED', `the server answered ${status}`, { where, hint: 'Check the credentials of this source.' })
@@ -25,6 +26,7 @@ function waitInWords(ms: number): string {
 
 const dayMs = 86_400_000
 
+/** Returns the error of a content coding that is not supported. */
 export function codingError(coding: string, where: string): RunError {
   return new RunError(
     'SOURCE_REFUSED',
@@ -39,6 +41,7 @@ export function codingError(coding: string, where: string): RunError {
 /** Certificate errors of OpenSSL and Node; a retry does not change them. */
 const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
 
+/** Returns the error of a request without a readable response. */
 export function unavailable(error: unknown, where: string): RunError {
   const code = codeOf(error)
   if (badCertificate.test(code))
@@ -64,12 +67,12 @@ export function unavailable(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the reason of the parser. It contains no part of the response. */
+/** Returns the reason that undici's parser gives, which contains no part of the response. */
 function reasonOf(error: unknown): string {
   return (error instanceof Error && /\(([^()]+)\)$/.exec(error.message)?.[1]) || 'no head'
 }
 
-/** Returns true for undici's errors about unreadable responses; the last one is thrown for a status below 100. */
+/** Returns true for undici's errors about unreadable responses. ERR_ASSERTION is thrown for a status below 100. */
 function isBrokenHttp(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -79,10 +82,10 @@ function isBrokenHttp(error: unknown): boolean {
 }
 
 /**
- * Returns true if a connection ended because more bytes came than declared. Recognized by undici's messages (8.12) only; not
- * detectable with a server that sends `Connection: close`.
+ * Returns true if a connection ended because the server sent more bytes than it declared. Only undici's messages (8.12) show this, and
+ * not for a server that sends `Connection: close`.
  */
-export function saysMore(error: unknown): boolean {
+export function hasExtraBytes(error: unknown): boolean {
   return error instanceof Error && (error.name === 'HTTPParserError' || error.message === 'bad response')
 }
 
@@ -95,7 +98,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Finds a rejection by the address lookup, which the client wraps. */
+/** Returns the RunError of the address lookup, which the client wraps as a cause; undefined if there is none. */
 export function findRunError(error: unknown): RunError | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof RunError) return at
   return undefined

@@ -14,7 +14,7 @@ import { credentialHeaders } from './credentialHeaders.ts'
 import { checkedLookup, checkUrl, namesThisMachine, safeLabel } from '../../http/addressPolicy.ts'
 import { firstHeaders, header, isReadableCoding, showsAnother, showsAnotherLength, showsPage } from './httpAnswer.ts'
 import type { Fetcher } from './httpBody.ts'
-import { codingError, findRunError, isFinal, saysMore, statusError, unavailable } from './httpErrors.ts'
+import { codingError, findRunError, isFinal, hasExtraBytes, statusError, unavailable } from './httpErrors.ts'
 import type { Tries } from '../../http/tries.ts'
 import { longestWaitMs, maxTries, retryWaitMs } from '../../http/tries.ts'
 import { bufferOf } from '../../unknownValue.ts'
@@ -38,10 +38,10 @@ export class HttpFetcher implements Fetcher {
   readonly #signal: AbortSignal
   readonly #credentials: Record<string, string>
   readonly #backoffMs: number
-  /** Origin of a source on this machine, if its address names the machine. */
+  /** Origin of the source if its address names this machine; else undefined. */
   readonly #own: string | undefined
   readonly #start: URL
-  /** Target of the redirects of the current request. */
+  /** Address of the current request, after the redirects so far. */
   #url: URL
   #sentMore = false
 
@@ -65,18 +65,23 @@ export class HttpFetcher implements Fetcher {
       pipelining: 1,
     })
     this.#agent.on('disconnect', (_origin, _targets, error) => {
-      if (saysMore(error)) this.#sentMore = true
+      if (hasExtraBytes(error)) this.#sentMore = true
     })
     const total = AbortSignal.timeout(limits.totalMs)
     this.#signal = context.signal === undefined ? total : AbortSignal.any([context.signal, total])
   }
 
-  /** True if more bytes came than the last response declared. Then its length proves nothing. */
+  /** True if the last response had more bytes than its declared length, which then proves nothing. */
   get sentMore(): boolean {
     return this.#sentMore
   }
 
-  /** Requests one response with a body from byte `from`, after redirects and retries. */
+  /**
+   * Requests the feed from byte `from`, with redirects and retries. `validator`: for If-Range, if `from` is not 0. Returns `unchanged` for
+   * a 304 to a conditional request.
+   *
+   * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED; the reason of the signal that aborted
+   */
   async fetch(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData | 'unchanged'> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -93,13 +98,13 @@ export class HttpFetcher implements Fetcher {
           throw codingError(coding, this.label)
         }
         await answer.body.dump().catch(() => undefined)
-        const asked = requestedWaitMs({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
-        const isTooLong = asked !== undefined && asked > longestWaitMs
+        const requestedMs = requestedWaitMs({ status: answer.statusCode, headers: firstHeaders(answer) }, Date.now())
+        const isTooLong = requestedMs !== undefined && requestedMs > longestWaitMs
         if ((answer.statusCode === 429 || answer.statusCode >= 500) && attempt < maxTries && !isTooLong) {
-          await delay(asked ?? retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal })
+          await delay(requestedMs ?? retryWaitMs(attempt, this.#backoffMs), undefined, { signal: this.#signal })
           continue
         }
-        throw statusError(answer.statusCode, this.label, isTooLong ? asked : undefined)
+        throw statusError(answer.statusCode, this.label, isTooLong ? requestedMs : undefined)
       } catch (error) {
         if (error instanceof RunError) throw error
         this.throwIfCancelled()
@@ -126,8 +131,8 @@ export class HttpFetcher implements Fetcher {
   }
 
   /**
-   * Fetches the file under the feed's own path plus `suffix`. A web page does not count: many servers send one for missing
-   * files.
+   * Fetches the file at the feed's path plus `suffix`. Returns undefined for any status but 200 and for a web page, which many servers
+   * send for missing files. `changed`: Last-Modified of the feed.
    */
   async fetchBeside(suffix: string, changed: string | undefined): Promise<Beside | undefined> {
     const url = new URL(this.#start)
@@ -144,27 +149,27 @@ export class HttpFetcher implements Fetcher {
     const content = size > besideBytes ? Buffer.alloc(0) : Buffer.concat(parts)
     const page = /html/i.test(header(answer, 'content-type') ?? '') || /^\s*</.test(content.toString('utf8'))
     if (answer.statusCode !== 200 || page) return undefined
-    // If one of the two times is missing, the comparison is with NaN, and so false.
+    // If one of the two times is missing, it is NaN, and the comparison is false.
     return { content, older: Date.parse(header(answer, 'last-modified') ?? '') < Date.parse(changed ?? '') }
   }
 
   /**
    * Returns true if the server now has another feed than the one that was read. If an export overwrites the file during the read,
-   * the server may send a mix of both with the right length. Checked only for servers that send a time of change. Returns false
-   * without a response.
+   * the server may send a mix of both with the right length. Returns false for a server that sends no time of change, and if the check
+   * gets no response.
    */
   async hasChanged(first: Dispatcher.ResponseData): Promise<boolean> {
     if (header(first, 'last-modified') === undefined) return false
-    const seen = await this.#look(first)
+    const seen = await this.#requestHead(first)
     if (seen === undefined || seen === 'same' || !showsAnother(first, seen)) return false
-    // Some servers send a new time or ETag with every response. So it asks twice.
-    const again = await this.#look(seen)
+    // Some servers send a new time or ETag with every response, so the head is requested twice.
+    const again = await this.#requestHead(seen)
     if (again === undefined) return false
     return again === 'same' || !showsAnother(seen, again) || showsAnotherLength(seen, again)
   }
 
-  /** Requests the current head of the feed; returns `same` if it equals `known`. */
-  async #look(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
+  /** Requests the current head of the feed. Returns `same` if it equals `known`; undefined if there is no usable response. */
+  async #requestHead(known: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData | 'same' | undefined> {
     const headers = this.#headers(0, undefined, false)
     const [etag, lastModified] = [header(known, 'etag'), header(known, 'last-modified')]
     if (etag !== undefined) headers['if-none-match'] = etag
@@ -181,8 +186,9 @@ export class HttpFetcher implements Fetcher {
     }
   }
 
+  /** Sends a request and follows its redirects. @throws RunError SOURCE_REFUSED for a redirect that is not allowed */
   async #follow(start: URL, headers: Readonly<Record<string, string>>, method: 'GET' | 'HEAD' = 'GET'): Promise<Dispatcher.ResponseData> {
-    // Starts at the first address each time, because the target of a redirect may have expired.
+    // Each request starts at the first address, because the target of a redirect may have expired.
     this.#url = start
     this.#sentMore = false
     let cookie = false
@@ -222,7 +228,7 @@ export class HttpFetcher implements Fetcher {
     return next
   }
 
-  /** Allows private addresses by setting, or this machine if the pipeline names it. */
+  /** Returns true if private addresses are allowed for this address: by a setting, or because the pipeline names this machine. */
   #allows(address: string): boolean {
     return this.#definition.allowPrivate || (this.#own !== undefined && new URL(address).origin === this.#own)
   }

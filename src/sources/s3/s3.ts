@@ -19,10 +19,10 @@ import { readResumable } from '../../http/resumableRead.ts'
 import { maxTries } from '../../http/tries.ts'
 
 /**
- * Opens `s3://bucket/key`, or the newest key that matches a pattern. Other stores: `?endpoint=https://…`, or AWS_ENDPOINT_URL.
- * Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from those of AWS.
- * The request is conditional on the last ETag. Resumes with If-Match after a broken connection. Checks that the response is a part
- * of the same object, because some stores ignore If-Match and ranges.
+ * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…` or AWS_ENDPOINT_URL names a store other than
+ * AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from the variables
+ * of AWS. The request is conditional on the last ETag. Resumes with If-Match after a broken connection, and checks that the response
+ * is a part of the same object, because some stores ignore If-Match and ranges.
  *
  * @returns `unchanged` if the store answers 304
  *
@@ -32,7 +32,7 @@ import { maxTries } from '../../http/tries.ts'
 export async function openS3(definition: SourceDefinition, context: SourceContext): Promise<ByteStream | 'unchanged'> {
   const { url, bucket, pattern } = addressOf(definition.uri)
   const timeouts = new Timeouts(context)
-  // Loaded on demand: 0.3 s and 30 MB that other sources do not need.
+  // Loaded on demand, because loading takes 0.3 s and 30 MB.
   const { S3Client, GetObjectCommand } = await import('@aws-sdk/client-s3')
   const client = new S3Client(clientOptions(url, definition, context))
   const requested = `s3://${url.host}${url.pathname}`
@@ -95,7 +95,7 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     const part = await get({ IfMatch: validator, Range: `bytes=${from}-` }).catch((failure: unknown) => {
       timeouts.throwIfCancelled()
       const status = statusOf(failure)
-      // Deleted, replaced, or shorter than the bytes already read.
+      // The object was deleted, replaced, or is shorter than the bytes already read.
       throw status === 404 || status === 412 || status === 416 ? changed(failure) : cut(from, failure)
     })
     const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(part.ContentRange ?? '') ?? []
@@ -118,16 +118,18 @@ function readObject(first: GetObjectCommandOutput, { label, timeouts, backoffMs,
     },
     async recover({ cause, received, brought, tries }) {
       timeouts.throwIfCancelled()
-      if (!tries.another(brought) || validator === undefined) throw cut(received, cause)
+      if (!tries.mayRetryAfter(brought) || validator === undefined) throw cut(received, cause)
       await timeouts.pause(tries.waitMs(backoffMs))
     },
   })
 }
 
+/** Returns false if one of the two times is not known. */
 function isBefore(one: Date | undefined, other: Date | undefined): boolean {
   return one !== undefined && other !== undefined && one < other
 }
 
+/** Parses the address. `pattern`: key, or pattern of keys. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly bucket: string; readonly pattern: string } {
   const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
   if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write s3://bucket/key.')
@@ -147,7 +149,7 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
 function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
-  // AWS may have a private address (interface endpoints); the lookup of other endpoints is checked here.
+  // AWS may have a private address (interface endpoints), so only the lookup of other endpoints is checked.
   const agent = { lookup: checkedLookup(endpoint === undefined || definition.allowPrivate) }
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
@@ -163,7 +165,7 @@ function clientOptions(url: URL, definition: SourceDefinition, { env, limits = r
   return {
     region: url.searchParams.get('region') ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     maxAttempts: maxTries,
-    // Without the last option the timeout is a warning only.
+    // Without `throwOnRequestTimeout`, the timeout only logs a warning.
     requestHandler: {
       requestTimeout: limits.idleMs,
       connectionTimeout: 15_000,
@@ -186,6 +188,7 @@ interface KeySearch {
   readonly signal: AbortSignal
 }
 
+/** Returns the pattern if it is a key, else the newest key that matches. @throws RunError SOURCE_MISSING */
 async function newestKey(client: S3Client, { bucket, pattern, label, signal }: KeySearch): Promise<string> {
   const wild = pattern.search(/[*?[{]/)
   if (wild === -1) return pattern
@@ -219,13 +222,13 @@ function endOf(answer: GetObjectCommandOutput): TransportEnd {
   }
 }
 
-/** Returns the body: in Node a readable stream of buffers. Its type also has the streams of browsers. */
+/** Returns the body, which is a readable stream in Node. Its type also permits the streams of browsers. */
 function streamOf({ Body: body }: GetObjectCommandOutput): Readable {
   if (body instanceof Readable) return body
   throw new TypeError('the S3 client returned no stream of Node')
 }
 
-/** Rejects a part of an object that was not requested as a part, and unsupported compression. */
+/** Throws if the store sent a part although the whole object was requested, or used an unsupported compression. */
 function rejectPart(first: GetObjectCommandOutput, where: string): void {
   const { ContentRange: range, ContentEncoding: coding = '' } = first
   const whole = range === undefined && first.$metadata.httpStatusCode !== 206

@@ -23,7 +23,7 @@ const refusals: Readonly<Record<string, readonly [code: ErrorCode, message: stri
   InvalidToken: ['SOURCE_DENIED', 'the session token is not valid', 'Get new credentials for this source.'],
 }
 
-/** Describes the error of a store by its code only, because some messages quote the request with its session token. */
+/** Converts the error of a store. The message has only its code, because some messages quote the request with its session token. */
 export function s3Error(error: unknown, where: string): RunError {
   const refusal = findRunError(error)
   if (refusal !== undefined) return refusal
@@ -58,7 +58,7 @@ export function s3Error(error: unknown, where: string): RunError {
   })
 }
 
-/** Returns the error code if it is a single word. Any other text may contain data. */
+/** Returns the error code if it is a single word, else `unknown`, because any other text may contain data. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
@@ -71,6 +71,7 @@ export function storeCause(error: unknown): Error | undefined {
   return status === undefined ? bareCause(error) : new Error(`the store answered ${status} (${nameOf(error)})`)
 }
 
+/** Returns the HTTP status of an error of the client; undefined if there was no response. */
 export function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('$metadata' in error)) return undefined
   const metadata = error.$metadata

@@ -13,22 +13,21 @@ import { SftpConnection } from './sftpConnection.ts'
 import { changedFile, sftpError } from './sftpErrors.ts'
 
 /**
- * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without one
- * the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must not change
- * its size or time while it is read. After a broken connection it reconnects, as long as the connections deliver bytes
- * (`SftpBody`).
+ * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without a pinned
+ * key, the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must not
+ * change its size or time while it is read. A broken connection is reopened, as long as the connections deliver bytes (`SftpBody`).
  *
  * @throws RunError SOURCE_REFUSED, SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
  * SOURCE_CHANGED, FILE_TRUNCATED
  */
 export async function openSftp(definition: SourceDefinition, context: SourceContext): Promise<ByteStream> {
-  const { url, path, label: asked } = addressOf(definition.uri)
+  const { url, path, label: requested } = addressOf(definition.uri)
   const timeouts = new Timeouts(context)
   const connection = new SftpConnection({ url, definition, env: context.env, timeouts, backoffMs: context.backoffMs ?? 500 })
   try {
-    const file = await connection.ask((client) => newestMatch(client, path, asked))
-    const label = file === path ? asked : `sftp://${url.host}${pathname(file)}`
-    const before = await connection.ask((client) => client.stat(file))
+    const file = await connection.perform((client) => newestMatch(client, path, requested))
+    const label = file === path ? requested : `sftp://${url.host}${encodePath(file)}`
+    const before = await connection.perform((client) => client.stat(file))
     if (!before.isFile)
       throw new RunError('SOURCE_REFUSED', 'the source is not a regular file', {
         where: label,
@@ -39,16 +38,16 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
       label,
       chunks: body.read(),
       beside: async (suffix) => {
-        const found = await connection.ask((client) => client.stat(file + suffix))
+        const found = await connection.perform((client) => client.stat(file + suffix))
         if (!found.isFile) return undefined
-        const content = found.size > besideBytes ? Buffer.alloc(0) : await connection.ask((client) => client.get(file + suffix))
-        // Without a target the client returns the bytes; of an empty file an empty list (ssh2-sftp-client 12.1).
+        const content = found.size > besideBytes ? Buffer.alloc(0) : await connection.perform((client) => client.get(file + suffix))
+        // Without a target, the client returns the bytes, and an empty list for an empty file (ssh2-sftp-client 12.1).
         return { content: Buffer.isBuffer(content) ? content : Buffer.alloc(0), older: found.modifyTime < before.modifyTime }
       },
       end: async (): Promise<TransportEnd> => {
         // A file that was deleted meanwhile counts as changed.
         const after = await connection
-          .ask((client) => client.stat(file))
+          .perform((client) => client.stat(file))
           .catch((error: unknown) => {
             timeouts.throwIfCancelled()
             const failure = sftpError(error, label)
@@ -62,10 +61,11 @@ export async function openSftp(definition: SourceDefinition, context: SourceCont
   } catch (error) {
     await connection.close()
     timeouts.throwIfCancelled()
-    throw sftpError(error, asked)
+    throw sftpError(error, requested)
   }
 }
 
+/** Parses the address. `path`: decoded path or pattern, relative if it begins with `/~/`. @throws RunError SOURCE_REFUSED */
 function addressOf(uri: string): { readonly url: URL; readonly path: string; readonly label: string } {
   const rejection = (what: string, hint: string) => new RunError('SOURCE_REFUSED', what, { where: 'source.url', hint })
   if (!URL.canParse(uri)) throw rejection('the address cannot be read', 'Write sftp://user@host/path.')
@@ -86,8 +86,8 @@ function addressOf(uri: string): { readonly url: URL; readonly path: string; rea
   return { url, path, label: `sftp://${url.host}${given}` }
 }
 
-/** Decodes the path of an address. */
-function pathname(path: string): string {
+/** Encodes a path for an address. A relative path, which begins in the user's home folder, gets the prefix `/~/`. */
+function encodePath(path: string): string {
   const encoded = path.split('/').map(encodeURIComponent).join('/')
   return path.startsWith('/') ? encoded : `/~/${encoded}`
 }
@@ -105,7 +105,7 @@ async function newestMatch(client: SftpClient, path: string, label: string): Pro
     if (entry.name === name) return path
     if (!matchesGlob(entry.name, name)) continue
     // A link counts as its target; a broken link does not count.
-    const found = entry.type === 'l' ? await client.stat(posix.join(folder, entry.name)).catch(withoutMissing) : undefined
+    const found = entry.type === 'l' ? await client.stat(posix.join(folder, entry.name)).catch(ignoreMissing) : undefined
     if (entry.type === '-' || found?.isFile === true)
       newest = newerMatch(newest, { name: entry.name, at: found?.modifyTime ?? entry.modifyTime }, name)
   }
@@ -123,7 +123,8 @@ function isMissing(error: unknown): boolean {
   return sftpError(error, '').code === 'SOURCE_MISSING'
 }
 
-function withoutMissing(error: unknown): undefined {
+/** Returns undefined for the error of a missing file, and throws any other error. */
+function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 

@@ -22,7 +22,7 @@ const overlapBytes = 32_768
  */
 const settledMs = 2_000
 
-/** Returns true if two facts show the same file, by size and time. */
+/** Returns true if size and time of change are the same. */
 export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
   return one.size === other.size && one.modifyTime === other.modifyTime
 }
@@ -44,6 +44,7 @@ export class SftpBody {
     this.#settled = now() - reading.before.modifyTime >= settledMs
   }
 
+  /** Number of bytes read so far. */
   get received(): number {
     return this.#received
   }
@@ -55,8 +56,8 @@ export class SftpBody {
    */
   read(): AsyncGenerator<Buffer> {
     return readResumable({
-      part: () => this.#readOn(),
-      // `sftp.ts` compares the size with that of the file after the read.
+      part: () => this.#readRest(),
+      // The length is not checked here: after the read, `sftp.ts` compares the received bytes with the size of the file.
       length: () => undefined,
       recover: (broken) => this.#recover(broken),
       changed: () => changedFile(this.#reading.label),
@@ -70,13 +71,13 @@ export class SftpBody {
       const failure = sftpError(cause, label)
       throw received > brought && failure.code === 'SOURCE_MISSING' ? changedFile(label, cause) : failure
     }
-    const worth = received === 0 || this.#settled
-    if (worth && (await connection.another(tries, brought))) return
+    const isResumable = received === 0 || this.#settled
+    if (isResumable && (await connection.prepareRetry(tries, brought))) return
     throw received === 0 ? sftpError(cause, label) : cutFile(label, received, cause)
   }
 
   /** Reads from the end of the last connection to the end of the file. */
-  async *#readOn(): AsyncGenerator<Buffer> {
+  async *#readRest(): AsyncGenerator<Buffer> {
     const { connection, path, label, before, timeouts } = this.#reading
     const file = await openSftpFile(await connection.client(), path, timeouts)
     if (this.#received > 0 && !isSameFile(before, await file.facts())) throw changedFile(label)

@@ -9,17 +9,18 @@ import type { Timeouts } from '../timeouts.ts'
 import { isLost, sftpError } from './sftpErrors.ts'
 import { Tries } from '../../http/tries.ts'
 
+/** Server, credentials and timeouts of a connection. */
 export interface SftpLogin {
   readonly url: URL
   readonly definition: SourceDefinition
   readonly env: Readonly<Record<string, string | undefined>>
   readonly timeouts: Timeouts
-  /** First wait between two tries. */
+  /** First wait between two tries, in milliseconds. */
   readonly backoffMs: number
 }
 
-/** Timeout of a clean close. */
-const farewellMs = 1_000
+/** Timeout of a clean close in milliseconds. */
+const closeTimeoutMs = 1_000
 
 /** Connection to one SFTP server, reopened as needed. Each connection uses the same credentials and the pinned host key. */
 export class SftpConnection {
@@ -32,12 +33,12 @@ export class SftpConnection {
   }
 
   /**
-   * Returns the result of `step`. The step only reads, so it is repeated over a new connection if one breaks, at most
+   * Returns the result of `step`, which must only read. If the connection breaks, the step is repeated over a new one, at most
    * `maxTries` times.
    *
    * @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS; the error of `step`; the last failure
    */
-  async ask<T>(step: (client: SftpClient) => Promise<T>): Promise<T> {
+  async perform<T>(step: (client: SftpClient) => Promise<T>): Promise<T> {
     const { timeouts } = this.#login
     const tries = new Tries()
     for (;;) {
@@ -45,19 +46,19 @@ export class SftpConnection {
         return await timeouts.wait(step(await this.client()))
       } catch (error) {
         timeouts.throwIfCancelled()
-        if (!isLost(error) || !(await this.another(tries, 0))) throw error
+        if (!isLost(error) || !(await this.prepareRetry(tries, 0))) throw error
       }
     }
   }
 
-  /** Returns the open connection, or opens a new one. */
+  /** Returns the client of the open connection; opens a connection if there is none. Rejects after `close`. */
   async client(): Promise<SftpClient> {
     if (this.#closed) throw new Error('the connection was closed')
     if (this.#client !== undefined) return this.#client
     const client = newClient()
     try {
       await connect(client, this.#login)
-      // Closed while it was opened.
+      // The caller may have called `close` meanwhile.
       if (this.#closed) throw new Error('the connection was closed')
     } catch (error) {
       connectionOf(client).destroy()
@@ -68,9 +69,9 @@ export class SftpConnection {
   }
 
   /** Closes a broken connection that had delivered `bytes`, and waits. Returns false if there are no tries left. */
-  async another(tries: Tries, bytes: number): Promise<boolean> {
+  async prepareRetry(tries: Tries, bytes: number): Promise<boolean> {
     const { timeouts, backoffMs } = this.#login
-    if (this.#closed || !tries.another(bytes)) return false
+    if (this.#closed || !tries.mayRetryAfter(bytes)) return false
     if (this.#client !== undefined) connectionOf(this.#client).destroy()
     this.#client = undefined
     await timeouts.pause(tries.waitMs(backoffMs))
@@ -83,12 +84,12 @@ export class SftpConnection {
     const client = this.#client
     if (client === undefined) return
     // A lost server does not answer the close message.
-    await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
+    await Promise.race([client.end().catch(() => undefined), delay(closeTimeoutMs, undefined, { ref: false })])
     connectionOf(client).destroy()
   }
 }
 
-/** Creates a client that does not print unexpected ends to standard output; the current call reports them. */
+/** Creates a client that does not print an unexpected end of the connection to stdout, because the current call reports it. */
 function newClient(): SftpClient {
   const silent = () => undefined
   const client = new SftpClient('sluice', { error: silent, end: silent, close: silent })
@@ -102,16 +103,17 @@ interface Connection {
   readonly destroy: () => void
 }
 
-/** Returns ssh2's connection, which ssh2-sftp-client (12) keeps as `client` and omits from its types. */
+/** Returns ssh2's connection, which ssh2-sftp-client (12) stores as `client` and omits from its types. */
 function connectionOf(client: SftpClient): Connection {
   if ('client' in client && isConnection(client.client)) return client.client
-  throw new Error('ssh2-sftp-client keeps its connection elsewhere')
+  throw new Error('ssh2-sftp-client has no connection as `client`')
 }
 
 function isConnection(value: unknown): value is Connection {
   return isRecord(value) && typeof value['setNoDelay'] === 'function' && typeof value['destroy'] === 'function'
 }
 
+/** Connects and logs in. @throws RunError SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_REFUSED; else the error of the client */
 async function connect(client: SftpClient, { url, definition, env, timeouts }: SftpLogin): Promise<void> {
   const credential = (key: string) => readCredential(key, definition.credentials, env)
   const [password, privateKey, passphrase] = [credential('password'), credential('private_key'), credential('passphrase')]
@@ -126,10 +128,10 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
     shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
     return shown === definition.hostKey?.replace(/=+$/, '')
   }
-  // Some servers ask for the password as a question. Other questions are not answered.
+  // Some servers request the password by a prompt. Other prompts are not answered.
   client.on('keyboard-interactive', (...[, , , prompts, answer]: KeyboardQuestion) => {
-    const asked = prompts.length === 1 && prompts[0]?.echo !== true
-    answer(asked && password !== undefined ? [password] : [])
+    const isPasswordPrompt = prompts.length === 1 && prompts[0]?.echo !== true
+    answer(isPasswordPrompt && password !== undefined ? [password] : [])
   })
   try {
     await timeouts.wait(
@@ -140,13 +142,13 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
         readyTimeout: 20_000,
         hostVerifier,
         tryKeyboard: password !== undefined,
-        authHandler: waysToLogIn({ key: privateKey !== undefined, password: password !== undefined }),
+        authHandler: createLoginOrder({ key: privateKey !== undefined, password: password !== undefined }),
         ...(password === undefined ? {} : { password }),
         ...(privateKey === undefined ? {} : { privateKey }),
         ...(passphrase === undefined ? {} : { passphrase }),
       }),
     )
-    // With the delay, requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
+    // Nagle's delay makes requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
     connectionOf(client).setNoDelay(true)
   } catch (error) {
     if (shown !== undefined && shown !== definition.hostKey?.replace(/=+$/, '')) {
@@ -184,14 +186,14 @@ type KeyboardQuestion = readonly [
 ]
 
 /**
- * Returns a function that chooses the next way to log in: each way once, and only those that the server offers (`none` asks for
- * them). Servers lock users out after failures, so the password is sent either as a password or as the answer to a question.
+ * Returns a function that chooses the next way to log in. Each way is used once, and only if the server offers it; the answer to `none`
+ * has the offered ways. Servers lock users out after failures, so the password is sent either as a password or as an answer to a prompt.
  */
-function waysToLogIn(own: { readonly key: boolean; readonly password: boolean }) {
+function createLoginOrder(own: { readonly key: boolean; readonly password: boolean }) {
   const ways: Way[] = ['none']
   if (own.key) ways.push('publickey')
   if (own.password) ways.push('password', 'keyboard-interactive')
-  /** `offered` is null before the first try. Returns false if none is left. */
+  /** Returns the next way; false if none is left. `offered` is null before the first try. */
   return (offered: readonly string[] | null): Way | false => {
     const index = ways.findIndex((way) => offered === null || offered.includes(way))
     const way = index === -1 ? undefined : ways.splice(index, 1)[0]

@@ -1,6 +1,6 @@
 import { RunError } from '../../errors.ts'
 
-/** Describes an error of an SFTP source. */
+/** Converts an error of the SFTP client; returns a RunError unchanged. */
 export function sftpError(error: unknown, where: string): RunError {
   if (error instanceof RunError) return error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -29,13 +29,13 @@ export function sftpError(error: unknown, where: string): RunError {
 }
 
 /**
- * Matches errors of the client about a server that does not use SSH, or shares no algorithm with the client. They contain no text
- * of the server.
+ * Matches errors of the client about a server that does not use SSH, or shares no algorithm with the client. The matched part contains
+ * no text of the server.
  */
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
-/** Returns true if another connection may succeed. */
+/** Returns true if a connection was lost, so that another connection may succeed. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }

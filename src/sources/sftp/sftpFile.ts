@@ -3,7 +3,7 @@ import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 
 /**
- * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response. If a server sends less, the rest is requested again.
+ * Bytes of one request. OpenSSH sends up to 261,120 bytes in one response. If a server sends less, the rest is requested.
  */
 const slotBytes = 261_120
 
@@ -32,7 +32,7 @@ interface Session {
 
 /** Remote file, open until its connection is closed. */
 export interface SftpFile {
-  /** Returns size and time of the opened file, even if its path now names another one. */
+  /** Returns size and time of the opened file, even if its path now names another file. */
   readonly facts: () => Promise<SftpFacts>
   /**
    * Reads from byte `from` to the end of the file, in order, several requests ahead. The library's own stream waits for each
@@ -42,6 +42,7 @@ export interface SftpFile {
   readonly read: (from: number) => AsyncGenerator<Buffer>
 }
 
+/** Opens a file for reading. */
 export async function openSftpFile(client: SftpClient, path: string, timeouts: Timeouts): Promise<SftpFile> {
   const session = sessionOf(client)
   const handle = await timeouts.wait(
@@ -54,7 +55,7 @@ export async function openSftpFile(client: SftpClient, path: string, timeouts: T
       timeouts.wait(
         new Promise((resolve, reject) => {
           session.fstat(handle, (error, stats) => {
-            if (stats === undefined) reject(error ?? new Error('the server says nothing of the file'))
+            if (stats === undefined) reject(error ?? new Error('the server returned no attributes of the file'))
             else resolve({ size: stats.size, modifyTime: stats.mtime * 1000 })
           })
         }),
@@ -63,22 +64,23 @@ export async function openSftpFile(client: SftpClient, path: string, timeouts: T
   }
 }
 
+/** Yields the bytes from `from` on, in slots, with `slotsAhead` requests in flight. */
 async function* readSlots(
   session: Session,
   handle: Buffer,
   { from, timeouts }: { readonly from: number; readonly timeouts: Timeouts },
 ): AsyncGenerator<Buffer> {
-  const asked: Promise<Buffer>[] = []
+  const requested: Promise<Buffer>[] = []
   let position = from
   for (;;) {
-    while (asked.length < slotsAhead) {
+    while (requested.length < slotsAhead) {
       const slot = fillSlot(session, handle, position)
-      // Ignored here, because the code that awaits the slot gets the error. If an earlier slot fails, no code awaits this one.
+      // The loop awaits the slot later and gets its error then. If an earlier slot fails, no code awaits this slot.
       slot.catch(() => undefined)
-      asked.push(slot)
+      requested.push(slot)
       position += slotBytes
     }
-    const slot = await timeouts.wait(asked.shift() as Promise<Buffer>) // the loop above has filled it
+    const slot = await timeouts.wait(requested.shift() as Promise<Buffer>) // not empty after the inner loop
     if (slot.length > 0) yield slot
     // Slots after the end are empty. If the file grew meanwhile, the check of its size fails.
     if (slot.length < slotBytes) return
@@ -102,10 +104,10 @@ async function fillSlot(session: Session, handle: Buffer, position: number): Pro
   return slot.subarray(0, filled)
 }
 
-/** Returns the session that ssh2-sftp-client keeps as `sftp`, undefined once the connection is lost, and omits from its types. */
+/** Returns ssh2's session, which ssh2-sftp-client stores as `sftp` and omits from its types. @throws once the connection is lost */
 function sessionOf(client: SftpClient): Session {
   if ('sftp' in client && isSession(client.sftp)) return client.sftp
-  throw new Error('the connection is gone')
+  throw new Error('the connection was lost')
 }
 
 function isSession(value: unknown): value is Session {

@@ -2,14 +2,14 @@ import pg from 'pg'
 import { RunError } from '../../errors.ts'
 
 /**
- * Describes the error of a query that failed after `line` rows. Messages of Postgres may quote values of rows, so only the code is
- * kept, without a cause.
+ * Converts the error of a query that failed after `line` rows. Messages of Postgres may quote values of rows, so the result has only the
+ * code, and no cause. Returns a RunError unchanged.
  */
 export function databaseError(error: unknown, where: string, line = 0): unknown {
   if (error instanceof RunError) return error
   const cause = error instanceof pg.DatabaseError ? undefined : error
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-  // Without a password the driver fails before the server can deny it.
+  // Without a password, the driver fails (SASL) before the server can deny the login.
   if (code.startsWith('28') || (error instanceof Error && error.message.startsWith('SASL:')))
     return new RunError('SOURCE_DENIED', `the database denied the login (${code})`, {
       where,

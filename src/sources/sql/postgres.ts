@@ -25,15 +25,15 @@ const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021,
 /** Rows of one fetch. Each fetch costs a round trip: 64 rows at 20 ms would be 3,200 rows per second. */
 const rowsPerFetch = 500
 
-/** Limit of one fetch. A larger one is a mistake, and would end the process for lack of memory. */
+/** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */
 const groupBytes = 134_217_728
 
 /**
- * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are text as Postgres writes them,
- * booleans `true` and `false`, times ISO 8601 in UTC, arrays cells of several texts, null an absent cell. Parameters are bound,
- * never put into the text; the query is one statement. Line 1 is the first row. The end of the cursor proves a complete read, once
- * the transaction has ended. After a lost connection the read cannot be resumed, because its snapshot is lost. The query may take
- * as long as the whole read; keep-alive detects a lost server.
+ * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are texts as Postgres writes them,
+ * with these exceptions: a boolean is `true` or `false`, a time ISO 8601 in UTC, an array a cell of several texts, and null an absent
+ * cell. Parameters are bound, never put into the text. The query must be one statement. Line 1 is the first row. The end of the cursor
+ * proves a complete read, once the transaction has ended. After a lost connection the read cannot be resumed, because its snapshot is
+ * lost. There is only the timeout of the whole read, because a query may take long; keep-alive detects a lost server.
  *
  * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
  * and the limits of formats/fileError.ts
@@ -64,23 +64,23 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     if (closed) return
     closed = true
     // A lost server does not answer the close message.
-    await Promise.race([client.end().catch(() => undefined), delay(farewellMs, undefined, { ref: false })])
+    await Promise.race([client.end().catch(() => undefined), delay(closeTimeoutMs, undefined, { ref: false })])
     streamOf(client).destroy()
   }
-  // Timeout of the whole read: a query may take long before its first row.
-  const ask = <T>(step: Promise<T>) => timeouts.wait(step, Infinity)
+  // Only the timeout of the whole read applies, because a query may take long before its first row.
+  const waitFor = <T>(step: Promise<T>) => timeouts.wait(step, Infinity)
   try {
-    await ask(client.connect())
-    await ask(client.query('begin transaction isolation level repeatable read read only'))
-    await ask(client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`))
-    await ask(client.query(endWithClient).catch(() => client.query('rollback to savepoint end_with_client')))
+    await waitFor(client.connect())
+    await waitFor(client.query('begin transaction isolation level repeatable read read only'))
+    await waitFor(client.query(`set local datestyle = 'ISO'; set local timezone = 'UTC'`))
+    await waitFor(client.query(endWithClient).catch(() => client.query('rollback to savepoint end_with_client')))
     // The extended protocol takes one statement only, with or without parameters.
     const declaration = {
       text: `declare sluice_source no scroll cursor for ${query.trim().replace(/;$/, '')}`,
       values: [...(definition.parameters ?? [])],
       queryMode: 'extended',
     }
-    await ask(client.query(declaration))
+    await waitFor(client.query(declaration))
   } catch (error) {
     await close()
     timeouts.throwIfCancelled()
@@ -97,13 +97,13 @@ export async function openPostgres(definition: SourceDefinition, context: Source
 }
 
 /**
- * Makes the server check that the client is still connected. Otherwise the query of a cancelled run could continue for hours. Has
- * no effect before Postgres 14 and on some operating systems.
+ * SQL that makes the server check whether the client is still connected. Otherwise the query of a cancelled run could continue for
+ * hours. Has no effect before Postgres 14 and on some operating systems.
  */
 const endWithClient = `savepoint end_with_client; set local client_connection_check_interval = '2s'; release savepoint end_with_client`
 
-/** Timeout of a clean close. */
-const farewellMs = 1_000
+/** Timeout of a clean close in milliseconds. */
+const closeTimeoutMs = 1_000
 
 class QueryReading {
   readonly #client: pg.Client
@@ -127,11 +127,11 @@ class QueryReading {
     try {
       for (;;) {
         const result = await this.#fetch()
-        if (line === 0) this.#takeColumns(result.fields.map(({ name }) => name))
+        if (line === 0) this.#setColumns(result.fields.map(({ name }) => name))
         if (result.rows.length === 0) break
         const batch: Row[] = []
         for (const values of result.rows) batch.push({ line: ++line, columns: this.#columns, cells: this.#cells(values, line) })
-        this.#count(result.rows)
+        this.#addToDigest(result.rows)
         yield batch
       }
       await this.#timeouts.wait(this.#client.query('commit'), Infinity)
@@ -160,7 +160,7 @@ class QueryReading {
     return this.#facts
   }
 
-  /** Fetches the next rows. Counts bytes as they arrive, because the driver buffers all rows of a fetch before it returns them. */
+  /** Fetches the next rows; none at the end. Counts bytes as they arrive, because the driver buffers all rows of a fetch. */
   async #fetch(): Promise<pg.QueryArrayResult<(Cell | null)[]>> {
     const stream = streamOf(this.#client)
     let arrived = 0
@@ -187,7 +187,8 @@ class QueryReading {
     }
   }
 
-  #takeColumns(names: readonly string[]): void {
+  /** Sets and checks the columns of the query. */
+  #setColumns(names: readonly string[]): void {
     this.#columns = names
     if (names.length === 0)
       throw new RunError('SOURCE_QUERY', 'the query returns no column', { where: this.#label, hint: 'Select the columns that are mapped.' })
@@ -217,7 +218,8 @@ class QueryReading {
     })
   }
 
-  #count(rows: readonly (readonly (Cell | null)[])[]): void {
+  /** Adds the rows to the digest and the size of the result. */
+  #addToDigest(rows: readonly (readonly (Cell | null)[])[]): void {
     const text = JSON.stringify(rows)
     this.#bytes += Buffer.byteLength(text)
     if (this.#bytes > this.#limits.compressedBytes)
@@ -230,8 +232,8 @@ class QueryReading {
 }
 
 /**
- * Returns the address of the database: the variable that `credentials.url` names, else the address of the source. `postgres:`
- * without a host is the database of Sluice (DATABASE_URL).
+ * Returns the address of the database: the value of the variable that `credentials.url` names, else the address of the source.
+ * `postgres:` without a host means the database of Sluice (DATABASE_URL).
  */
 function connectionOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): string {
   const named = readCredential('url', definition.credentials, env)
@@ -247,13 +249,13 @@ function connectionOf(definition: SourceDefinition, env: Readonly<Record<string,
 }
 
 /**
- * Returns the whole address, with the password of `credentials.password`, because the driver prefers the address to other settings.
+ * Returns the address with the password of `credentials.password`, because the driver prefers the address to other settings.
  */
 function addressOf(definition: SourceDefinition, env: Readonly<Record<string, string | undefined>>): URL {
   const given = connectionOf(definition, env)
   // `postgres://user@/database` (this machine) is valid for the driver, but not for URL.
   const text = URL.canParse(given) ? given : given.replace('@/', '@localhost/')
-  // The address may contain a password, so it is neither shown nor passed to the driver, whose error would show it.
+  // An unreadable address may contain a password, so it is neither shown nor passed to the driver, whose error would show it.
   if (!URL.canParse(text))
     throw new RunError('SOURCE_REFUSED', 'the address of the database cannot be read', {
       where: 'source.url',
@@ -265,15 +267,16 @@ function addressOf(definition: SourceDefinition, env: Readonly<Record<string, st
   return address
 }
 
+/** Returns the function that converts values of a type of Postgres. */
 function parserOf(oid: number): (value: string) => unknown {
   if (oid === bool) return (value) => (value === 't' ? 'true' : 'false')
   if (oid === timestamptz || oid === timestamp) return (value) => value.replace(' ', 'T').replace(/\+00$/, 'Z')
   if (listTypes.has(oid)) {
-    // The types list a few dozen types and omit arrays.
+    // The driver's TypeScript types have a few dozen object ids and omit those of arrays. 1009 is text[].
     const parse = (pg.types.getTypeParser as (oid: number) => (value: string) => unknown)(1009)
     return (value) => {
       const parsed = parse(value)
-      // Several dimensions are flattened: a list in a list has no meaning here.
+      // Several dimensions are flattened, because a cell has only one list.
       return Array.isArray(parsed) ? parsed.flat(Infinity).filter((item): item is string => typeof item === 'string') : value
     }
   }

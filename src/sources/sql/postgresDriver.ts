@@ -14,6 +14,7 @@ interface Listened {
   destroy: (error: Error) => unknown
 }
 
+/** Returns the socket of the driver's connection. */
 export function streamOf(client: pg.Client): Duplex {
   return connectionOf(client).stream
 }
@@ -45,7 +46,7 @@ export function catchUnknownMessages(client: pg.Client): void {
 
 function connectionOf(client: pg.Client): Connection {
   if ('connection' in client && isConnection(client.connection)) return client.connection
-  throw new Error('the driver keeps its connection elsewhere')
+  throw new Error('the driver has no connection as `connection`')
 }
 
 function isConnection(value: unknown): value is Connection {
