@@ -25,12 +25,16 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     (binding.ages.length === 0 || !binding.ages.some((age) => isChild(row, age))) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
-  // because some exports leave the identifiers of such rows empty.
-  if ((!desired || (work.packed.length === 0 && work.withheld.length > 0)) && key !== undefined)
-    return {
-      record: { kind: 'member', key, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
-      warnings: work.warnings,
-    }
+  // because some exports leave the identifiers of such rows empty. So are its identifiers, which then no other row may send. A removal
+  // from a do-not-reach list needs the key, if one is mapped.
+  if (!desired || (work.packed.length === 0 && work.withheld.length > 0)) {
+    const named = key ?? (binding.remove.length > 0 ? undefined : work.keyOfIdentifiers())
+    if (named !== undefined)
+      return {
+        record: { kind: 'member', key: named, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
+        warnings: work.warnings,
+      }
+  }
   const effectiveAtMs = effectiveAtOf(row, binding, work)
   const expiresAtMs = expiresAtOf(row, binding)
   const faults = faultsOf(work, { binding, key, effectiveAtMs, expiresAtMs })

@@ -210,6 +210,11 @@ export class RowIdentifiers {
     this.#warnings.push({ line: this.#row.line, code, field, message: `${field} ${message}` })
   }
 
+  /** Returns a key made of all identifiers of the row; undefined if there are none. */
+  keyOfIdentifiers(): Buffer | undefined {
+    return keyOf([...this.packed, ...this.withheld])
+  }
+
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
    * variants of an email are one key. Undefined if the key is empty or, without a key column, if the row has no identifier.
@@ -220,12 +225,16 @@ export class RowIdentifiers {
     const { key } = this.#binding
     // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
-    if (key === undefined) return this.packed.length === 0 ? undefined : packKey(this.packed.map((one) => one.toString('latin1')).join(''))
+    if (key === undefined) return keyOf(this.packed)
     if (this.#keyText !== undefined) return packKey(this.#keyText)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
     return packKey(keyText(text, this.#binding.keyKind))
   }
+}
+
+function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
+  return identifiers.length === 0 ? undefined : packKey(identifiers.map((one) => one.toString('latin1')).join(''))
 }
 
 /** Returns true for a trimmed key that is empty or one of `absentKeys`. Skips the search for keys that start with a digit, as most do. */

@@ -244,3 +244,20 @@ test('JSON without the consent column withholds the run, because a test of an em
   engine.pipeline('people', yaml('guards: { accept: [CONSENT_UNKNOWN] }\n'))
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 30 } })
 })
+
+test('an identifier of a row that opted out is not sent for another row, even if the row that opted out has no key', async () => {
+  await using engine = await engineUnderTest()
+  const people = [
+    { id: 'C0', email: address(0), ok: 'yes' },
+    { id: 'C1', email: address(1), ok: 'yes' },
+    { id: '', email: address(0), ok: 'no' },
+  ]
+  expect(await crm(engine, people, 'consent: { column: ok, values: ["yes"] }\n')).toMatchObject({
+    status: 'succeeded',
+    counts: { rejected: 0, suppressed: 2, valid: 1 },
+  })
+  expect(await members(engine)).toEqual([digest(address(1))])
+  // Without that row, the other one decides.
+  await crm(engine, people.slice(0, 2), 'consent: { column: ok, values: ["yes"] }\n')
+  expect(await members(engine)).toEqual([digest(address(0)), digest(address(1))].toSorted())
+})

@@ -111,11 +111,10 @@ describe('rejected rows', () => {
   })
 })
 
-test('a row without a key whose identifiers lack consent is rejected for its key only, because its identifiers are not empty', () => {
+test('a row without a key whose identifiers lack consent opts them out; without identifiers it is rejected', () => {
   const definition = { map, consent: { column: 'consent', values: ['yes'], for: 'phone_number' } }
   const row = { phone: '(202) 555-0143', country: 'us', consent: 'no' }
-  expect(mapped(row, definition).reject).toMatchObject({ code: 'KEY_MISSING', message: 'key is missing' })
-  expect(mapped(row, definition).reject?.more).toBeUndefined()
+  expect(mapped(row, definition)).toMatchObject({ record: { desired: false, identifiers: [expect.anything()] } })
   expect(mapped({ consent: 'no' }, definition).reject?.more).toMatchObject([
     { code: 'NO_IDENTIFIER', message: 'email is empty, and so is every other identifier' },
   ])
