@@ -1,5 +1,5 @@
 /**
- * Stream of bytes with lookahead; read bytes can be put back. One reader at a time.
+ * Stream of bytes with lookahead. A reader can put bytes back. Only one reader at a time may use the queue.
  */
 export class ByteQueue implements AsyncIterable<Buffer> {
   readonly #source: AsyncIterator<Buffer>
@@ -22,7 +22,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return undefined
   }
 
-  /** Returns up to `size` bytes without taking them; fewer only at the end. The size of later chunks does not change. */
+  /** Returns the next `size` bytes without taking them; fewer only at the end. `next` later returns the same chunks as without this call. */
   async peek(size: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let length = 0
@@ -51,6 +51,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     return head
   }
 
+  /** Puts bytes back to the front of the queue. */
   giveBack(bytes: Buffer): void {
     if (bytes.length > 0) this.#ahead.unshift(bytes)
   }
@@ -59,6 +60,7 @@ export class ByteQueue implements AsyncIterable<Buffer> {
     for (let part = await this.next(); part !== undefined; part = await this.next()) yield part
   }
 
+  /** Ends the source of the queue. */
   async close(): Promise<void> {
     await this.#source.return?.()
   }

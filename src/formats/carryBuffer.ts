@@ -1,9 +1,9 @@
 /**
- * Working buffer of a cutter: the rest of the last chunk, followed by the next chunk. One buffer is reused, to save garbage
- * collection. It grows to the longest record.
+ * Working buffer of a cutter: the unused end of the last chunk, followed by the next chunk. The buffer is reused, to save garbage
+ * collection, and grows with the longest record.
  */
 export class CarryBuffer {
-  /** May be larger than its content: see `length`. */
+  /** Buffer with the content. The content may be shorter: see `length`. */
   bytes: Buffer = Buffer.alloc(0)
   #from = 0
   #to = 0
@@ -18,7 +18,7 @@ export class CarryBuffer {
     return this.#to - this.#from
   }
 
-  /** Moves the rest to the start and appends the chunk. Earlier views of `bytes` become invalid. */
+  /** Moves the carried bytes to the start and appends the chunk. Returns `bytes`. Earlier views of `bytes` become invalid. */
   append(chunk: Buffer): Buffer {
     const { carried } = this
     const length = carried + chunk.length
@@ -33,12 +33,12 @@ export class CarryBuffer {
     return this.bytes
   }
 
-  /** Releases the bytes before `from`. */
+  /** Releases the bytes before index `from` of `bytes`; the others are carried to the next `append`. */
   release(from: number): void {
     this.#from = from
   }
 
-  /** Takes the rest. */
+  /** Returns a view of the carried bytes, and releases them. */
   takeRest(): Buffer {
     const rest = this.bytes.subarray(this.#from, this.#to)
     this.#from = this.#to

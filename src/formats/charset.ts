@@ -4,8 +4,9 @@ import { EncodingError } from './encodingError.ts'
 import { guessEncodings } from './encodingGuess.ts'
 import { fileError } from './fileError.ts'
 
+/** Text of a file, decoded to UTF-8. */
 export interface Decoded {
-  /** As detected or set: `utf-8`, `utf-16le`, `windows-1252` …, lower case. */
+  /** Detected or configured encoding in lower case: `utf-8`, `utf-16le`, `windows-1252` … */
   readonly encoding: string
   /** UTF-8 without byte order mark. */
   readonly chunks: AsyncIterable<Buffer>
@@ -20,10 +21,10 @@ export interface CharsetHints {
 }
 
 /**
- * Decodes bytes of any encoding to UTF-8, strictly: a byte that is not valid in the encoding rejects the file.
- * The encoding comes from, in this order: byte order mark, setting, HTTP header, XML declaration, else UTF-8.
+ * Decodes bytes of any encoding to UTF-8, strictly: a byte that is not valid in the encoding rejects the file. The encoding is that of
+ * the byte order mark, else the setting, the HTTP header, the XML declaration, or UTF-8.
  *
- * @throws RunError FILE_ENCODING, here or while the chunks are read
+ * @throws RunError FILE_ENCODING, here or while the chunks are read; FILE_TRUNCATED if the file ends inside a character
  */
 export async function decodeText(input: ByteQueue, hints: CharsetHints): Promise<Decoded> {
   const head = await input.peek(512)
@@ -60,6 +61,7 @@ function byteOrderMark(head: Buffer): { readonly encoding: string; readonly leng
   return undefined
 }
 
+/** Returns the platform's name of an encoding. @throws RunError FILE_ENCODING if it is not known */
 function labelOf(label: string, name: string): string {
   try {
     return new TextDecoder(label).encoding
@@ -95,7 +97,7 @@ async function* checkedUtf8(input: ByteQueue, name: string, skipped: number): As
     const text = bytes.subarray(0, whole)
     if (!isUtf8(text)) throw await notUtf8(input, { name, text, offset })
     offset += whole
-    // Copied, because the chunk may be reused.
+    // The rest is copied, because the chunk may be reused.
     carry = Buffer.from(bytes.subarray(whole))
     if (text.length > 0) yield text
   }
@@ -119,6 +121,7 @@ function openCharacter(bytes: Buffer): number {
   return 0
 }
 
+/** Returns the offset of the first byte that is not valid UTF-8. */
 function firstBadByte(text: Buffer): number {
   let low = 0
   let high = text.length
@@ -132,10 +135,10 @@ function firstBadByte(text: Buffer): number {
   return low - openCharacter(text.subarray(0, low))
 }
 
-/** Bytes after the first invalid one that the guess uses. */
+/** Number of bytes after the current chunk that the guess uses. */
 const guessedBytes = 65_536
 
-/** Returns the error for a chunk that starts at `offset`, with a guess at the encoding. */
+/** Returns the error for a chunk with an invalid byte, with a guess at the encoding. `offset`: of the chunk in the file. */
 async function notUtf8(
   input: ByteQueue,
   piece: { readonly name: string; readonly text: Buffer; readonly offset: number },
@@ -146,6 +149,7 @@ async function notUtf8(
   return new EncodingError({ name: piece.name, byte: piece.offset + bad, found })
 }
 
+/** Yields the text of another encoding as UTF-8. */
 async function* transcoded(input: AsyncIterable<Buffer>, encoding: string, name: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
   let offset = 0

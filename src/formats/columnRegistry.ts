@@ -1,6 +1,6 @@
 /**
- * Columns of formats whose rows name their own cells (JSON, XML); grows with each new name. Rows of one batch share one
- * array, so that the mapper can cache its work per array.
+ * Columns of formats whose rows name their own cells (JSON, XML). Each new name is added. Rows of one batch share one array of names,
+ * so that the mapper can cache its work per array.
  */
 export class ColumnRegistry {
   readonly #positions = new Map<string, number>()
@@ -11,7 +11,7 @@ export class ColumnRegistry {
     for (const name of names) this.position(name)
   }
 
-  /** Returns the position of a column; a new one is added at the end. */
+  /** Returns the index of a column, which is added at the end if it is new. */
   position(name: string): number {
     const known = this.#positions.get(name)
     if (known !== undefined) return known

@@ -1,31 +1,31 @@
-/** Guesses the encoding of bytes that are not UTF-8, by statistics. Returns sample values for each guess. */
+/** Guesses the encoding of bytes that are not UTF-8, by statistics. */
 import { looksGarbled } from '../mapping/garbled.ts'
 
 export interface EncodingGuess {
   /** Value for `encoding:` of a source. */
   readonly encoding: string
-  /** Up to three values of the file in this encoding. */
+  /** Up to three values of the file, decoded with this encoding. Of personal data, only letters outside ASCII and their neighbours. */
   readonly samples: readonly string[]
 }
 
 export interface EncodingGuesses {
-  /** Most likely first, each with a different reading; at most three. */
+  /** At most three guesses, the most likely first. Each decodes the bytes to different texts. */
   readonly guesses: readonly EncodingGuess[]
-  /** True if the first one is far more likely than the second, and there were enough values. */
+  /** True if the first guess is far more likely than the second one, and there were enough values. */
   readonly certain: boolean
 }
 
 /**
- * Factor on the confidence in encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a windows code page is more
- * likely.
+ * Factor on the confidence in encodings that current programs rarely write: Macintosh, DOS, and ISO 8859, for which a Windows code page
+ * is more likely.
  */
 const oldWeight = 0.7
 const old = /^(?:iso-8859|macintosh|x-mac|ibm)/
-/** Minimum number of different values; with fewer, a wrong guess may look certain. */
+/** Minimum number of different values for a certain guess. With fewer values, a wrong guess may look certain. */
 const fewestCells = 3
 /**
- * Minimum factor between the first and the second guess for the first one to be certain. Measured over 13 languages in 22
- * encodings, 6 rows each (test/unit/formats/encodingGuess.test.ts).
+ * Minimum ratio of the confidences of the first and the second guess for a certain guess. Measured over 13 languages in 22 encodings, 6
+ * rows each (test/unit/formats/encodingGuess.test.ts).
  */
 const certainFactor = 1.4
 const shownSamples = 3
@@ -33,8 +33,8 @@ const mostGuesses = 3
 const mostBytes = 32_768
 
 /**
- * Guesses the encoding of `bytes`, which start at the first invalid byte. Loads the detector on demand, because its tables take 20
- * MB.
+ * Guesses the encoding of `bytes`, which begin with the line of the first invalid byte. Loads the detector on demand, because its tables
+ * take 20 MB.
  */
 export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   const cells = cellsBeyondAscii(bytes)
@@ -63,7 +63,7 @@ export async function guessEncodings(bytes: Buffer): Promise<EncodingGuesses> {
   }
 }
 
-/** Returns the cells of a table, or texts of a feed, that are not ASCII. Splits at the separators of all formats. */
+/** Returns the different cells of a table, or texts of a feed, that are not only ASCII. Splits at the separators of all formats. */
 function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
   const cells = new Map<string, Buffer>()
   let size = 0
@@ -86,7 +86,7 @@ function cellsBeyondAscii(bytes: Buffer): readonly Buffer[] {
 
 const separators: ReadonlySet<number> = new Set(Buffer.from('\t\n\r",;<>'))
 
-/** Returns the platform's name of the encoding; undefined if it cannot decode it. */
+/** Returns the platform's name of an encoding; undefined if the platform cannot decode it. */
 function labelOf(name: string): string | undefined {
   try {
     return new TextDecoder(names.get(name.toLowerCase()) ?? name).encoding
@@ -108,6 +108,7 @@ function isUnlikely(texts: readonly string[]): boolean {
   return texts.some((text) => /[\u0080-\u009f]/.test(text)) || texts.filter(looksGarbled).length * 2 > texts.length
 }
 
+/** Decodes the cells; undefined if one is not valid in this encoding. */
 function decodeAll(cells: readonly Buffer[], label: string): readonly string[] | undefined {
   try {
     return cells.map((cell) => new TextDecoder(label, { fatal: true }).decode(cell).trim())
@@ -116,7 +117,7 @@ function decodeAll(cells: readonly Buffer[], label: string): readonly string[] |
   }
 }
 
-/** Returns the indexes of the cells to show: first those that the guesses read differently. */
+/** Returns the indexes of the three cells to show, first the cells that the guesses decode differently. */
 function distinctCells(readings: readonly (readonly string[])[]): readonly number[] {
   const indexes = (readings[0] ?? []).map((_, at) => at)
   const differ = (at: number) => new Set(readings.map((texts) => texts[at])).size

@@ -2,7 +2,7 @@ import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
 /**
- * Counts rows that cannot be read. With more than one in a hundred, the whole file is rejected (docs/inputs.md, cases 20 and 46).
+ * Counts rows that cannot be read. If their share is over `faultyShare`, the whole file is rejected (docs/inputs.md, cases 20 and 46).
  * In files below `shareFromRows` rows, only the faulty rows are rejected.
  */
 export class FaultyRows {
@@ -10,6 +10,7 @@ export class FaultyRows {
   readonly #limits: ReadLimits
   #faulty = 0
   #firstLine = 0
+  /** Number of all rows, which the reader counts. */
   rows = 0
 
   constructor(name: string, limits: ReadLimits) {
@@ -17,6 +18,7 @@ export class FaultyRows {
     this.#limits = limits
   }
 
+  /** Counts a faulty row. */
   add(line: number): void {
     if (this.#faulty === 0) this.#firstLine = line
     this.#faulty++

@@ -2,8 +2,8 @@ import { RunError, type SluiceErrorOptions } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 
 /**
- * Returns the error that rejects a whole file: nothing of it is used, and the last good state is kept.
- * `at` is `line 7` or `byte 4096`; never a value of the file, because it may be personal (docs/guarantees.md#no-raw-identifier-at-rest).
+ * Returns the error that rejects a whole file: no row of the file is used. `at` is `line 7` or `byte 4096`, and never a value of the
+ * file, because it may be personal (docs/guarantees.md#no-raw-identifier-at-rest). `remedy`, `members`: see `FileError`.
  */
 export function fileError(
   code: FileErrorCode,
@@ -22,17 +22,17 @@ export function fileError(
   return new FileError(code, message, { where, hint, ...(cause === undefined ? {} : { cause }) }, { remedy, members })
 }
 
-/** Settings of a source beside its address, in the form of a pipeline file. */
+/** Settings of a source besides its address, in the form of a pipeline file. */
 export interface SourceSettings {
   readonly csv?: { readonly header_row: number }
   readonly xml?: { readonly item?: string; readonly repair_ampersands?: true; readonly html_entities?: true }
   readonly member?: string
 }
 
-/** Rejection of a file. `remedy`: settings of the source that would read it, if known. */
+/** Error that rejects a file. `remedy`: settings of the source with which the file can be read, if known. */
 export class FileError extends RunError {
   readonly remedy: SourceSettings | undefined
-  /** Files of an archive, if one must be chosen. */
+  /** Names of the files of an archive, if the user must choose one. */
   readonly members: readonly string[] | undefined
   constructor(
     code: ErrorCode,
@@ -46,12 +46,12 @@ export class FileError extends RunError {
   }
 }
 
-/** Returns the error for a unit that is larger than `limitBytes` (limits.ts `recordBytes`); `what`: `a line`, `an element`. */
+/** Returns the error for a part that is larger than `limitBytes` (limits.ts `recordBytes`). `what`: the part, such as `a line`. */
 export function recordTooLarge(options: {
   readonly name: string
   readonly what: string
   readonly limitBytes: number
-  /** First line of the unit; undefined if it has no single place. */
+  /** First line of the part; undefined if the part is in several places. */
   readonly line?: number
   readonly hint: string
 }): RunError {

@@ -1,13 +1,14 @@
 import type { Row } from '../model/record.ts'
 import type { ReadLimits } from './limits.ts'
 
-/** Reader of one format: rows with back-pressure, then the facts about its end. */
+/** Reader of one format: rows with back-pressure, then the facts about the end of the file. */
 export interface FormatReader {
   readonly rows: AsyncIterable<readonly Row[]>
   /** May be called once `rows` has ended. */
   end: () => FormatEnd
 }
 
+/** Facts about a file that was read to its end. */
 export interface FormatEnd {
   readonly columns: readonly string[]
   readonly rowCount: number
@@ -17,7 +18,7 @@ export interface FormatEnd {
   readonly proof?: string
   /** Reason why the end may be cut off. */
   readonly doubt?: string
-  /** Number in the trailer row, if one is configured and was the last row. */
+  /** Number in the trailer row; absent if no trailer is configured or found. */
   readonly trailerRows?: number
   readonly notes: readonly string[]
 }
@@ -26,25 +27,25 @@ export interface FormatContext {
   /** Name of the source in messages. */
   readonly name: string
   readonly limits: ReadLimits
-  /** Pattern of a trailer row (`#rows={n}`): such a row is never data. */
+  /** Pattern of a trailer row (`#rows={n}`), which is never data. */
   readonly trailer?: string
   readonly gate?: RecordGate
 }
 
 /**
- * Filters known raw records before they are parsed (docs/benchmarks.md, gate 2). Called for every well-formed record of CSV,
- * TSV, JSON and XML, in the order of the file. A known record is counted and not yielded. Unusual records (misplaced quotes,
- * NUL bytes) are always parsed. It may be called for a trailer row, which is not data.
+ * Gate that filters known raw records before they are parsed (docs/benchmarks.md, gate 2). Readers call the gate for every well-formed
+ * record of CSV, TSV, JSON and XML, in the order of the file; perhaps also for a trailer row, which is not data. A known record is
+ * counted and not yielded. Unusual records (misplaced quotes, NUL bytes) are always parsed.
  */
 export interface RecordGate {
   /**
-   * Columns of the filtered records of the current source. The meaning of a JSON or XML row depends on them too: for example, a
+   * Columns of the known records of the current source. The meaning of a JSON or XML row depends on these columns too: for example, a
    * consent test is an error if no row has its column. Only valid after the first row was requested.
    */
   readonly columns?: readonly string[]
   /**
-   * Called before the first record, and at each change of the shape: the header, the delimiter, the prefixes bound around an item.
-   * The digest includes the shape, because equal bytes are the same record only with the same shape.
+   * Sets the shape: the header, the delimiter, or the prefixes bound around an item. Called before the first record and at each change.
+   * The digest of a record includes the shape, because equal bytes are the same record only with the same shape.
    */
   beginShape: (shape: string) => void
   /** Returns true if the record `bytes[start, end)` is known. The bytes are valid only during the call. */

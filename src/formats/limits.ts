@@ -1,20 +1,23 @@
-/** Limits of a source before it is rejected (docs/guarantees.md#bounded-resources). In bytes unless noted otherwise. */
+/** Limits above which a source is rejected (docs/guarantees.md#bounded-resources). */
 export interface ReadLimits {
   /** Size as received. */
   readonly compressedBytes: number
   /** Size after decompression. */
   readonly expandedBytes: number
-  /** Maximum ratio of expanded to compressed size. Checked above `ratioFromBytes` expanded bytes. */
+  /** Maximum ratio of expanded to compressed size, checked from `ratioFromBytes` expanded bytes on. */
   readonly ratio: number
   readonly ratioFromBytes: number
+  /** Size of one record, of one field, and number of columns. */
   readonly recordBytes: number
   readonly fieldBytes: number
   readonly columns: number
+  /** Levels of nested elements or objects. */
   readonly xmlDepth: number
   readonly jsonDepth: number
   /** Maximum share of faulty rows; above it, the whole file is rejected. Checked in files of at least `shareFromRows` rows. */
   readonly faultyShare: number
   readonly shareFromRows: number
+  /** Milliseconds without data, and of the whole read. */
   readonly idleMs: number
   readonly totalMs: number
 }
@@ -37,7 +40,7 @@ export const readLimits: ReadLimits = {
 }
 
 /**
- * Rows per batch. Large enough that the promise of each batch costs little, and small enough that V8 collects the rows as young
- * objects. With 500 rows it needed 280 MB instead of 178 MB, and a fifth more time.
+ * Rows per batch: enough that the promise of each batch costs little, and few enough that V8 collects the rows as young objects. Batches
+ * of 500 rows took 280 MB instead of 178 MB, and a fifth more time.
  */
 export const rowsPerBatch = 64

@@ -26,10 +26,11 @@ export interface Detected {
   readonly notes: readonly string[]
 }
 
+/** Format of a source, opened for reading. */
 export interface OpenedFormat {
   readonly detected: Detected
   readonly reader: FormatReader
-  /** Completeness proof of the container after its end was read; undefined without a container. */
+  /** Proof by the end of compressed data, valid once all rows were read; undefined without compression. */
   readonly containerProof: string | undefined
 }
 
@@ -75,7 +76,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
     const delimiter =
       format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
     const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
-    const reader = await joined(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
+    const reader = await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
     return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
   }
   const place = format === 'json' || format === 'jsonl' ? await placeOf(sample, definition, format, name) : undefined
@@ -86,7 +87,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
       ? [`read as ${format}, not ${definition.format} as configured`]
       : []),
   ]
-  // Each format's reader is loaded on demand: a run needs one of them.
+  // Each format's reader is loaded on demand, because most runs need only one.
   if (format === 'json' || format === 'jsonl') {
     const { readJsonArray, readJsonLines } = await import('./json/readJson.ts')
     const reader = format === 'jsonl' && place === undefined ? readJsonLines(text, context) : readJsonArray(text, context, place)
@@ -107,6 +108,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
+/** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT for an old or encrypted Office document */
 async function openSheet(input: ByteQueue, definition: SourceDefinition, context: FormatContext): Promise<OpenedFormat> {
   const { headerRow, columns } = definition.csv
   const { sheet } = definition
@@ -125,16 +127,16 @@ async function openSheet(input: ByteQueue, definition: SourceDefinition, context
   )
   return {
     detected: { format: 'xlsx', encoding: 'utf-8', compression: 'none', headerLine: header.headerLine, notes: header.notes },
-    reader: await joined(definition, header.header, context, () => reader),
+    reader: await readWithRowGroups(definition, header.header, context, () => reader),
     containerProof: undefined,
   }
 }
 
 /**
- * Returns the reader of a table. In an export with row groups (one product over several rows), each row gets the values of its
- * group. Then the meaning of a row depends on other rows, so no gate is used and the whole table is read.
+ * Returns the reader of a table. In an export with row groups (one product over several rows), each row gets the values of its group.
+ * The meaning of such a row depends on other rows, so the reader gets no gate and reads the whole table.
  */
-async function joined(
+async function readWithRowGroups(
   definition: SourceDefinition,
   header: readonly string[],
   context: FormatContext,
@@ -157,7 +159,7 @@ async function joined(
 const zipMark = Buffer.from('PK\u0003\u0004')
 const oldOfficeMark = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
-/** Returns true if the first member of the archive is one that only Office documents have. */
+/** Returns true for an old Office document, and for an archive whose first member is one that only Office documents have. */
 async function looksLikeWorkbook(input: ByteQueue): Promise<boolean> {
   const head = await input.peek(30 + 32)
   if (head.subarray(0, 4).equals(oldOfficeMark)) return true
@@ -180,6 +182,7 @@ function describeCsv(
   }
 }
 
+/** Returns the format of the content, within what the setting permits. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */
 function formatOf(
   sample: Buffer,
   definition: SourceDefinition,
@@ -192,21 +195,21 @@ function formatOf(
       hint: 'Check the address and the credentials: a login page looks like this.',
     })
   }
-  const wanted = definition.format
+  const configured = definition.format
   const xml = start.startsWith('<')
-  if (xml && (wanted === 'auto' || wanted === 'google-rss' || wanted === 'google-atom'))
+  if (xml && (configured === 'auto' || configured === 'google-rss' || configured === 'google-atom'))
     return definition.xml?.item === undefined ? rootOf(start) : 'xml'
-  if (wanted === 'csv' || wanted === 'tsv') {
-    if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', wanted)
-    return wanted
+  if (configured === 'csv' || configured === 'tsv') {
+    if (/^<\?xml|^<(rss|feed)[\s>]/.test(start)) throw wrongFormat(name, 'an XML feed', configured)
+    return configured
   }
   const json = start.startsWith('[') ? 'json' : start.startsWith('{') || start.startsWith('\u001e') ? 'jsonl' : undefined
-  if (wanted === 'json' || wanted === 'jsonl') {
-    if (xml) throw wrongFormat(name, 'an XML feed', wanted)
-    if (json === undefined && wanted === 'json') throw wrongFormat(name, 'not a JSON array', wanted)
+  if (configured === 'json' || configured === 'jsonl') {
+    if (xml) throw wrongFormat(name, 'an XML feed', configured)
+    if (json === undefined && configured === 'json') throw wrongFormat(name, 'not a JSON array', configured)
     return json ?? 'jsonl'
   }
-  if (wanted !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', wanted)
+  if (configured !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', configured)
   return json ?? (/\.(tsv|tab)(\.\w+)?$/i.test(name) ? 'tsv' : 'csv')
 }
 
@@ -217,7 +220,7 @@ async function placeOf(
   format: 'json' | 'jsonl',
   name: string,
 ): Promise<RecordsPlace | undefined> {
-  const { json, format: wanted } = definition
+  const { json, format: configured } = definition
   if (json !== undefined) {
     if (format === 'jsonl') return { path: json.records.split('.'), found: false }
     throw fileError('WRONG_FORMAT', `the file itself is an array, but the setting looks for records at "${json.records}"`, {
@@ -225,17 +228,17 @@ async function placeOf(
       hint: 'Remove `json.records` of the source.',
     })
   }
-  if (format !== 'jsonl' || wanted === 'jsonl') return undefined
+  if (format !== 'jsonl' || configured === 'jsonl') return undefined
   return (await import('./json/findRecords.ts')).findRecords(sample)
 }
 
-/** Returns the layout of a feed by its root element, for the report. The cutter checks the root. */
+/** Returns the layout of a feed by its root element, for the report. The XML cutter checks the root. */
 function rootOf(start: string): 'google-rss' | 'google-atom' {
   return /<(?:[\w.-]+:)?feed[\s>]/.test(start) && !/<rss[\s>]/.test(start) ? 'google-atom' : 'google-rss'
 }
 
-function wrongFormat(name: string, found: string, wanted: string) {
-  return fileError('WRONG_FORMAT', `the file is ${found}, but the setting is ${wanted}`, {
+function wrongFormat(name: string, found: string, configured: string) {
+  return fileError('WRONG_FORMAT', `the file is ${found}, but the setting is ${configured}`, {
     name,
     hint: 'Set `format: auto`, or the format of the file.',
   })

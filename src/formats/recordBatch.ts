@@ -1,6 +1,6 @@
 /**
- * Raw records as byte ranges. The cutters yield them, and a record gate can digest them before they are parsed (docs/benchmarks.md,
- * gate 2). The arrays are reused, because a file has millions of records.
+ * Batch of raw records as byte ranges. The cutters fill the batch, and a record gate can digest the records before they are parsed
+ * (docs/benchmarks.md, gate 2). The arrays are reused, because a file has millions of records.
  */
 export class RecordBatch {
   bytes: Buffer = Buffer.alloc(0)
@@ -19,12 +19,12 @@ export class RecordBatch {
     this.count = 0
   }
 
-  /** Returns the place of the first byte of record i, which is below `count`. */
+  /** Returns the index of the first byte of record i, which must be below `count`. */
   startOf(i: number): number {
     return this.starts[i] ?? 0
   }
 
-  /** Returns the place behind record i. */
+  /** Returns the index after the last byte of record i. */
   endOf(i: number): number {
     return this.ends[i] ?? 0
   }
@@ -37,6 +37,7 @@ export class RecordBatch {
     return this.flags[i] ?? 0
   }
 
+  /** Adds the record `bytes[start, end)`. */
   add(start: number, end: number, line: number, flags: number): void {
     const at = this.count++
     if (at === this.starts.length) {
@@ -62,13 +63,15 @@ export const recordFlags = {
   quoted: 1,
   /** Contains a misplaced quote, so csv-parse splits the record. */
   oddQuote: 2,
+  /** Contains a NUL byte. */
   nul: 4,
 } as const
 
+/** Splits a stream of bytes into records. */
 export interface RecordCutter {
-  /** Takes the next bytes and returns the records that they complete. The batch, and `chunk`, are valid until the next call. */
+  /** Takes the next bytes and returns the records that end in them. The batch is valid until the next call. */
   push: (chunk: Buffer) => RecordBatch
-  /** Returns the last record, if the bytes end without a line end. */
+  /** Returns a batch with the last record if the bytes ended without a line end, else an empty batch. */
   end: () => RecordBatch
 }
 

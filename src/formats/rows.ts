@@ -2,7 +2,7 @@ import type { Row } from '../model/record.ts'
 
 /** Result of the check whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
-  /** True if the end is proven, so that keys which are not in this source count as missing. If false, `reason` has the reason. */
+  /** True if the end is proven, so that keys without a row count as missing. If false, `reason` says why. */
   readonly complete: boolean
   /** `root element closed`, `content-length met`, `gzip trailer`, `file unchanged while read` … */
   readonly proof: string
@@ -11,7 +11,7 @@ export interface Completeness {
 
 /** Facts of one read source, known once all rows were taken. */
 export interface SourceFacts {
-  /** Address as configured, without secrets. */
+  /** Address of the file that was read, without secrets and query. */
   readonly uri: string
   readonly bytes: number
   /** SHA-256 of the raw bytes, lower-case hex. */
@@ -33,6 +33,7 @@ export interface SourceFacts {
   readonly lastModified?: string
 }
 
+/** Quality statistics of a read. */
 export interface QualityFigures {
   readonly members: number
   /** Identifier type → number of members that have at least one. */
@@ -45,7 +46,7 @@ export interface QualityFigures {
 
 /**
  * Source during a read. `rows` yields batches of rows with back-pressure, and throws a RunError for an unusable file (`FILE_…`
- * codes). `facts` may be called after `rows` has ended, `close` at any time and more than once.
+ * codes). `facts` may be called once `rows` has ended; `close` at any time and more than once.
  */
 export interface RowSource {
   readonly rows: AsyncIterable<readonly Row[]>

@@ -2,6 +2,7 @@ import { isRepeat, numberRepeats } from '../mapping/repeatedColumns.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
 
+/** Settings of a pipeline file about the header of a table. */
 export interface HeaderSettings {
   /** Line of the header, from 1. */
   readonly headerRow: number | 'auto'
@@ -9,6 +10,7 @@ export interface HeaderSettings {
   readonly columns?: readonly string[]
 }
 
+/** Header of a table. */
 export interface TableHeader {
   /** Trimmed names of the header; a column with an empty name is skipped. */
   readonly header: readonly string[]
@@ -19,7 +21,7 @@ export interface TableHeader {
   readonly notes: readonly string[]
 }
 
-/** One of the first records of a table. */
+/** Record among the first records of a table. */
 export interface SampleRecord {
   readonly line: number
   readonly fields: readonly string[]
@@ -32,7 +34,8 @@ export interface SampleRecord {
  * Skips title rows (one filled cell) and comment rows (`# …`) narrower than the header. A comment row as wide as the header is
  * an error with a hint, because it could be the header itself (docs/inputs.md, cases 175 and 205).
  *
- * A repeated name gets its position as a suffix, as in `Email (column 5)`; it is an error only if a field reads it (mapping/repeatedColumns.ts).
+ * A repeated name gets its position as a suffix, as in `Email (column 5)`. A repeated column is an error only if a field reads it
+ * (mapping/repeatedColumns.ts).
  *
  * @throws RunError HEADER_MISMATCH, FILE_NO_HEADER, FILE_COMMENT_HEADER, FILE_TOO_MANY_COLUMNS
  */
@@ -70,6 +73,7 @@ export function chooseHeader(
   }
 }
 
+/** Returns the index of the header's record; undefined if no record starts on the configured line. */
 function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto', name: string): number | undefined {
   if (headerRow !== 'auto') {
     const index = records.findIndex((record) => record.line === headerRow)
@@ -93,6 +97,7 @@ function findHeader(records: readonly SampleRecord[], headerRow: number | 'auto'
   return 0
 }
 
+/** @throws RunError FILE_TOO_MANY_COLUMNS; FILE_NO_HEADER if a guessed header looks like data */
 function checkHeader(
   header: readonly string[],
   line: number,

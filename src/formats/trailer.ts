@@ -1,6 +1,6 @@
 /**
- * Returns a function that reads the number of rows from a trailer row such as `#rows=1200`, by a pattern with one `{n}`;
- * undefined if the text is not a trailer. The pattern is plain text, never a regular expression (docs/inputs.md, case 136).
+ * Returns a function that reads the number of rows from a trailer row such as `#rows=1200`, and returns undefined for any other row.
+ * `pattern`: plain text with one `{n}`, never a regular expression (docs/inputs.md, case 136).
  */
 export function trailerReader(pattern: string): (text: string) => number | undefined {
   const [before = '', after = ''] = pattern.split('{n}', 2)

@@ -1,13 +1,13 @@
 import { fileError } from './fileError.ts'
 
-/** Number of bytes to read. The mark of a tar archive comes after its first file name. */
+/** Number of bytes that `rejectUnsupportedFile` needs. The mark of a tar archive comes after its first file name. */
 export const signatureBytes = 512
 
 const repack = 'Compress it as gzip, zip or zstd, or send it uncompressed.'
 const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
-/** First bytes of files that are sometimes sent instead of an export. They are so long that no table starts with them. */
+/** First bytes of files that are sometimes sent instead of an export. Each mark is so long that no table starts with it. */
 const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = [
   [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'compressed with bzip2', repack],
   [/^\xfd7zXZ\0/, 'compressed with xz', repack],
@@ -26,8 +26,8 @@ const marks: readonly (readonly [mark: RegExp, what: string, hint: string])[] = 
 ]
 
 /**
- * Rejects a file that is clearly not a table, and names its type. Otherwise it would be read as text, as a table with one strange
- * column.
+ * Rejects a file that is clearly not a table, with its type in the message. Such a file would be read as a table with one strange
+ * column. `head`: its first `signatureBytes`.
  *
  * @throws RunError WRONG_FORMAT
  */

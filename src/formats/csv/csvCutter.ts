@@ -11,7 +11,7 @@ export interface CsvCutterOptions {
   readonly delimiter: string
   readonly quote: string
   readonly limits: Pick<ReadLimits, 'recordBytes'>
-  /** Called for every well-formed record; known records are left out of the batch. */
+  /** Called for every well-formed record. If it returns true, the record is left out of the batch. */
   readonly skips?: RecordGate['skips']
 }
 
@@ -29,8 +29,8 @@ const isCr = 4
 const isNul = 5
 
 /**
- * Splits CSV and TSV bytes into records at line ends outside quotes: LF, CRLF and CR, also mixed. Skips empty lines. Memory is one
- * chunk and one record. A record above the limit is an error. This limit also detects a quote that is never closed.
+ * Splits CSV and TSV bytes into records at line ends outside quotes: LF, CRLF and CR, also mixed. Skips empty lines. Keeps one chunk and
+ * one record in memory. A record above the limit is an error, which also detects a quote that is never closed.
  *
  * A table of 256 entries classifies a byte with one lookup, and a separate loop skips text between two special bytes: 1,000,000
  * records of 96 MB take 0.08 s (Node 24.21), and 0.22 s without the separate loop.
@@ -61,7 +61,7 @@ export class CsvCutter implements RecordCutter {
     this.#kinds[0] = isNul
   }
 
-  /** True if the last byte was a line end. */
+  /** True if the last byte was a line end outside quotes. */
   get endedWithLine(): boolean {
     return this.#endedWithLine
   }
@@ -90,7 +90,7 @@ export class CsvCutter implements RecordCutter {
           state = plain
         }
         afterCr = false
-        // As above.
+        // In range, as above.
         while (++i < length && (kind = kinds[bytes[i] as number] as number) === ordinary);
         if (i === length) break
       }
@@ -111,7 +111,7 @@ export class CsvCutter implements RecordCutter {
           state = plain
         }
       } else if (kind === isLf && afterCr) {
-        // The LF of a CRLF, whose CR has already ended the record (or the line, inside quotes).
+        // This is the LF of a CRLF, whose CR has already ended the record (or the line, inside quotes).
         afterCr = false
         if (state !== quoted) start = i + 1
         continue

@@ -28,7 +28,7 @@ const delimiters = [',', ';', '\t', '|'] as const
 /**
  * Detects delimiter and header from the first bytes of a file. `whole`: the sample is the whole file.
  *
- * @throws RunError HEADER_MISMATCH, FILE_EMPTY and those of `chooseHeader`
+ * @throws RunError WRONG_FORMAT, HEADER_MISMATCH, FILE_EMPTY and the errors of `chooseHeader` and `CsvCutter`
  */
 export function detectCsvDialect(
   sample: Buffer,
@@ -79,7 +79,7 @@ export function describeDelimiter(delimiter: string): string {
   return delimiter === '\t' ? 'tab' : JSON.stringify(delimiter)
 }
 
-/** Returns the fields of one raw record; undefined if its quoting is invalid. */
+/** Returns the fields of record `index` of the batch; undefined if its quoting is invalid. */
 export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, quoting: Quoting): readonly string[] | undefined {
   const { quote } = quoting
   const text = recordText(batch, index)
@@ -89,11 +89,12 @@ export function fieldsOf(batch: RecordBatch, index: number, delimiter: string, q
   return (flags & recordFlags.quoted) === 0 ? text.split(delimiter) : splitRecord(text, delimiter, quote)
 }
 
-/** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets. */
+/** Returns the delimiter of a first row `sep=;`, a convention of spreadsheets; undefined without such a row. */
 function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
+/** Returns the first 50 records of a sample. The last record of a sample that is not the whole file is left out. */
 function cutSample(
   sample: Buffer,
   whole: boolean,
@@ -103,23 +104,23 @@ function cutSample(
 ): readonly SampleRecord[] {
   const cutter = new CsvCutter({ name: source.name, delimiter, quote: quoting.quote, limits: source.limits })
   const records: SampleRecord[] = []
-  const take = (batch: RecordBatch) => {
+  const addRecords = (batch: RecordBatch) => {
     for (let i = 0; i < batch.count && records.length < 50; i++) {
       records.push({ line: batch.lineOf(i), fields: fieldsOf(batch, i, delimiter, quoting) ?? [recordText(batch, i)] })
     }
   }
-  take(cutter.push(sample))
+  addRecords(cutter.push(sample))
   if (whole && records.length < 50) {
     try {
-      take(cutter.end())
+      addRecords(cutter.end())
     } catch {
-      // A quote stays open with this delimiter. The reader reports it if this delimiter is chosen.
+      // A quote is open at the end with this delimiter. If the delimiter is chosen, the reader reports the quote.
     }
   }
   return records
 }
 
-/** Returns the delimiter with which most records have the same number of fields, above one; else the comma. */
+/** Returns the delimiter with which the largest share of records has the same number of fields, above one; else the comma. */
 function guessDelimiter(cut: (delimiter: string) => readonly SampleRecord[]): string {
   let best: string = ','
   let bestScore = 0

@@ -4,14 +4,14 @@ import { listOf } from '../../unknownValue.ts'
 
 let parser: typeof csvParse | undefined
 
-/** Loads csv-parse with the first record that needs it, because few files have one. */
+/** Loads csv-parse at the first record with an odd quote, because few files have such a record. */
 function csvParser(): typeof csvParse {
   return (parser ??= createRequire(import.meta.url)('csv-parse/sync') as typeof csvParse) // require has no types
 }
 
 /**
- * Splits one record with well-formed quoting into its fields. A property test compares it with csv-parse. Not for records
- * flagged `oddQuote`: see `splitOddRecord`.
+ * Splits one record with well-formed quoting into its fields. A property test compares the result with csv-parse. A record with the flag
+ * `oddQuote` needs `splitOddRecord`.
  */
 export function splitRecord(text: string, delimiter: string, quote: string): string[] {
   const fields: string[] = []
@@ -25,7 +25,7 @@ export function splitRecord(text: string, delimiter: string, quote: string): str
         doubled = true
         close = text.indexOf(quote, close + 2)
       }
-      // The cutter passes only records with closed quotes. Without this line, another record would cause an endless loop.
+      // The cutter passes only records with closed quotes. This line prevents an endless loop for any other record.
       if (close === -1) close = length
       const field = text.slice(at + 1, close)
       fields.push(doubled ? field.replaceAll(quote + quote, quote) : field)

@@ -13,7 +13,7 @@ import { trailerReader } from '../trailer.ts'
 
 /**
  * Reads CSV or TSV in UTF-8 by a known dialect. Ragged rows, misplaced quotes, NUL bytes, comments and repeated headers become rows
- * with a fault. With more than one in a hundred, the file is rejected at its end.
+ * with a fault. If a file of 100 rows or more has more than one such row in a hundred, it is rejected at its end.
  *
  * Keeps one chunk in memory. Reads 1,000,000 rows of 98 MB in about a second (Node 24.21, bench/read.ts).
  */
@@ -28,14 +28,14 @@ class CsvReader {
   readonly #cutter: CsvCutter
   readonly #faulty: FaultyRows
   readonly #columns: readonly string[]
-  /** Positions of the named columns, if some have no name. */
+  /** Indexes of the named columns; undefined if all columns have a name. */
   readonly #picked: readonly number[] | undefined
   readonly #headerText: string
   readonly #trailerOf: ((text: string) => number | undefined) | undefined
   #trailer: { readonly line: number; readonly rows: number } | undefined
   /** Line of the last record that the gate knew. */
   #lastKnown = 0
-  /** Line of the last yielded record, if it was short. */
+  /** Line of the last yielded record if it had too few fields, else 0. */
   #lastShort = 0
 
   constructor(dialect: CsvDialect, context: FormatContext) {
@@ -58,7 +58,7 @@ class CsvReader {
 
   async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
-    // Everything that decides whether a record is data, and how it is split.
+    // The shape has everything that decides whether a record is data, and how it is split.
     this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
     let rows: Row[] = []
     for await (const batch of cutRecords(chunks, this.#cutter)) {
@@ -85,12 +85,13 @@ class CsvReader {
       rowCount: this.#faulty.rows,
       finalNewline,
       notes: this.#dialect.notes,
-      // If a known record follows the short one, it was not the last row.
+      // If a known record follows the short record, the short record was not the last row.
       ...(this.#lastShort > this.#lastKnown && !finalNewline ? { doubt: 'the last row is short and has no line end' } : {}),
       ...(this.#trailer === undefined ? {} : { trailerRows: this.#trailer.rows }),
     }
   }
 
+  /** Returns the row of a record; undefined if the record is not data. */
   #row(batch: RecordBatch, index: number): Row | undefined {
     const line = batch.lineOf(index)
     if (line <= this.#dialect.skipThroughLine) return undefined
@@ -109,19 +110,19 @@ class CsvReader {
     if (fields.length === width && (flags & recordFlags.nul) === 0 && !this.#isRepeatedHeader(fields)) {
       const cells = this.#picked === undefined ? fields : this.#picked.map((at) => fields[at])
       if ((flags & recordFlags.oddQuote) === 0 || this.#dialect.relaxedQuotes !== true) return { line, columns: this.#columns, cells }
-      return { line, columns: this.#columns, cells, warnings: [this.#quoteKept(fields)] }
+      return { line, columns: this.#columns, cells, warnings: [this.#quoteWarning(fields)] }
     }
     const fault = this.#fault(fields, flags)
     this.#faulty.add(line)
     return { line, columns: this.#columns, cells: this.#picked === undefined ? fields : this.#picked.map((at) => fields[at]), fault }
   }
 
-  #quoteKept(fields: readonly string[]): RowWarning {
+  #quoteWarning(fields: readonly string[]): RowWarning {
     const field = this.#dialect.header[fields.findIndex((text) => text.includes(this.#dialect.quote))] ?? ''
     return { code: 'QUOTE_KEPT', field, message: 'a quote is inside a cell that is not quoted' }
   }
 
-  /** Called by the cutter, which leaves known records out of its batches. */
+  /** Returns true if the gate knows the record, and counts the record. The cutter leaves known records out of its batches. */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
     this.#faulty.rows++
@@ -130,6 +131,7 @@ class CsvReader {
     return true
   }
 
+  /** Returns the fault of a row with an unexpected number of fields, a NUL byte, or the text of the header. */
   #fault(fields: readonly string[], flags: number): RowFault & { readonly code: RowFaultCode } {
     const width = this.#dialect.header.length
     if ((flags & recordFlags.nul) !== 0) return { code: 'TEXT_BROKEN', message: 'the row contains a NUL byte' }
@@ -156,6 +158,7 @@ class CsvReader {
     )
   }
 
+  /** Returns true if the record is the trailer. Throws if rows follow the trailer. */
   #takeTrailer(batch: RecordBatch, index: number, line: number): boolean {
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     const rows = this.#trailerOf?.(recordText(batch, index))

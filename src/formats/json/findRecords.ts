@@ -2,30 +2,31 @@
 export interface RecordsPlace {
   /** Keys from the root object to the array: `['data', 'products']`. */
   readonly path: readonly string[]
-  /** True if the place was detected and not configured. Then it must be the only array of objects. */
+  /** True if the place was detected, false if it was configured. A detected array must be the only array of objects. */
   readonly found: boolean
 }
 
-/** Maximum depth of the search. */
+/** Number of levels below the root object in which an array of records is looked for. */
 export const levels = 2
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
+/** Array that may have the records. */
 interface Candidate {
   readonly path: readonly string[]
-  /** Number of keys of its first object. */
+  /** Number of keys of the first object of the array. */
   keys: number
 }
 
 /**
- * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there is none or more than
- * one, or if more objects follow (JSON lines). Also undefined if the object has at least as many texts as the first element has
- * keys: then the object is a record itself, with an array of images for example. The array may be cut off in the sample.
+ * Returns the only array of objects in the first bytes of a file that is a single object. Undefined if there are several or none, or if
+ * more objects follow (JSON lines). Also undefined if the object has at least as many texts as the first element has keys, because such
+ * an object is a record itself, for example with an array of images. The array may be cut off in the sample.
  */
 export function findRecords(sample: Buffer): RecordsPlace | undefined {
   const open: { readonly array: boolean; readonly key: string | undefined }[] = []
   const found: Candidate[] = []
-  /** The open array, up to the end of its first object. */
+  /** Candidate that is open, up to the end of its first object. */
   let candidate: Candidate | undefined
   let key: string | undefined
   let last = ''
@@ -45,7 +46,7 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
       else if (candidate !== undefined && depth === 2) candidate.keys++
     } else if (part === '{' || part === '[') {
       if (part === '[' && outside && key !== undefined && open.length <= levels)
-        candidate = { path: [...open.slice(1).flatMap((one) => one.key ?? []), key], keys: 0 }
+        candidate = { path: [...open.slice(1).flatMap((level) => level.key ?? []), key], keys: 0 }
       open.push({ array: part === '[', key })
       key = undefined
     } else if (part === '}' || part === ']') {
@@ -60,6 +61,7 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
   return only !== undefined && more === undefined && only.keys > texts ? { path: only.path, found: true } : undefined
 }
 
+/** Returns the key of a token; undefined for a token that is not a string. */
 function keyOf(text: string): string | undefined {
   try {
     const key: unknown = JSON.parse(text)

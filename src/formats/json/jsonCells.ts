@@ -5,10 +5,10 @@ import type { RowFaultCode } from '../rowFaults.ts'
 /**
  * Reads one JSON object into cells by column.
  *
- * Numbers keep their source text, so that large ones lose no digit. `true` and `false` are text, null is an absent cell. A nested
- * object gives columns named by its path (`price.value`); an array of scalars gives one cell of several texts; an array of objects
- * gives one such cell per inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates and anything outside RFC
- * 8259 are faults of the row. A `__proto__` key is ignored.
+ * A number keeps its source text, so that a large number loses no digit. `true` and `false` are texts, and null is an absent cell. A
+ * nested object gives columns named by its path (`price.value`). An array of scalars gives one cell of several texts, and an array of
+ * objects gives such a cell for each inner key (`images.src`). Duplicate keys, depth above the limit, lone surrogates and anything
+ * outside RFC 8259 are faults of the row. A `__proto__` key is ignored.
  *
  * Used instead of JSON.parse, which neither keeps the text of numbers nor detects duplicate keys. The tests compare the two.
  */
@@ -27,6 +27,7 @@ export function readJsonCells(
   }
 }
 
+/** Cells of a record by index of the registry. With a fault, the cells before the fault. */
 export interface JsonCells {
   readonly cells: readonly (Cell | undefined)[]
   readonly fault?: RowFault

@@ -31,8 +31,8 @@ export class JsonSurroundings {
   }
 
   /**
-   * Takes one byte outside of the array. Returns true if it opens the array of the records. The caller does not pass the content of
-   * the array, and calls `arrayClosed` after it.
+   * Takes one byte outside of the array. Returns true if the byte opens the array of the records. The caller does not pass the content
+   * of the array, and calls `arrayClosed` at its closing bracket.
    */
   take(byte: number): boolean {
     this.#keep(byte)
@@ -56,13 +56,13 @@ export class JsonSurroundings {
     return false
   }
 
-  /** Continues after the array of the records. */
+  /** Takes the closing bracket of the array of the records. */
   arrayClosed(): void {
     this.#keep(0x5d)
     this.#pop()
   }
 
-  /** Checks the end of the file. */
+  /** Checks the text around the array, at the end of the file. `line`: last line. */
   end(line: number): void {
     if (!this.#closed) {
       throw fileError('FILE_TRUNCATED', 'the object around the records is not closed', {
@@ -111,7 +111,7 @@ export class JsonSurroundings {
     this.#closed ||= this.#open.length === 0
   }
 
-  /** Returns the text of the last key; a malformed string matches no key. */
+  /** Returns the last string, which is a key; undefined for a malformed string, which matches no key. */
   #lastString(): string | undefined {
     try {
       const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#string, this.#length - 1))
@@ -146,6 +146,6 @@ export class JsonSurroundings {
 /** Returns the paths of the arrays that contain an object, within the first two levels. */
 function arraysOfObjects(value: unknown, path: readonly string[] = []): string[] {
   if (typeof value !== 'object' || value === null) return []
-  if (Array.isArray(value)) return value.some((one) => typeof one === 'object' && one !== null) ? [path.join('.')] : []
+  if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null) ? [path.join('.')] : []
   return path.length === levels ? [] : Object.entries(value).flatMap(([key, inner]) => arraysOfObjects(inner, [...path, key]))
 }

@@ -14,8 +14,8 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads JSON lines in UTF-8. An invalid line is a row with a fault. If the last line is invalid and has no line end, the file is
- * cut off.
+ * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line is invalid and has no line end, the file was
+ * cut off (FILE_TRUNCATED).
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
  */
@@ -41,7 +41,8 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
 }
 
 /**
- * Reads a JSON array of objects in UTF-8, one element at a time; `place`: its place inside an object.
+ * Reads a JSON array of objects in UTF-8, one element at a time. `place`: place of the array inside an object; undefined if the file is
+ * the array.
  *
  * @throws RunError FILE_TRUNCATED, FILE_MALFORMED, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE, WRONG_FORMAT
  */
@@ -67,6 +68,7 @@ class JsonReader {
   #trailer: number | undefined
   /** Line of the first record, if it ends inside an object; else 0. */
   #spread = 0
+  /** Number of rows with a fault. */
   faults = 0
 
   constructor(context: FormatContext) {
@@ -75,12 +77,13 @@ class JsonReader {
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
-  /** Starts reading. */
+  /** Registers the columns of the last read, and sets the gate's shape. Called before the first batch. `path`: path of the records. */
   begin(path: readonly string[] = []): void {
     this.#columns.add(this.#context.gate?.columns ?? [])
     this.#context.gate?.beginShape(path.length === 0 ? 'json' : JSON.stringify(['json', ...path]))
   }
 
+  /** Yields the rows of a batch of records. */
   *batches(batch: RecordBatch): Generator<readonly Row[]> {
     for (let from = 0; from < batch.count; from += rowsPerBatch) {
       const read = []
@@ -108,7 +111,7 @@ class JsonReader {
   }
 
   rejectIfTooMany(): void {
-    // The first line starts an object, and no line is valid JSON: one object is spread over several lines.
+    // If the first line begins an object and no line is valid JSON, one object is spread over several lines.
     if (this.#spread > 0 && this.faults === this.#faulty.rows) throw this.#notLines(this.#spread)
     this.#faulty.rejectIfTooMany('Write one valid JSON object for each record.')
   }
@@ -123,7 +126,7 @@ class JsonReader {
   }
 
   #rejectLine(line: number, text: string): void {
-    // A first record with only a bracket is the start of an object over several lines (docs/inputs.md, case 48).
+    // A first record that ends after a bracket or key begins an object over several lines (docs/inputs.md, case 48).
     if (this.#faulty.rows === 1 && /^\s*\{\s*("[^"]*"\s*:\s*[[{]?\s*)?$/.test(text)) throw this.#notLines(line)
     if (this.#faulty.rows === 1 && endsInside(text)) this.#spread = line
     this.faults++

@@ -1,7 +1,7 @@
 import { RunError } from '../../errors.ts'
 import { fileError } from '../fileError.ts'
 
-/** Converts the error codes of node:zlib; returns every other error unchanged. */
+/** Converts an error of node:zlib, which has a code, to FILE_TRUNCATED or FILE_CORRUPT. Returns any other error unchanged. */
 export function packingError(error: unknown, compression: string, name: string): unknown {
   if (error instanceof RunError || !(error instanceof Error) || !('code' in error)) return error
   if (error.code === 'Z_BUF_ERROR')

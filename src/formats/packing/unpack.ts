@@ -9,11 +9,12 @@ import { unpackZip } from './unpackZip.ts'
 
 export type Compression = 'none' | 'gzip' | 'zip' | 'zstd'
 
+/** Decompressed file. */
 export interface Unpacked {
   readonly compression: Compression
   readonly bytes: ByteQueue
   readonly notes: readonly string[]
-  /** Completeness proof of the container after all bytes were taken; undefined without a container. */
+  /** Proof by the end of the compressed data, valid once all bytes were taken; undefined without compression. */
   readonly proof: string | undefined
 }
 
@@ -21,10 +22,10 @@ const chunkSize = 262_144
 
 /**
  * Removes one layer of compression, which is detected by magic bytes and not by the file name or setting (docs/inputs.md, case 5).
- * A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio while it decompresses.
+ * A second layer is an error. Several gzip members or zstd frames are one file. Checks size and ratio during decompression.
  *
- * The returned bytes throw RunError FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB, FILE_ARCHIVE,
- * FILE_DOUBLE_PACKED.
+ * @throws RunError FILE_DOUBLE_PACKED; here or while the bytes are read FILE_TRUNCATED, FILE_CORRUPT, FILE_TRAILING_BYTES, FILE_BOMB,
+ * FILE_ARCHIVE
  */
 export async function unpack(
   input: ByteQueue,
@@ -67,11 +68,12 @@ export async function unpack(
 
 const packingMarks = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.from('PK\u0003\u0004')] as const
 
-/** Returns true for a short file that is the start of a compressed one, and must not be read as a table. */
+/** Returns true for a short file that is the start of a compressed file, and must not be read as a table. */
 function isStartOfPacking(head: Buffer): boolean {
   return packingMarks.some((mark) => head.length < mark.length && mark.subarray(0, head.length).equals(head))
 }
 
+/** Returns the compression by the first four bytes. */
 export function packingOf(head: Buffer): Compression {
   if (head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b) return 'gzip'
   if (head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
@@ -98,6 +100,7 @@ async function* unpackMembers(input: ByteQueue, compression: 'gzip' | 'zstd', co
   }
 }
 
+/** Yields the chunks. `taken`: returns the compressed bytes so far. @throws RunError FILE_BOMB */
 async function* watchSize(chunks: AsyncIterable<Buffer>, taken: () => number, context: FormatContext): AsyncGenerator<Buffer> {
   const { limits, name } = context
   let expanded = 0

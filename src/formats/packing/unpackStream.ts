@@ -6,8 +6,8 @@ import { bufferOf } from '../../unknownValue.ts'
 export type Unpacker = Transform & { readonly bytesWritten: number }
 
 /**
- * Decompresses exactly one stream from `input`, and puts back the bytes after its end. So trailing bytes and further members are
- * detected; node:zlib ignores them.
+ * Decompresses exactly one stream from `input`, and puts back the bytes after its end. So the caller can detect trailing bytes and further
+ * members, which node:zlib ignores.
  *
  * @throws the error of the decompressor (`Z_DATA_ERROR`: damaged, `Z_BUF_ERROR`: cut off)
  */
@@ -38,7 +38,7 @@ export async function* unpackStream(input: ByteQueue, unpacker: Unpacker): Async
     await feeding
     if (unpacker.bytesWritten < fed) input.giveBack(last.subarray(last.length - (fed - unpacker.bytesWritten)))
   } catch (error) {
-    // The error of the source is more precise than the decompressor's error that follows from it.
+    // The error of `input` is more precise than the resulting error of the decompressor.
     throw failure ?? error
   } finally {
     unpacker.destroy()

@@ -27,6 +27,7 @@ function isNotContent(name: string): boolean {
   return name.endsWith('/') || name.startsWith('__MACOSX/') || /(?:^|\/)\.DS_Store$/.test(name)
 }
 
+/** Member that was read, for the comparison with the directory. */
 interface ReadMember {
   readonly name: string
   readonly crc: number
@@ -36,11 +37,11 @@ interface ReadMember {
 
 /**
  * Reads one member of a zip archive as a stream, without seeking or files on disk. Names never become paths. An archive with one
- * file (folders do not count) needs no `member`; with several files it is required. The directory at the end must match the
- * checksums and sizes that were read, which also detects overlapping members. 139 MB take 0.48 s of processor; yauzl, which needs
- * the whole archive in a file, takes 0.54 s (docs/benchmarks.md#readers).
+ * file (folders and files of macOS do not count) needs no `member`; an archive with several files does. The directory at the end must
+ * match the checksums and sizes that were read, which also detects overlapping members. 139 MB take 0.48 s of processor; yauzl, which
+ * needs the whole archive in a file, takes 0.54 s (docs/benchmarks.md#readers).
  *
- * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED
+ * @throws RunError FILE_ARCHIVE, FILE_CORRUPT, FILE_TRUNCATED, FILE_TRAILING_BYTES
  */
 export async function* unpackZip(input: ByteQueue, context: FormatContext & { readonly member?: string }): AsyncGenerator<Buffer> {
   const members: ReadMember[] = []
@@ -48,36 +49,36 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
   let files = 0
   let found = false
   for (;;) {
-    const signature = (await need(input, 4, context)).readUInt32LE(0)
+    const signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     if (signature !== localHeader) {
       await checkDirectory(input, signature, members, context)
       break
     }
     const start = offset
     const { member, headerBytes } = await readLocalHeader(input, context)
-    const folder = isNotContent(member.name)
-    if (!folder) files++
-    const wanted = !folder && (context.member === undefined || context.member === member.name)
-    if (wanted && found) {
+    const isFile = !isNotContent(member.name)
+    if (isFile) files++
+    const requested = isFile && (context.member === undefined || context.member === member.name)
+    if (requested && found) {
       const names = [...members.map(({ name }) => name).filter((name) => !isNotContent(name)), member.name]
       throw fileError('FILE_ARCHIVE', `the archive contains more than one file: ${names.join(', ')}`, {
         name: context.name,
-        hint: `Name the one to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
+        hint: `Name the file to read: \`member: ${JSON.stringify(names[0])}\` of the source.`,
         members: names,
       })
     }
-    if (wanted) found = true
+    if (requested) found = true
     let crc = 0
     let bytes = 0
     let packed = 0
-    const counted = (chunk: Buffer) => {
+    const count = (chunk: Buffer) => {
       crc = crc32(chunk, crc)
       bytes += chunk.length
     }
     const body = member.method === 0 ? stored(input, member, context) : inflated(input, context, (size) => (packed = size))
     for await (const chunk of body) {
-      counted(chunk)
-      if (wanted) yield chunk
+      count(chunk)
+      if (requested) yield chunk
     }
     if (member.method === 0) packed = member.packedBytes
     const tail = member.describedLater ? await readDescriptor(input, member, context) : { crc: member.crc, bytes: 0 }
@@ -90,7 +91,7 @@ export async function* unpackZip(input: ByteQueue, context: FormatContext & { re
     members.push({ name: member.name, crc, bytes, offset: start })
   }
   if (!found)
-    throw archive(
+    throw archiveError(
       context,
       files === 0 ? 'the archive contains no file' : 'the archive does not contain the named member',
       'Check `member:` and the archive.',
@@ -101,12 +102,12 @@ async function readLocalHeader(
   input: ByteQueue,
   context: FormatContext,
 ): Promise<{ readonly member: Member; readonly headerBytes: number }> {
-  const fixed = await need(input, 26, context)
+  const fixed = await takeExactly(input, 26, context)
   const flags = fixed.readUInt16LE(2)
   const nameBytes = fixed.readUInt16LE(22)
   const extraBytes = fixed.readUInt16LE(24)
-  const name = (await need(input, nameBytes, context)).toString('utf8')
-  const extra = await need(input, extraBytes, context)
+  const name = (await takeExactly(input, nameBytes, context)).toString('utf8')
+  const extra = await takeExactly(input, extraBytes, context)
   const sizes = { expanded: fixed.readUInt32LE(18), packed: fixed.readUInt32LE(14) }
   const wide = zip64Packed(extra, sizes)
   const member: Member = {
@@ -118,17 +119,17 @@ async function readLocalHeader(
     crc: fixed.readUInt32LE(10),
     packedBytes: wide ?? sizes.packed,
   }
-  if (member.encrypted) throw archive(context, 'the archive is encrypted', 'Create the archive without a password.')
+  if (member.encrypted) throw archiveError(context, 'the archive is encrypted', 'Create the archive without a password.')
   if (/(^|[/\\])\.\.([/\\]|$)|^[/\\]|^[A-Za-z]:/.test(name))
-    throw archive(context, 'the archive contains a path outside of itself', 'Create the archive with plain file names.')
+    throw archiveError(context, 'the archive contains a path outside of itself', 'Create the archive with plain file names.')
   if (member.method !== 0 && member.method !== 8)
-    throw archive(context, `the archive uses compression method ${member.method}`, 'Create an ordinary zip (deflate).')
+    throw archiveError(context, `the archive uses compression method ${member.method}`, 'Create an ordinary zip (deflate).')
   if (member.method === 0 && member.describedLater && !name.endsWith('/'))
-    throw archive(context, 'the archive does not store the size of its member', 'Create an ordinary zip (deflate).')
+    throw archiveError(context, 'the archive does not store the size of its member', 'Create an ordinary zip (deflate).')
   return { member, headerBytes: 30 + nameBytes + extraBytes }
 }
 
-/** Returns the compressed size from the zip64 extra field, if the ordinary field is full. */
+/** Returns the compressed size of a member with a zip64 extra field, from this field if the ordinary one is full; else undefined. */
 function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly packed: number }): number | undefined {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) !== 1) continue
@@ -139,6 +140,7 @@ function zip64Packed(extra: Buffer, sizes: { readonly expanded: number; readonly
   return undefined
 }
 
+/** Yields the bytes of a member that is not compressed. */
 async function* stored(input: ByteQueue, member: Member, context: FormatContext): AsyncGenerator<Buffer> {
   let left = member.packedBytes
   while (left > 0) {
@@ -151,6 +153,7 @@ async function* stored(input: ByteQueue, member: Member, context: FormatContext)
   }
 }
 
+/** Yields the decompressed bytes of a member. `packed`: called with its compressed size at the end. */
 async function* inflated(input: ByteQueue, context: FormatContext, packed: (size: number) => void): AsyncGenerator<Buffer> {
   const unpacker = createInflateRaw({ chunkSize: 262_144 })
   try {
@@ -161,6 +164,7 @@ async function* inflated(input: ByteQueue, context: FormatContext, packed: (size
   packed(unpacker.bytesWritten)
 }
 
+/** Reads the checksum that follows a member. `bytes`: size of the descriptor. */
 async function readDescriptor(
   input: ByteQueue,
   member: Member,
@@ -168,17 +172,18 @@ async function readDescriptor(
 ): Promise<{ readonly crc: number; readonly bytes: number }> {
   const signed = (await input.peek(4)).length === 4 && (await input.peek(4)).readUInt32LE(0) === descriptor
   const size = (signed ? 4 : 0) + 4 + (member.zip64 ? 16 : 8)
-  const bytes = await need(input, size, context)
+  const bytes = await takeExactly(input, size, context)
   return { crc: bytes.readUInt32LE(signed ? 4 : 0), bytes: size }
 }
 
+/** Compares the directory with the members that were read. `first`: signature that was already read. */
 async function checkDirectory(input: ByteQueue, first: number, members: readonly ReadMember[], context: FormatContext): Promise<void> {
   let signature = first
   let index = 0
   while (signature === directoryHeader) {
-    const fixed = await need(input, 42, context)
-    const name = (await need(input, fixed.readUInt16LE(24), context)).toString('utf8')
-    await need(input, fixed.readUInt16LE(26) + fixed.readUInt16LE(28), context)
+    const fixed = await takeExactly(input, 42, context)
+    const name = (await takeExactly(input, fixed.readUInt16LE(24), context)).toString('utf8')
+    await takeExactly(input, fixed.readUInt16LE(26) + fixed.readUInt16LE(28), context)
     const member = members[index++]
     const size = fixed.readUInt32LE(20)
     const place = fixed.readUInt32LE(38)
@@ -194,24 +199,24 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
         hint: 'Create the archive again.',
       })
     if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
-      throw archive(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
-    signature = (await need(input, 4, context)).readUInt32LE(0)
+      throw archiveError(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
+    signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
   }
   if (signature === directoryEnd64) {
-    const length = Number((await need(input, 8, context)).readBigUInt64LE(0))
+    const length = Number((await takeExactly(input, 8, context)).readBigUInt64LE(0))
     if (length > 4096)
       throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
-    await need(input, length, context)
-    signature = (await need(input, 4, context)).readUInt32LE(0)
+    await takeExactly(input, length, context)
+    signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     if (signature === locator64) {
-      await need(input, 16, context)
-      signature = (await need(input, 4, context)).readUInt32LE(0)
+      await takeExactly(input, 16, context)
+      signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     }
   }
   if (signature !== directoryEnd || index !== members.length)
     throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
-  const end = await need(input, 18, context)
-  await need(input, end.readUInt16LE(16), context)
+  const end = await takeExactly(input, 18, context)
+  await takeExactly(input, end.readUInt16LE(16), context)
   if ((await input.peek(1)).length > 0)
     throw fileError('FILE_TRAILING_BYTES', 'bytes follow the end of the archive', {
       name: context.name,
@@ -219,7 +224,8 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
     })
 }
 
-async function need(input: ByteQueue, size: number, context: FormatContext): Promise<Buffer> {
+/** Takes `size` bytes. @throws RunError FILE_TRUNCATED if the archive ends before */
+async function takeExactly(input: ByteQueue, size: number, context: FormatContext): Promise<Buffer> {
   const bytes = await input.take(size)
   if (bytes === undefined) throw truncated(context)
   return bytes
@@ -229,6 +235,6 @@ function truncated(context: FormatContext) {
   return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, hint: 'Transfer or export the file again.' })
 }
 
-function archive(context: FormatContext, message: string, hint: string) {
+function archiveError(context: FormatContext, message: string, hint: string) {
   return fileError('FILE_ARCHIVE', message, { name: context.name, hint })
 }

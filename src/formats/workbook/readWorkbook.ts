@@ -15,7 +15,7 @@ export interface OpenedWorkbook {
   readonly header: TableHeader
 }
 
-/** Maximum size of a workbook. It is kept in memory, compressed, because its parts refer to each other in any order. */
+/** Maximum size of a workbook. The compressed file is kept in memory, because its parts refer to each other in any order. */
 const maxWorkbookBytes = 256 * 1_048_576
 const headerSample = 50
 
@@ -26,7 +26,8 @@ const headerSample = 50
  * Written on saxes and node:zlib: existing libraries read a whole sheet into memory or are not maintained, and none of them
  * limits sizes during decompression. 200,000 rows of ten cells take 10.4 s of processor and 143 MB (docs/benchmarks.md#readers).
  *
- * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, WRONG_FORMAT and those of `chooseHeader`
+ * @throws RunError FILE_TOO_LARGE, FILE_TRUNCATED, FILE_CORRUPT, FILE_BOMB, FILE_MALFORMED, FILE_EMPTY, WRONG_FORMAT and the errors of
+ * `chooseHeader`; while rows are read also FILE_TOO_MANY_COLUMNS, FILE_RECORD_TOO_LARGE, FILE_FAULTY_ROWS
  */
 export async function openWorkbook(
   input: ByteQueue,
@@ -89,7 +90,7 @@ export async function openWorkbook(
   }
 }
 
-/** Yields the filled rows of the sheet in small batches. Empty cells are empty texts; trailing ones are left out. */
+/** Yields the filled rows of the sheet in small batches. An empty cell is an empty text; empty cells at the end of a row are left out. */
 async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, context: FormatContext): AsyncGenerator<readonly SampleRecord[]> {
   const { name, limits } = context
   let done: SampleRecord[] = []
@@ -99,7 +100,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   let type = 'n'
   let style = 0
   let value = ''
-  let taking = false
+  let inValue = false
   let recordBytes = 0
   const handler = {
     open: (tag: string, attributes: Readonly<Record<string, string>>) => {
@@ -113,13 +114,13 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
         type = attributes['t'] ?? 'n'
         style = Number(attributes['s'] ?? 0)
         value = ''
-      } else if (tag === 'v' || tag === 't') taking = true
+      } else if (tag === 'v' || tag === 't') inValue = true
     },
     text: (text: string) => {
-      if (taking) value += text
+      if (inValue) value += text
     },
     close: (tag: string) => {
-      if (tag === 'v' || tag === 't') taking = false
+      if (tag === 'v' || tag === 't') inValue = false
       else if (tag === 'c' && value !== '') {
         if (column >= limits.columns)
           throw fileError('FILE_TOO_MANY_COLUMNS', `the sheet has more than ${limits.columns} columns`, {
@@ -150,7 +151,7 @@ async function* readSheet(archive: ZipDirectory, workbook: WorkbookParts, contex
   if (done.length > 0) yield done
 }
 
-/** Column of a cell reference (`BC12`), from 0. */
+/** Returns the column of a cell reference (`BC12`), from 0. */
 function columnOf(reference: string): number {
   let column = 0
   for (let at = 0; at < reference.length; at++) {
@@ -174,7 +175,7 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   return text.includes('e') ? value : text
 }
 
-/** Converts serial days to ISO 8601 without a zone. Day 60 of 1900 does not exist, but Excel counts it. */
+/** Converts serial days to ISO 8601 without a zone. Excel counts a day 60 (29 February 1900) that does not exist. */
 function dateText(serial: number, from1904: boolean): string {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, serial < 60 ? 31 : 30)
   const at = new Date(epoch + Math.round(serial * 86_400) * 1000)

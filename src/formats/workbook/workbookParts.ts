@@ -6,13 +6,18 @@ import type { RunError } from '../../errors.ts'
 import { fileError } from '../fileError.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
+/** Functions that `parsePart` calls, with names of elements without their prefixes. */
 export interface XmlPartHandler {
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void
   readonly text?: (text: string) => void
   readonly close?: (name: string) => void
 }
 
-/** Parses one XML part of a workbook strictly. Yields after each chunk, so that the caller can yield rows in between. */
+/**
+ * Parses one XML part of a workbook strictly. Yields after each chunk, so that the caller can yield rows in between.
+ *
+ * @throws RunError FILE_MALFORMED, and the errors of `ZipDirectory.read`
+ */
 export async function* parsePart(archive: ZipDirectory, member: string, handler: XmlPartHandler, name: string): AsyncGenerator<void> {
   const parser = new SaxesParser()
   parser.on('error', () => {
@@ -39,7 +44,7 @@ export async function* parsePart(archive: ZipDirectory, member: string, handler:
 
 type Attributes = Readonly<Record<string, string>>
 
-/** Elements and attributes without their prefixes; a value is always a text, an object or a list of objects. */
+/** Parser of small parts. Elements and attributes have no prefixes. A value is a text, an object or a list of objects. */
 const smallParts = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
@@ -51,7 +56,7 @@ const smallParts = new XMLParser({
 
 const maxPartLength = 64 * 1_048_576
 
-/** Reads a small part as one document. Strings and sheets are streamed by `parsePart`. */
+/** Reads a small part as one document; `parsePart` reads strings and sheets. @throws RunError FILE_MALFORMED */
 async function readSmallPart(archive: ZipDirectory, member: string, name: string): Promise<unknown> {
   let text = ''
   const decoder = new StringDecoder('utf8')
@@ -65,7 +70,7 @@ async function readSmallPart(archive: ZipDirectory, member: string, name: string
   try {
     return smallParts.parse(text)
   } catch {
-    // For example a name such as `__proto__`, or too many entity references.
+    // The parser rejects, for example, a name such as `__proto__`, or too many entity references.
     throw unreadablePart('cannot be read', name)
   }
 }
@@ -94,15 +99,16 @@ function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
   return typeof node === 'object' && node !== null
 }
 
+/** Parts of a workbook that reading a sheet needs. */
 export interface WorkbookParts {
   /** Archive member of the requested sheet. */
   readonly sheet: string
   readonly strings: readonly string[]
-  /** By style number: true if numbers of that style are dates. */
+  /** True, by style number, if numbers of that style are dates. */
   readonly dateStyles: readonly boolean[]
   /** True if days are counted from 1904. */
   readonly from1904: boolean
-  /** Name of the read sheet, if there are several. */
+  /** Note with the names of the sheets, if there are several. */
   readonly notes: readonly string[]
 }
 
@@ -111,16 +117,16 @@ export interface WorkbookParts {
  *
  * @throws RunError WRONG_FORMAT if the sheet does not exist
  */
-export async function readWorkbookParts(archive: ZipDirectory, wanted: string | undefined, name: string): Promise<WorkbookParts> {
+export async function readWorkbookParts(archive: ZipDirectory, requested: string | undefined, name: string): Promise<WorkbookParts> {
   const workbook = await readSmallPart(archive, 'xl/workbook.xml', name)
   const relations = await readSmallPart(archive, 'xl/_rels/workbook.xml.rels', name)
   const sheets = elements(workbook, 'workbook', 'sheets', 'sheet').map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
   const targets = new Map(elements(relations, 'Relationships', 'Relationship').map((relation) => [relation['Id'], relation['Target']]))
   const [settings] = elements(workbook, 'workbook', 'workbookPr')
-  const sheet = wanted === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === wanted)
+  const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
   const target = sheet === undefined ? undefined : targets.get(sheet.id)
   if (target === undefined) {
-    throw fileError('WRONG_FORMAT', wanted === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', {
+    throw fileError('WRONG_FORMAT', requested === undefined ? 'the workbook has no sheet' : 'the workbook has no sheet of that name', {
       name,
       hint: `Set \`sheet:\` to one of: ${sheets.map((candidate) => candidate.name).join(', ')}.`,
     })

@@ -12,8 +12,8 @@ interface Member {
 }
 
 /**
- * Zip archive in memory whose members are read in any order, by its directory. For workbooks, because their parts refer to each
- * other. Names never become paths.
+ * Zip archive in memory whose members can be read in any order, for workbooks, whose parts refer to each other. Names never become
+ * paths.
  */
 export class ZipDirectory {
   readonly #archive: Buffer
@@ -27,7 +27,7 @@ export class ZipDirectory {
     this.#limits = limits
   }
 
-  /** @throws RunError FILE_TRUNCATED, FILE_CORRUPT */
+  /** Reads the directory of an archive. @throws RunError FILE_TRUNCATED, FILE_CORRUPT */
   static async open(archive: Buffer, name: string, limits: ReadLimits): Promise<ZipDirectory> {
     const directory = new ZipDirectory(archive, name, limits)
     const end = archive.lastIndexOf(endOfDirectory)
@@ -46,7 +46,11 @@ export class ZipDirectory {
     return this.#members.has(member)
   }
 
-  /** Yields the bytes of one member; at the end checks them against the size and checksum in the directory. */
+  /**
+   * Yields the bytes of one member, and at the end compares them with the size and checksum of the directory.
+   *
+   * @throws RunError FILE_CORRUPT (also for an unknown member), FILE_TRUNCATED, FILE_BOMB
+   */
   async *read(member: string): AsyncGenerator<Buffer> {
     const found = this.#members.get(member)
     if (found === undefined) throw this.#corrupt()
@@ -70,7 +74,7 @@ export class ZipDirectory {
 
   async #add(zip: ZipFile, entry: Entry): Promise<void> {
     const { fileName, fileDataStart } = await zip.readLocalFileHeaderPromise(entry)
-    // Checksums do not cover names. A part with a damaged name would seem to be missing.
+    // Checksums do not cover names, and a part with a damaged name would seem to be missing.
     if (!fileName.equals(entry.fileName)) throw new Error('the two names of a part differ')
     this.#members.set(fileName.toString('utf8'), { entry, start: fileDataStart })
   }

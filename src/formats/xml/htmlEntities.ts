@@ -1,4 +1,4 @@
-/** The named entities of HTML 4 and the Turkish letters of HTML 5, without the five that XML has itself (HTML 4.01, 24). */
+/** Lists the named entities of HTML 4 and the Turkish letters of HTML 5, without the five entities of XML (HTML 4.01, 24). */
 
 /** Names of U+00A0 to U+00FF, in order. */
 const latin =
@@ -8,7 +8,7 @@ const latin =
   'agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ' +
   'ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml'
 
-/** `name` and code point in hex. */
+/** Pairs of a name and its code point in hex. */
 const others =
   'Gbreve 11e gbreve 11f Idot 130 inodot 131 OElig 152 oelig 153 Scedil 15e scedil 15f Scaron 160 scaron 161 Yuml 178 fnof 192 ' +
   'circ 2c6 tilde 2dc Alpha 391 Beta 392 Gamma 393 Delta 394 Epsilon 395 Zeta 396 Eta 397 Theta 398 Iota 399 Kappa 39a Lambda 39b ' +
@@ -33,8 +33,8 @@ const htmlEntities: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the entities for a strict parser: the five of XML, and with `html` those of HTML. Calls `used` for each use of the
- * latter. The object has no prototype, because `&constructor;` is not an entity.
+ * Returns the entities for a strict parser: the five of XML, and with `html` those of HTML. Calls `used` for each use of an entity of
+ * HTML. The object has no prototype, because `&constructor;` is not an entity.
  */
 export function entityTable(html: boolean, used: (name: string) => void): Record<string, string> {
   const table: Record<string, string> = Object.create(null)

@@ -1,6 +1,6 @@
 /**
- * Guesses which element of an unknown XML file is a record: the outermost element that repeats and contains other elements.
- * `beginning`: first part of the file, which may end anywhere. Undefined for feeds, whose layout is known.
+ * Returns the local name of the element of an unknown XML file that is probably a record: the outermost element that repeats and contains
+ * other elements. Undefined if there is none, and for feeds, whose layout is known. `beginning`: first part of the file, cut off anywhere.
  */
 export function likelyItem(beginning: string): string | undefined {
   const found = new Map<string, { depth: number; count: number; holds: boolean }>()

@@ -16,18 +16,18 @@ import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
-    /** True if errors may quote the text around a fault: the file has products, not people. */
+    /** True if errors may quote the text around a fault, because the file has products and not people. */
     readonly quotes?: boolean
-    /** Element that looks like a record, if the root is not that of a feed. */
+    /** Element that looks like a record, for the hint if the root is not that of a feed. */
     readonly likelyItem?: string
   }
 
 /**
  * Reads a Google Shopping feed, RSS 2.0 or Atom, in UTF-8. Any error of well-formedness rejects the file, because an invalid XML
- * item, unlike a CSV row, has no certain end. Repairs items as far as `settings` allow, with a warning for each row. With `item`,
- * reads any XML; the elements of that name are the records.
+ * item, unlike a CSV row, has no certain end. Repairs items as far as `settings` allow, with a warning for each repair. With `item`,
+ * reads any XML; the elements of that name are the records. `root`: returns the layout, undefined for other XML.
  *
- * @throws RunError FILE_MALFORMED and those of `XmlCutter`
+ * @throws RunError FILE_MALFORMED, FILE_DOCTYPE, FILE_TOO_MANY_COLUMNS, WRONG_FORMAT and the errors of `XmlCutter`
  */
 export function readXml(
   chunks: AsyncIterable<Buffer>,
@@ -45,7 +45,7 @@ export function readXml(
     ...(item === undefined ? {} : { item }),
     ...(likelyItem === undefined ? {} : { likelyItem }),
   })
-  /** Scopes of the items that have started and are not read yet, in order. */
+  /** Scopes of the items that have started and were not read yet, in order. */
   const scopes: Scope[] = []
   let items: XmlItemReader | XmlElementReader | undefined
   let scope: Scope | undefined
@@ -144,11 +144,11 @@ class Skeleton {
   readonly #scopes: Scope[] = []
   readonly #name: string
   readonly #escaper: AmpersandEscaper | undefined
-  /** Line of the current piece, and lines that the parser had read before it. */
+  /** Line of the current piece in the file, and line of the parser at the start of this piece. */
   #line = 1
   #parserLine = 1
   #atItem = true
-  /** First raw `&`, for the error message, because the parser stops at a later place. */
+  /** First raw `&`, for the error message, because the parser fails at a later place. */
   #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
   constructor(name: string, settings: XmlSettings) {
@@ -176,7 +176,7 @@ class Skeleton {
     })
   }
 
-  /** Returns the scope of the item that starts here, because its parent may be closed when the item is parsed. */
+  /** Returns the scope of the item that starts here. Called early, because the item's parent may be closed when the item is parsed. */
   beginItem(): Scope {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#atItem = true
@@ -195,6 +195,7 @@ class Skeleton {
     this.#read(this.#escaper === undefined ? text : this.#escaper.write(text))
   }
 
+  /** Parses the rest. @throws RunError FILE_MALFORMED if the root element is not closed */
   close(): void {
     if (this.#escaper !== undefined) this.#read(this.#escaper.end())
     this.#parser.close()
@@ -218,7 +219,7 @@ function namesProducts(tag: SaxesTagNS): boolean {
 }
 
 /**
- * Returns the error for a file that does not declare a product feed. Only the owner of the feed can correct that (docs/inputs.md,
+ * Returns the error for a file that does not declare a product feed, which only the owner of the feed can correct (docs/inputs.md,
  * case 145).
  */
 function bareChannel(name: string) {
@@ -235,13 +236,14 @@ function repairWarnings(elements: readonly string[], htmlColumns: readonly strin
   ]
 }
 
-/** Returns the setting that would have read an item, from its content. */
+/** Returns the setting with which the item could be read; `noRemedy` if there is none. */
 function remedyFor(item: string, settings: XmlSettings): Remedy {
   if (settings.escapeAmpersands !== true && escapeAmpersands(item).elements.length > 0)
     return { text: ' Or set `xml.repair_ampersands` of the source.', remedy: { xml: { repair_ampersands: true } } }
   return settings.htmlEntities !== true && namesHtmlEntity(item) ? htmlEntitiesRemedy : noRemedy
 }
 
+/** Setting that would help, as a sentence for the hint and as a value. */
 interface Remedy {
   readonly text: string
   readonly remedy?: SourceSettings

@@ -12,11 +12,11 @@ export interface XmlCutterOptions {
   readonly limits: Pick<ReadLimits, 'recordBytes' | 'fieldBytes' | 'xmlDepth'>
   /** Local name of the record elements, at any depth and under any root. */
   readonly item?: string
-  /** Proposal for `item`, if the root is unknown. */
+  /** Proposal for `item`, for the hint if the root is unknown. */
   readonly likelyItem?: string
-  /** Receives everything outside the items (prolog, root, channel), in order. `line`: line of its first byte. */
+  /** Receives all text outside the items (prolog, root, channel), in order. `line`: line of its first byte. */
   readonly skeleton: (text: string, line: number) => void
-  /** Called at the start of an item, after the skeleton has received everything before it. */
+  /** Called at the start of an item, after `skeleton` has received all text before the item. */
   readonly itemStarts: () => void
 }
 
@@ -40,8 +40,8 @@ for (const byte of [0x0a, 0x0d, 0x22, 0x27, 0x3c, 0x3e]) ordinary[byte] = 0
  * `<item` to the end of `</item>`. Keeps one chunk and one item in memory. The first load of a feed of 259 MB takes 4.96 s and 130
  * MB; with 1 % of the items changed it takes 0.88 s (docs/benchmarks.md#feeds-xml, Node 24.21).
  *
- * Checks depth and sizes, rejects document types and instructions. The item parser checks that an item is well-formed; the
- * rest goes to `skeleton`.
+ * Checks depth and sizes, and rejects document types and instructions. The item parser checks whether an item is well-formed. All other
+ * text is passed to `skeleton`.
  *
  * @throws RunError FILE_DOCTYPE, FILE_TOO_DEEP, FILE_RECORD_TOO_LARGE, FILE_FIELD_TOO_LARGE, FILE_MALFORMED, WRONG_FORMAT,
  * UNEXPECTED_CONTENT; FILE_TRUNCATED from `end` when an element or token is open
@@ -58,7 +58,7 @@ export class XmlCutter implements RecordCutter {
   #itemDepth = -1
   #itemName = ''
   #itemTag: Buffer = Buffer.alloc(0)
-  /** Depth of the start tag of the current item, else -1. */
+  /** Depth of the start tag of the open item; -1 outside of items. */
   #inItem = -1
   #itemLine = 1
   /** Line of the next byte that the skeleton has not seen. */
@@ -107,7 +107,7 @@ export class XmlCutter implements RecordCutter {
           this.#line = line
           const selfClosed = bytes[i - 1] === 0x2f
           if (this.#open(bytes, { from, token, end: i, selfClosed })) {
-            // An item starts: the text before it belongs to the skeleton.
+            // The text before this item belongs to the skeleton.
             this.#skeleton(bytes, from, token)
             this.#options.itemStarts()
             from = token
@@ -172,7 +172,7 @@ export class XmlCutter implements RecordCutter {
     return this.#batch
   }
 
-  /** Returns true if the tag starts an item. */
+  /** Counts a start tag, and checks its size and depth. Returns true if the tag starts an item. */
   #open(
     bytes: Buffer,
     tag: { readonly from: number; readonly token: number; readonly end: number; readonly selfClosed: boolean },
@@ -194,7 +194,7 @@ export class XmlCutter implements RecordCutter {
     const qualified = tagName(bytes, token + 1, end)
     const name = qualified.slice(qualified.indexOf(':') + 1)
     if (depth === 0) {
-      if (!this.#sawRoot) this.#takeRoot(name)
+      if (!this.#sawRoot) this.#setRoot(name)
       return false
     }
     if (name !== this.#itemName) return false
@@ -205,7 +205,7 @@ export class XmlCutter implements RecordCutter {
     return true
   }
 
-  /** Returns true if the tag ends an item. */
+  /** Counts an end tag. Returns true if the tag ends an item. */
   #close(bytes: Buffer, { from, token, end }: { readonly from: number; readonly token: number; readonly end: number }): boolean {
     this.#depth--
     if (this.#depth < 0) throw this.#error('FILE_MALFORMED', 'an element is closed that was never opened', 'Export the feed again.')
@@ -216,7 +216,7 @@ export class XmlCutter implements RecordCutter {
     return true
   }
 
-  /** Returns true if the name at `start` is that of the open item. */
+  /** Returns true if the tag name at `start` is that of the open item. */
   #startsAgain(bytes: Buffer, start: number): boolean {
     const name = this.#itemTag
     if (bytes[start] !== name[0] || bytes.compare(name, 0, name.length, start, start + name.length) !== 0) return false
@@ -233,7 +233,7 @@ export class XmlCutter implements RecordCutter {
     })
   }
 
-  /** Returns the error for a file that ends inside an element or token; reports the line where that starts. */
+  /** Returns the error for a file that ends inside an element or token, with the line where this element or token starts. */
   #cutOff() {
     const { name } = this.#options
     const hint = 'Export or fetch the file again.'
@@ -259,7 +259,8 @@ export class XmlCutter implements RecordCutter {
     return fileError('FILE_TRUNCATED', `${what} is not closed`, { name, at: `line ${line}`, hint })
   }
 
-  #takeRoot(name: string): void {
+  /** Chooses the layout by the root element. @throws RunError UNEXPECTED_CONTENT, WRONG_FORMAT */
+  #setRoot(name: string): void {
     this.#sawRoot = true
     const { item } = this.#options
     if (item !== undefined && !/^html$/i.test(name)) this.#itemName = item
@@ -276,7 +277,7 @@ export class XmlCutter implements RecordCutter {
       throw fileError('WRONG_FORMAT', 'the root element is neither <rss> nor <feed>', {
         name: this.#options.name,
         at: `line ${this.#line}`,
-        hint: `Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that holds a product, \`xml: { item: ${this.#options.likelyItem ?? 'product'} }\`, and map its columns.`,
+        hint: `Export the feed as Google Shopping RSS 2.0 or Atom, or as CSV; or name the element that contains a product, \`xml: { item: ${this.#options.likelyItem ?? 'product'} }\`, and map its columns.`,
         ...(this.#options.likelyItem === undefined ? {} : { remedy: { xml: { item: this.#options.likelyItem } } }),
       })
   }

@@ -6,9 +6,9 @@ import { entityTable } from './htmlEntities.ts'
 import { productNamespace, rejectXInclude, XmlItemError } from './xmlItem.ts'
 
 /**
- * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each becomes a
- * column: a text by its path without prefixes (`price`, `pictures.picture`), an attribute with @ before its name (`@id`,
- * `price.@currency`). Repeated elements are one cell of several texts. Empty texts and pure containers are no columns.
+ * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each element with a text of
+ * its own becomes a column, named by its path without prefixes (`price`, `pictures.picture`). An attribute has @ before its name (`@id`,
+ * `price.@currency`). Repeated elements are one cell of several texts.
  */
 export class XmlElementReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
@@ -21,6 +21,7 @@ export class XmlElementReader {
   #inRecord = false
   readonly #htmlColumns = new Set<string>()
   #cells: (Cell | undefined)[] = []
+  /** `readXml` uses these two fields of either reader; they have no meaning here. */
   readonly overridden = 0
   readonly prefixAssumed = false
 
@@ -42,7 +43,7 @@ export class XmlElementReader {
     parser.on('closetag', () => this.#end())
   }
 
-  /** @throws XmlItemError; the reader cannot be used afterwards */
+  /** Returns the cells of one record. @throws XmlItemError; the reader cannot be used afterwards */
   read(text: string): readonly (Cell | undefined)[] {
     this.#cells = []
     this.#htmlColumns.clear()
@@ -75,7 +76,7 @@ export class XmlElementReader {
     around.hasOwnText ||= text.trim() !== ''
   }
 
-  /** Ends an element. Its text includes the text of inner elements (`a <b>good</b> cup`), but not white space between elements. */
+  /** Ends an element. Its text includes the text of inner elements (`a <b>good</b> cup`). White space alone is not a text. */
   #end(): void {
     const closed = this.#open.pop()
     if (closed === undefined) return

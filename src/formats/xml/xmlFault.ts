@@ -1,13 +1,13 @@
 /**
- * Finds the place of a fault in XML. A strict parser often reports a place that is lines behind the fault: it reads a raw `&` up to
- * the next `;`, and an unclosed CDATA section up to the next `]]>`.
+ * Finds the place of a fault in XML. A strict parser often reports a place that is lines after the fault, because it reads a raw `&` up
+ * to the next `;`, and an unclosed CDATA section up to the next `]]>`.
  */
 import { redactPersonalData } from '../../mapping/mask.ts'
 
 export interface XmlFault {
   /** Offset in the text. */
   readonly at: number
-  /** Lines before it, from 0. */
+  /** Number of lines before the fault. */
   readonly line: number
   readonly message: string
 }
@@ -39,8 +39,8 @@ export function findXmlFault(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns the first raw `&` of a piece of XML. Leaves out one at the end of the piece, because the next piece may complete a
- * reference.
+ * Returns the first raw `&` of a piece of XML; undefined if there is none. Ignores a `&` at the end of the piece, because the next piece
+ * may complete a reference.
  */
 export function findRawAmpersand(text: string): XmlFault | undefined {
   if (!text.includes('&')) return undefined
@@ -53,15 +53,15 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. For the parser
- * this is well-formed XML with one item less. `owned`: the pipeline file names the element, so its name may occur in ordinary text.
- * Then only an end tag before another start tag counts.
+ * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. A parser would accept
+ * this as well-formed XML with one item less. `isConfigured`: true if the pipeline file names the element. Its name may then occur in
+ * ordinary text, so only an end tag before another start tag counts.
  */
-export function findSwallowedItem(item: string, name: string, owned: boolean): XmlFault | undefined {
+export function findSwallowedItem(item: string, name: string, isConfigured: boolean): XmlFault | undefined {
   if (!item.includes('<![CDATA[') && !item.includes('<!--')) return undefined
   const local = name.replaceAll(/[.\\]/g, '\\$&')
   const start = `<(?:[\\w.-]+:)?${local}[\\s>]`
-  const swallowed = new RegExp(owned ? `</(?:[\\w.-]+:)?${local}\\s*>[\\s\\S]*?${start}` : `${start}|</(?:channel|rss|feed)\\s*>`)
+  const swallowed = new RegExp(isConfigured ? `</(?:[\\w.-]+:)?${local}\\s*>[\\s\\S]*?${start}` : `${start}|</(?:channel|rss|feed)\\s*>`)
   const section = /<!\[CDATA\[([\s\S]*?)\]\]>|<!--([\s\S]*?)-->/g
   for (const { 0: part, 1: cdata, index } of item.matchAll(section)) {
     if (!swallowed.test(part)) continue
@@ -73,7 +73,7 @@ export function findSwallowedItem(item: string, name: string, owned: boolean): X
   return undefined
 }
 
-/** Returns the text around a fault for a message: 30 characters to both sides on its line, without emails and phones. */
+/** Returns the text around a fault for a message: 30 characters to both sides on the same line, without emails and phone numbers. */
 export function excerptAt(text: string, at: number): string {
   const start = text.lastIndexOf('\n', at - 1) + 1
   const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)

@@ -4,7 +4,7 @@ import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
 
-/** Product namespace of Google Shopping feeds; some exporters omit the final version or slash. */
+/** Product namespace of Google Shopping feeds, and the beginning that is compared, because some exporters change the version or its end. */
 export const productNamespace = 'http://base.google.com/ns/1.0'
 export const productNamespaces = 'http://base.google.com/ns/'
 const atomNamespace = 'http://www.w3.org/2005/Atom'
@@ -19,19 +19,19 @@ export class XmlItemError extends Error {
   }
 }
 
-/** @throws XmlItemError */
+/** @throws XmlItemError for an element of XInclude. `line`: of the tag, from 0 */
 export function rejectXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void {
   if (tag.uri === xincludeNamespace) throw new XmlItemError('XInclude is not supported', line)
 }
 
 /**
- * Reads items into cells by column. Strict: the XML must be well-formed, and every prefix must be bound (`g` is always bound to the
- * product namespace). Resolves numeric references, the five entities of XML, and those of HTML if allowed.
+ * Reads items into cells by column. The XML must be well-formed, and every prefix must be bound; `g` is bound to the product namespace by
+ * default. Resolves numeric references, the five entities of XML, and those of HTML if allowed.
  *
  * Only direct children of the item are fields; a child with child elements (`shipping`) is left out. The column of an element of
- * the product namespace, RSS or Atom is its local name; of any other, `prefix:name`. If a product element and a plain element have
- * the same name, the product element wins; `overridden` counts those with different values. Repeated elements become one cell of
- * several texts. The text of an Atom link is its `href`.
+ * the product namespace, RSS or Atom is its local name; the column of any other element is `prefix:name`. If a product element and a
+ * plain element have the same name, the product element is used; `overridden` counts such pairs with different values. Repeated
+ * elements become one cell of several texts. The text of an Atom link is its `href`.
  *
  * Uses saxes, because it checks well-formedness and takes 4.6 s for 200,000 items; fast-xml-parser takes 15 s
  * (docs/decisions/parsers.md). The tests compare the two.
@@ -50,11 +50,12 @@ export class XmlItemReader {
   #cells: (Cell | undefined)[] = []
   /** Positions that a product element has filled in this item. */
   #productCells = new Set<number>()
+  /** Number of plain elements whose value differs from the product element of the same name, over all items. */
   overridden = 0
   /** True if an element used `g:` without a declaration (docs/inputs.md, case 144). */
   prefixAssumed = false
 
-  /** `htmlEntities`: true to resolve entities of HTML; otherwise they are an error. */
+  /** `namespaces`: prefixes bound around the items. `htmlEntities`: true to resolve entities of HTML, which are an error otherwise. */
   constructor(columns: ColumnRegistry, namespaces: Readonly<Record<string, string>>, htmlEntities = false) {
     this.#columns = columns
     this.#scopeBinds = namespaces['g'] !== undefined
@@ -73,7 +74,7 @@ export class XmlItemReader {
     parser.on('closetag', () => this.#close())
   }
 
-  /** @throws XmlItemError; the reader cannot be used afterwards */
+  /** Returns the cells of one item. @throws XmlItemError; the reader cannot be used afterwards */
   read(text: string): readonly (Cell | undefined)[] {
     this.#cells = []
     this.#productCells.clear()
