@@ -23,6 +23,7 @@ const facts: z.ZodType<SourceFacts> = z.object({
   quality: z
     .object({ members: number, filled: z.record(text, number), brand: text.exactOptional(), group: text.exactOptional() })
     .exactOptional(),
+  rows: number.exactOptional(),
   joined: z.object({ main: z.lazy(() => facts), file: z.lazy(() => facts) }).exactOptional(),
   etag: text.exactOptional(),
   lastModified: text.exactOptional(),

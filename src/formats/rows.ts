@@ -27,6 +27,8 @@ export interface SourceFacts {
   readonly notes?: readonly string[]
   /** Quality statistics of the mapped rows, for comparison with the next read. */
   readonly quality?: QualityFigures
+  /** Number of rows, including rejected ones. */
+  readonly rows?: number
   /** Facts of each file of a source with a joined file. The other facts are about both files together. */
   readonly joined?: { readonly main: SourceFacts; readonly file: SourceFacts }
   readonly etag?: string

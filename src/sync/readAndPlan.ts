@@ -139,6 +139,7 @@ export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: 
     reading: 'unchanged',
     unseen: [],
     previousValid: undefined,
+    fallen: [],
     incomplete: undefined,
     suppressedBy: [],
     ...(run.rerunOf === null ? {} : { onlyFailedOf: run.rerunOf }),

@@ -4,6 +4,7 @@
  */
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
+import type { FallenSource } from '../read/snapshot.ts'
 
 export interface GuardFacts {
   readonly pipeline: string
@@ -13,6 +14,8 @@ export interface GuardFacts {
    */
   readonly valid: number
   readonly previousValid: number | undefined
+  /** Sources with far fewer rows than in that snapshot. */
+  readonly fallen: readonly FallenSource[]
   /** Records that a do-not-reach list removes in this plan. They do not count as a fall of the rows. */
   readonly suppressed: number
   readonly read: number
@@ -128,6 +131,8 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
       fresh,
     )
   }
+  for (const { uri, before, now } of facts.deletesMissing ? facts.fallen : [])
+    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${group(before)} to ${group(now)}`, approve, fresh)
   return results
 }
 

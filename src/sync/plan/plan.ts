@@ -109,6 +109,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       valid: input.rows.valid,
       // A backfill source is not compared with the pipeline's own.
       previousValid: ignoresMissing ? undefined : input.previousValid,
+      fallen: ignoresMissing ? [] : input.fallen,
       read: input.rows.read,
       rejected: input.rows.rejected,
       // A backfill deletes no missing rows, so nothing is withheld.

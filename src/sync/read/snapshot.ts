@@ -36,6 +36,8 @@ export interface SnapshotResult {
   readonly unseen: readonly UnseenDigests[]
   /** Number of valid rows of the last complete snapshot whose deletes no guard withheld. */
   readonly previousValid: number | undefined
+  /** Sources with far fewer rows than in that snapshot; empty if the pipeline has only one source. */
+  readonly fallen: readonly FallenSource[]
   /** Reason why the end is not proven; undefined if it is. */
   readonly incomplete: string | undefined
   /** Do-not-reach lists of the account that the audience respects. */
@@ -51,6 +53,13 @@ export interface SnapshotResult {
   readonly spread?: KeySpread
 }
 
+/** Source that has less than half of its rows (from 20 on), or none any more. */
+export interface FallenSource {
+  readonly uri: string
+  readonly before: number
+  readonly now: number
+}
+
 interface LastSnapshot {
   readonly id: number
   readonly definitionHash: string
@@ -62,6 +71,8 @@ interface LastSnapshot {
    * next read.
    */
   readonly goodValid: number | undefined
+  /** Sources of that read. */
+  readonly goodSources: readonly SourceFacts[]
   /** Warnings of its run, and the header that it read. */
   readonly warnings: readonly WarningSummary[]
   readonly columns: readonly string[]
@@ -94,6 +105,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       reading: 'unchanged',
       unseen: [],
       previousValid: last.goodValid,
+      fallen: [],
       incomplete: undefined,
       suppressedBy: suppression.destinationIds,
       proof: 'source unchanged since the last complete read',
@@ -136,6 +148,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       reading: read.unseen === undefined ? 'whole' : 'gated',
       unseen: read.unseen ?? [],
       previousValid: last === undefined ? await interruptedValid(deps.db, run) : last.goodValid,
+      fallen: fallenSources(staged.facts, last?.goodSources ?? []),
       incomplete,
       suppressedBy: suppression.destinationIds,
       proof: [...new Set(staged.facts.map(({ completeness }) => completeness.proof))].join(', '),
@@ -174,18 +187,23 @@ const ofTheDay: ReadonlySet<string> = new Set([
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
-      Row<'run', 'warnings' | 'columns'> & { good_valid: number | null; must_reread: boolean }
+      Row<'run', 'warnings' | 'columns'> & {
+        good_valid: number | null
+        good_sources: unknown
+        must_reread: boolean
+      }
   >(
     `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
-       (select (g.counts ->> 'valid')::int from snapshot g join run q on q.id = g.run_id
-        where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
-          and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
-        order by g.id desc limit 1) as good_valid,
+       (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
        -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A later backfill or incomplete read changed the desired content.
          or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as must_reread
-     from snapshot s join run r on r.id = s.run_id
+     from snapshot s join run r on r.id = s.run_id left join lateral (
+       select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
+       where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null
+         and not exists (select from plan p where p.snapshot_id = g.id and jsonb_array_length(p.guards) > 0)
+       order by g.id desc limit 1) good on true
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
      order by s.id desc limit 1`,
     [destinationId],
@@ -198,10 +216,25 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     sources: decodeSources(row.sources, row.id),
     rows: decodeRowCounts(row.counts, row.id),
     goodValid: row.good_valid ?? undefined,
+    goodSources: row.good_sources === null ? [] : decodeSources(row.good_sources, row.id),
     warnings: decodeWarnings(row.warnings, row.run_id),
     columns: decodeColumns(row.columns, row.run_id),
     mustReread: row.must_reread,
   }
+}
+
+/**
+ * Returns the sources that lost most of their rows. The rows of all sources together may hide that, for example if the feed of one of
+ * twelve countries is empty.
+ */
+function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
+  if (now.length < 2) return []
+  return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
+    // The newest match of a pattern has another name in each read.
+    const last = before.find((one) => one.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
+    const former = last?.rows ?? 0
+    return former > 0 && (rows === 0 || (former >= 20 && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
+  })
 }
 
 /**

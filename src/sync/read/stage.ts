@@ -110,6 +110,7 @@ export async function stageSources(
     const lines = new SharedLines()
     const consent = new UnseenColumns(consentColumnsOf(pipeline))
     const skipped = skippedBy(options.gate)
+    const readBefore = read
     let atStart: readonly Warning[] = []
     try {
       for await (const rows of source.rows) {
@@ -173,7 +174,7 @@ export async function stageSources(
       for (const summary of result.counted) warnings.addSummary(hinted(summary))
       notes.push(...result.warnings)
       doubts.push(...result.doubts)
-      facts.push({ ...ended, quality: result.figures })
+      facts.push({ ...ended, quality: result.figures, rows: read - readBefore + skippedBy(options.gate) - skipped })
     } catch (error) {
       writer.copy.abort()
       throw error

@@ -151,3 +151,33 @@ test('a source without a proven end withholds the deletes of all sources; upsert
     server.close()
   }
 })
+
+test('one empty source of several withholds its deletes, also in the next run, until they are approved', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'shop',
+    `source: [{ url: "{folder}/a.csv" }, { url: "{folder}/b.csv" }]\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
+  )
+  const live = async () => (await engine.sandbox.control.catalog()).products
+  engine.write('a.csv', csv(rows(0, 60)))
+  engine.write('b.csv', csv(rows(100, 105)))
+  await engine.run('shop')
+  engine.write('b.csv', csv([]))
+  for (let times = 0; times < 2; times++)
+    expect(await engine.run('shop')).toMatchObject({
+      status: 'withheld',
+      counts: { withheld: 5 },
+      guards: [{ code: 'GUARD_ROWS_FELL', message: expect.stringMatching(/^rows of .*b\.csv fell from 5 to 0$/) }],
+    })
+  expect(await live()).toBe(65)
+  // Its products may move to another source.
+  engine.write('a.csv', csv([...rows(0, 60), ...rows(100, 105)]))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
+  engine.write('a.csv', csv(rows(0, 60)))
+  engine.write('b.csv', csv(rows(100, 105)))
+  await engine.run('shop')
+  engine.write('b.csv', csv([]))
+  expect(await engine.run('shop', { approveDeletes: 5 })).toMatchObject({ status: 'succeeded', counts: { deletes: 5, confirmed: 5 } })
+  expect(await live()).toBe(60)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+})
