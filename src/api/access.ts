@@ -1,7 +1,7 @@
 /**
  * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. Without
- * SLUICE_API_TOKEN, the server listens on loopback only and requires no token. With it, the API requires the token always; pages and
- * metrics require it, or a session, from other machines.
+ * SLUICE_API_TOKEN, the server listens on loopback only and requires no token. With it, the API always requires the token. From other
+ * machines, metrics require the token, and pages the token or a session.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const shown = '[secret]'
 
-/** Secret value. As text, as JSON and in the debugger it is shown as `[secret]`. */
+/** Secret value. Converted to a text, to JSON or by `util.inspect`, it is `[secret]`. */
 export class Secret {
   readonly #value: string
 

@@ -15,7 +15,7 @@ import {
   type Person,
 } from '../../sync/erasure/index.ts'
 import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
-import { withEngine } from '../engine.ts'
+import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
@@ -35,7 +35,7 @@ export const run: CommandRun = async (context, invocation) => {
   return erase(context, invocation, person)
 }
 
-/** Erases one person. `--no-wait` only suppresses and plans; else waits until the deletes are sent. */
+/** Erases one person at one service. `--no-wait` only suppresses and plans; else waits until the deletes are sent. */
 async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
   const name = option(invocation, 'pipeline')
   if (person.keys.length > 0 && name === undefined)
@@ -49,14 +49,16 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
       where: '--pipeline',
       hint: 'sluice status   (lists every pipeline)',
     })
-  return withEngine(context, async ({ show }) => {
+  const run = async ({ show }: Engine) => {
     const receipt = await show('forget', async (deps) =>
       forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
     )
     if (context.json) writeJson(context, receipt)
     else context.stdout.write(receiptText(receipt))
     return exitCodeOfErasures([receipt], waits(invocation))
-  })
+  }
+  // The erasure is for one service: that of the pipeline, else of the environment.
+  return withEngine(context, run, { credentials: pipeline?.credentials })
 }
 
 /** Repeats the erasures of an export that this database does not have. Exits as `erase`. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
 import { ended, printed } from './support.ts'
-import { feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
 const staging = (url: string) => `credentials:
   staging:
@@ -99,3 +99,17 @@ test('credentials that sluice.yaml does not have stop the pipeline before anythi
   expect(code).toBe(2)
   expect(stderr).toMatch(/PIPELINE_INVALID.*"stagging" is not in .*sluice\.yaml/)
 })
+
+test('an erasure by customer key goes to the service of the named pipeline', async () => {
+  await using shop = await workspace()
+  await using other = await withSandbox()
+  shop.write('sluice.yaml', staging(other.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('crm.csv', 'customer_id,email,phone\nC-1,one@example.com,\nC-2,two@example.com,\n')
+  shop.write('pipelines/customers.yaml', `${customersYaml}credentials: staging\n`)
+  expect(json(await shop.here(['run', 'customers', '--json']))).toMatchObject({ counts: { confirmed: 2 } })
+  const { identifiers, deletes } = json(await shop.here(['forget', '--key', 'C-1', '--pipeline', 'customers', '--json']))
+  expect(identifiers).toBe(1)
+  expect(deletes.confirmed).toBe(deletes.planned)
+  expect((await other.control.audience('1nmth')).members).toBe(1)
+}, 60_000)

@@ -24,7 +24,7 @@ import { untilAborted } from '../../servers/untilAborted.ts'
 import { startWebServer } from '../../servers/webServer.ts'
 
 /**
- * Folder with the sample pipelines (`samples/`) and their sources (`data/`). The samples are in a folder of their own, because user's
+ * Folder with the sample pipelines (`samples/`) and their sources (`data/`). The samples are in a folder of their own, because the user's
  * pipelines in `pipelines/` may have the same destinations.
  */
 const samples = fileURLToPath(new URL('../../../../pipelines', import.meta.url))
