@@ -8,14 +8,14 @@ export type PersonalNumbers = 'card numbers' | 'bank account numbers'
 
 export interface PersonalColumns {
   /** Returns the columns of a row, mapped or not, that contain such a number. Returns none after the first 500 rows. */
-  readonly look: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
+  readonly find: (row: Row) => readonly (readonly [column: string, what: PersonalNumbers])[]
 }
 
 /** Returns a checker for one source. */
 export function createPersonalColumns(): PersonalColumns {
   let left = rowsChecked
   return {
-    look: (row) => {
+    find: (row) => {
       if (left <= 0) return nothing
       left -= 1
       return row.cells.flatMap((cell, index): [string, PersonalNumbers][] => {

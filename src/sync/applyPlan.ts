@@ -18,8 +18,11 @@ import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
 /**
- * Sends a stored plan as it is. Throws if the synced state changed after the plan was made. A plan that is already applied sends
- * nothing.
+ * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent
+ * and the report has the error `PLAN_STALE`. An applied plan sends nothing and succeeds.
+ *
+ * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
+ * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
   const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
@@ -52,9 +55,11 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 }
 
 /**
- * Marks a ready plan as being applied; returns `done` for a plan that was applied. The service may delete a whole user by one
+ * Marks a ready plan as being applied; returns `done` for a plan that was applied before. The service may delete a whole user by one
  * identifier, so the user's other identifiers get new desired content, unless the plan wrote it (docs/guarantees.md#reference-counts).
  * These identifiers are sent again in the second phase of the plan, or by the next plan if this process dies.
+ *
+ * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
  */
 export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
   return deps.db.transaction(async (tx) => {
@@ -70,12 +75,12 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     )
     if (!row) throw new Error(`plan ${planId} is not stored`)
     if (row.status === 'applied') return 'done'
-    if (row.status === 'superseded') throw stale(planId, row.pipeline, 'a newer plan replaced it')
+    if (row.status === 'superseded') throw staleError(planId, row.pipeline, 'a newer plan replaced it')
     if (row.status === 'ready') {
-      if (row.plan_version !== row.state_version) throw stale(planId, row.pipeline, 'the synced state changed after it was made')
+      if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
       // The plan may add people who are no longer in the source. The next run would have to delete them again
       // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
-      if (row.desired_changed) throw stale(planId, row.pipeline, 'a later read of the source changed the desired content')
+      if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
       if (!row.renewed)
         await renewGroups(
           tx,
@@ -93,7 +98,7 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   })
 }
 
-function stale(planId: string, pipeline: string, why: string): RunError {
+function staleError(planId: string, pipeline: string, why: string): RunError {
   return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, {
     where: planId,
     hint: `sluice plan ${pipeline}`,
@@ -105,7 +110,10 @@ async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly Guar
   return row === undefined ? [] : decodePlanGuards(row.guards, planId)
 }
 
-/** Sends a started plan, or ends the `push` that sends it; changes its product sets, and checks a sample of images. */
+/**
+ * Sends a started plan, or waits for `push` if that is sending the plan already. Then changes the product sets and checks a sample of
+ * images. Returns the status of the run.
+ */
 export async function sendPlan(
   deps: EngineDeps,
   run: RunRow,
@@ -119,7 +127,7 @@ export async function sendPlan(
   return ending
 }
 
-/** Marks the plan as applied if none of its entries is pending. Derives the run's status from the final counts. */
+/** Derives the run's status from the final counts. Marks the plan as applied if none of its operations is pending. */
 async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
@@ -143,12 +151,14 @@ async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardR
   return { status: open > 0 ? 'partial' : 'succeeded', guards }
 }
 
-/** Codes that the reason of a pause may start with. Any other reason means that the service refused the whole destination. */
+/**
+ * Codes that the reason of a pause may start with. Any other reason means `DESTINATION_PAUSED`: the service refused the whole destination.
+ */
 const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
 
 function pauseError(paused: string, pipeline: string): RunError {
   const [text, ...rest] = paused.split(': ')
-  const code = pauseCodes.find((one) => one === text)
+  const code = pauseCodes.find((pauseCode) => pauseCode === text)
   if (code === undefined) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
   return new RunError(code, rest.join(': '), { where: pipeline, hint: 'sluice doctor' })
 }

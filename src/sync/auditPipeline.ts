@@ -25,11 +25,11 @@ import type { Listing } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /**
- * Locks the destination during the read, so that nothing changes meanwhile. Status `partial` if products differ from the
- * confirmed content, or could not be compared.
+ * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
+ * `partial` if products differ from the confirmed content or could not be compared, and `withheld` if a guard stopped the repair.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
- * @throws {RunError} `PIPELINE_HELD`, `CATALOG_UNREADABLE`; nothing was changed
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, `CATALOG_UNREADABLE`, `RUN_INTERRUPTED`; nothing was changed
  */
 export async function auditPipeline(
   deps: EngineDeps,
@@ -58,7 +58,7 @@ export async function auditPipeline(
     return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
   })
   if (report.error) throw asError(report.error)
-  if (found === undefined) throw new Error('a successful audit has findings')
+  if (found === undefined) throw new Error('an audit without an error must have findings')
   return {
     ...report,
     ...found,
@@ -67,7 +67,10 @@ export async function auditPipeline(
   }
 }
 
-/** Returns the listing of the destination. No endpoint lists the members of an audience or list (spec 4.3). */
+/**
+ * Returns the listing of the destination. No endpoint lists the members of an audience or list (spec 4.3).
+ * @throws {UsageError} `CANNOT_READ_BACK`
+ */
 export function listingOf({ name, destination }: Pipeline): Listing {
   const type = destinationOf(destination.kind)
   if (type.listing !== undefined) return type.listing
@@ -96,7 +99,7 @@ async function audit({ deps, client, pipeline, run, listing }: Audit): Promise<A
   const classifier = await ListingClassifier.open(client, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
   for await (const page of readBack({ deps, listing, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
-    await classifier.page(page)
+    await classifier.classifyPage(page)
     done += page.length
     report()
   }
@@ -106,7 +109,7 @@ async function audit({ deps, client, pipeline, run, listing }: Audit): Promise<A
   return found
 }
 
-/** Waits until reads show the last writes (docs/faults.md, C1). */
+/** Waits until the service's reads show the last writes (docs/faults.md, C1). */
 async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
   const { readLagMs } = deps.settings
   if (readLagMs === 0) return
@@ -120,17 +123,20 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
   await deps.clock.sleep(waitMs, deps.signal)
 }
 
-/** Makes an ordinary plan of everything that is out of sync, in one transaction with the invalidation. Reads no source. */
+/** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
 async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<Planned> {
   const prepare = (within: pg.PoolClient) => invalidateDrifted(within, run, deps.workerId)
   return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
 }
 
-/** Returns true for products that differ at the service, and for those whose content the service does not show: they must be put again. */
+/**
+ * Returns true if products differ at the service, or if the service does not show the content of some: these products must be put again.
+ */
 function canRepair({ changed, gone, hidden }: Drift): boolean {
   return changed + gone + hidden > 0
 }
 
+/** Returns true if no product differs and all listed products could be compared. */
 function isSettled({ changed, gone, unsettled }: Drift): boolean {
   return changed + gone + unsettled === 0
 }

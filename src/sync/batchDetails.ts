@@ -11,6 +11,7 @@ import { meaningOf } from './reasonMeanings.ts'
 export type BatchStatus = Value<'batch', 'status'>
 export type OperationOutcome = 'confirmed' | 'refused' | 'ambiguous' | 'pending' | 'superseded'
 
+/** Batch in a list. */
 export interface BatchLine {
   readonly batch: number
   readonly operation: 'upsert' | 'delete'
@@ -18,6 +19,7 @@ export interface BatchLine {
   /** Number of operations: products, or users. */
   readonly operations: number
   readonly attempts: number
+  /** Reason of the last attempt that failed; null if there is none. */
   readonly reason: string | null
 }
 
@@ -35,14 +37,16 @@ export interface BatchDetails extends BatchLine {
   readonly nextAttemptAt: Date | null
   readonly expiresAt: Date | null
   readonly parent: number | null
-  /** Batches that its operations were moved to. */
+  /** Batches that the operations of this batch were moved to. */
   readonly children: readonly number[]
-  /** Why nothing is sent to the destination now. */
+  /** Reason for which nothing is sent to the destination now; null if the destination is not paused. */
   readonly paused: string | null
+  /** Explanation of `reason`; empty if there is none. */
   readonly meaning: string
+  /** Last 50 attempts, the latest first. */
   readonly sendings: readonly AttemptLine[]
   readonly outcomes: readonly OutcomeGroup[]
-  /** Operations, those that are not confirmed first. Empty if the destination does not show its records. */
+  /** Operations; operations that are not confirmed come first. Empty if the destination does not show its records. */
   readonly entries: readonly EntryLine[]
 }
 
@@ -55,7 +59,7 @@ export interface AttemptLine {
   readonly reason: string | null
   readonly meaning: string
   readonly durationMs: number | null
-  /** Counts and codes of the answer that are not 0. */
+  /** Counts and codes of the answer, without counts of 0. */
   readonly answer: readonly (readonly [name: string, value: string])[]
 }
 
@@ -66,12 +70,15 @@ export interface OutcomeGroup {
   readonly code: string | null
   readonly message: string
   readonly count: number
-  /** First places in the request, from 1. */
+  /** At most five places in the request, from 1. */
   readonly places: readonly number[]
 }
 
+/** Operation of a batch. */
 export interface EntryLine {
+  /** Place in the request, from 1. */
   readonly place: number
+  /** Id of the product. */
   readonly product: string
   readonly change: string
   readonly outcome: OperationOutcome
@@ -84,7 +91,10 @@ const groupsShown = 50
 /** Maximum number of entries shown; a request has at most 25 products, so none is left out. */
 const entriesShown = 100
 
-/** @throws {UsageError} `UNKNOWN_BATCH` */
+/**
+ * Loads the batch with the number `text`.
+ * @throws {UsageError} `UNKNOWN_BATCH`: `text` is not a number, or no batch has it
+ */
 export async function loadBatch(db: Database, text: string): Promise<BatchDetails> {
   const id = batchNumber(text)
   const [row] = await db.query<BatchRow>(
@@ -135,7 +145,7 @@ type BatchRow = LineRow &
     readonly children: readonly Value<'batch', 'id'>[]
   }
 
-/** Returns the batches of a plan, those that are not settled first. */
+/** Returns at most `limit` batches of a plan, without batches that were split. Batches that are not settled come first. */
 export async function listBatches(db: Database, planId: string, limit: number): Promise<readonly BatchLine[]> {
   const rows = await db.query<LineRow>(
     `select b.id, b.operation, b.status, b.user_count, b.attempts, b.reason from batch b
@@ -173,7 +183,7 @@ async function loadSendings(db: Database, id: number): Promise<readonly AttemptL
   }))
 }
 
-/** SQL of an entry's outcome as `show` counts it: unresolved while its batch may have been applied. */
+/** SQL of an entry's outcome as `show` counts it: `ambiguous` while the service may have applied its batch. */
 const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
 
 async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeGroup[]> {
@@ -201,7 +211,7 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   }))
 }
 
-/** `12` → 12. */
+/** Returns 12 for `12`. @throws {UsageError} `UNKNOWN_BATCH` */
 function batchNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw unknownBatch(text)
   return Number(text)

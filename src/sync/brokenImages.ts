@@ -10,7 +10,7 @@ import type { Row } from '../db/row.ts'
 import type { EngineDeps } from './engine.ts'
 
 const examplesShown = 3
-/** Number of rows above which only some pages are sampled. */
+/** Number of rows of the table `record` above which only some of its pages are sampled. */
 const wholeTableRows = 100_000
 
 type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
@@ -18,7 +18,7 @@ type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Pr
 // Loaded on demand, because it imports undici, which most runs do not need.
 const checkImages: ImageChecker = async (links, options) => (await import('../http/imageCheck.ts')).checkImages(links, options)
 
-/** Checks the sample. Called after everything was sent. Only logs an error of the check itself. */
+/** Checks `imageSample` image links after the push. Does nothing after the signal. An error of the check itself is only logged. */
 export async function noteBrokenImages(
   deps: EngineDeps,
   run: RunRow,
@@ -27,7 +27,7 @@ export async function noteBrokenImages(
 ): Promise<void> {
   if (deps.signal?.aborted) return
   try {
-    const products = await sample(deps, run.destinationId, imageSample)
+    const products = await sampleProducts(deps, run.destinationId, imageSample)
     const { checked, broken } = await check(
       products.map(({ link }) => link),
       deps.signal === undefined ? {} : { signal: deps.signal },
@@ -47,7 +47,8 @@ export async function noteBrokenImages(
   }
 }
 
-async function sample(
+/** Returns at most `most` random live products with an image link. */
+async function sampleProducts(
   { db }: EngineDeps,
   destinationId: number,
   most: number,

@@ -3,13 +3,13 @@ import type { EngineDeps } from './engine.ts'
 import { interrupted } from './read/stage.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Interval of cancel requests. One request is not enough, because between two statements it has no effect. */
-const againMs = 250
+/** Interval of cancel requests. One request is not enough, because a request between two statements has no effect. */
+const cancelIntervalMs = 250
 
 /**
  * Runs `work` on `client`. After the signal aborts, cancels the running statement and each later one.
  *
- * @throws {RunError} RUN_INTERRUPTED
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal cancelled a statement, or had aborted before; else the error of `work`
  */
 export async function cancellingStatements<Result>(
   deps: Pick<EngineDeps, 'db' | 'signal'>,
@@ -22,9 +22,9 @@ export async function cancellingStatements<Result>(
   let timer: NodeJS.Timeout | undefined
   const cancel = () => {
     // If the database is down, the lost connection ends the statement.
-    const once = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
-    once()
-    timer = setInterval(once, againMs)
+    const requestCancel = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
+    requestCancel()
+    timer = setInterval(requestCancel, cancelIntervalMs)
   }
   if (signal.aborted) throw interrupted()
   signal.addEventListener('abort', cancel, { once: true })

@@ -1,4 +1,4 @@
-/** Claims the destination of a pipeline for a run, unless other credentials own it, its pipeline is paused, or another run has locked it. */
+/** Claims the destination of a pipeline for a run. Fails if other credentials own the destination, and skips a paused or locked one. */
 import { noteAction } from '../db/audit.ts'
 import { ensureDestination, takeOverDestination } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
@@ -14,17 +14,19 @@ import { recoverRunsAndCounts } from './runCounts.ts'
 import { logRunEnd } from './runLog.ts'
 import { errorJson } from './runUnderLease.ts'
 
+/** Options and origin of a requested run. */
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
+  /** Run whose rejected records this run sends again. */
   readonly rerunOf?: number
   /** Moves the destination to the credentials of this environment first. */
   readonly takeOver?: boolean
-  /** User who approved deletes, for the audit log. */
+  /** User who requested the run, for the audit log; by default the user of the command. */
   readonly actor?: string
   /**
    * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
-   * `batches`: number of requests of the plan. If only the first part is stored, an estimate for the whole plan, in which every
-   * request is as full as the limit of entries permits. The limit of bytes can make more.
+   * `batches`: number of requests of the plan. If only the first part is stored, this is an estimate for the whole plan: every request
+   * has as many entries as its limit permits. The limit of bytes can make more requests.
    */
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
@@ -32,7 +34,12 @@ export interface RunRequest extends RunOptions {
 /** A claimed run, or the report of a skipped one. */
 export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 
-/** Requests a run of a pipeline and claims its destination. */
+/**
+ * Requests a run of a pipeline and claims its destination, which is created if it does not exist. If the pipeline is paused or the
+ * destination is locked, the run is skipped, and its report is returned.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if the destination is locked and has to be taken over first
+ */
 export async function claimPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
@@ -41,7 +48,10 @@ export async function claimPipeline(deps: EngineDeps, pipeline: Pipeline, reques
   return claimDestination(deps, pipeline.name, destination.id, request)
 }
 
-/** Requests a run and claims the destination. A paused or locked one gives the report of a skipped run. */
+/**
+ * Requests a run and claims the destination. If the pipeline is paused (except for `plan` runs) or the destination is locked, skips the
+ * run and returns its report.
+ */
 export async function claimDestination(deps: EngineDeps, pipeline: string, destinationId: number, request: RunRequest): Promise<Claimed> {
   await recoverExpiredRuns(deps)
   const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
@@ -70,7 +80,10 @@ async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{
   return { report: await loadReport(deps.db, runId) }
 }
 
-/** Claims a queued run, if it was requested for this pipeline in this version and environment. */
+/**
+ * Claims a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was requested
+ * for another pipeline, version or environment.
+ */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
   return claimRun(deps.db, runId, {
@@ -83,7 +96,7 @@ function claimOptions(deps: EngineDeps): RunClaim {
   return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
 }
 
-/** Ends runs of dead processes, so that their destinations are unlocked immediately. */
+/** Ends the runs whose lease has expired, so that their destinations are unlocked immediately. */
 async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }

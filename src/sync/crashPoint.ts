@@ -4,8 +4,7 @@ const [wantedLabel, wantedCount] = (process.env['CRASH_AT'] ?? '').split(':')
 let passed = 0
 
 /**
- * Does nothing, unless `CRASH_AT=label:n` names this label: then the n-th call kills the process with SIGKILL, before the next
- * statement. The default of n is 1.
+ * Kills the process with SIGKILL in the n-th call if `CRASH_AT=label:n` has this label; otherwise does nothing. The default of n is 1.
  */
 export function crashPoint(label: string): void {
   if (label !== wantedLabel) return

@@ -4,6 +4,7 @@ import type { EngineDeps } from './engine.ts'
 import { pushPlan, type GrowingPlan } from './push/push.ts'
 import { timed } from './runUnderLease.ts'
 
+/** Push of a plan that is not complete yet. */
 export class EarlyPush implements GrowingPlan {
   readonly #deps: EngineDeps
   readonly #run: RunRow
@@ -36,7 +37,7 @@ export class EarlyPush implements GrowingPlan {
     return this.#operations
   }
 
-  /** Runs the planning. If it fails, requests in flight end before its error is thrown, and this process starts no others. */
+  /** Runs `planning`. If `planning` throws, stops the push, waits until its requests in flight have ended, and throws the error. */
   async during<Result>(planning: () => Promise<Result>): Promise<Result> {
     try {
       return await planning()
@@ -48,7 +49,8 @@ export class EarlyPush implements GrowingPlan {
   }
 
   /**
-   * Registers a stored part. The first call runs `begin` and starts to send. `operations`: estimated number of operations of the whole plan.
+   * Registers a stored part. The first call runs `begin` and starts the push; later calls ignore both arguments after `planId`.
+   * `operations`: estimated number of operations of the whole plan.
    * @throws the error that ended the push
    */
   async grew(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {
@@ -62,7 +64,10 @@ export class EarlyPush implements GrowingPlan {
     })
   }
 
-  /** Waits until the complete plan is sent. Only this time counts as the stage, so that the stages add up. @throws the error that ended the push */
+  /**
+   * Marks the plan as complete and waits until all of it is sent. Only this wait counts as the stage `push`, so that no time counts twice.
+   * @throws the error that ended the push
+   */
   async end(): Promise<void> {
     this.#isComplete = true
     this.#wake()
@@ -70,6 +75,7 @@ export class EarlyPush implements GrowingPlan {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
+  /** Resolves the promise `changed`. */
   #wake(): void {
     const { resolve } = this.#change
     this.#change = Promise.withResolvers()

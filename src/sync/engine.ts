@@ -8,7 +8,7 @@ import type { Fence } from '../db/fence.ts'
 import { defaultKeepRunsDays } from '../db/runRetention.ts'
 import type { Progress } from '../model/report.ts'
 
-/** External dependencies of a run; modules below read no clock, environment or setting on their own. */
+/** External dependencies of a run. The engine reads no clock, environment or setting in another way. */
 export interface EngineDeps {
   readonly db: Database
   readonly transport: Transport
@@ -23,7 +23,7 @@ export interface EngineDeps {
   /** Environment, for the sources' credentials. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
-  /** On abort: stop claiming, finish or abandon requests in flight, leave the state safe. */
+  /** On abort, the engine claims no more work, ends or abandons requests in flight, and throws `RUN_INTERRUPTED`. */
   readonly signal?: AbortSignal
 }
 
@@ -32,17 +32,23 @@ export interface ServiceIdentity extends Fence {
   readonly version: string
 }
 
+/** Limits and times of the engine. */
 export interface EngineSettings {
+  /** Time after which the lease of a worker without a heartbeat expires. */
   readonly leaseMs: number
+  /** Time between two heartbeats. */
   readonly heartbeatMs: number
+  /** Timeout of one request to the service. */
   readonly httpTimeoutMs: number
   /** Time during which an abandoned request may still reach the service (docs/guarantees.md). */
   readonly horizonMs: number
   /** Time during which the service may still return the state before a write. */
   readonly readLagMs: number
+  /** Maximum number of attempts of one request. */
   readonly maxAttempts: number
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
+  /** Longest wait that the service may request; a longer one is shortened to it. */
   readonly retryAfterCapMs: number
   /** Maximum number of parallel requests for one push of this process. */
   readonly concurrency: number
@@ -54,7 +60,7 @@ export interface EngineSettings {
   readonly bytesInHand: number
   /** Number of users in the first part of a first load, which is sent while the next one is planned (plan/loadParts.ts). */
   readonly usersInFirstPart: number
-  /** Days until ended runs are deleted. Data that the current state refers to is kept. */
+  /** Days after which ended runs are deleted. Data that the current state refers to is kept. */
   readonly keepRunsDays: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * Explains one record: its source line, mapping, batches, answers, state and expiry, in order of time.
+ * Explains one record: its source line, rejects, batches, answers, state and expiry, in order of time.
  * An email or phone is hashed immediately and never stored.
  */
 import type { Pipeline } from '../model/pipeline.ts'
@@ -20,6 +20,10 @@ import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent }
 import type { Destination } from '../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../destinations/index.ts'
 
+/**
+ * Returns the history of the record that `text` names: a product id, a row key, or an identifier as it was typed. A text that is not
+ * known gives a history without events. Creates the destination if it does not exist.
+ */
 export async function explainKey(
   deps: { readonly db: Database; readonly service: ServiceIdentity },
   pipeline: Pipeline,
@@ -46,17 +50,20 @@ type ExplainDeps = Parameters<typeof explainKey>[0]
 
 /** Parts of a history that depend on the type of key. */
 interface ExplainedKeys {
+  /** Finds the records that the text names. */
   readonly find: (deps: ExplainDeps, destinationId: number, text: string) => Promise<Found>
   /** True if a confirmed delete removes the whole record. False for people, who may keep other identifiers. */
   readonly deletesRecord: boolean
-  /** SQL of the state of the keys of records. */
+  /** SQL of the state of the keys of records. `$1`: destination, `$2`: keys of the records. */
   readonly states: string
+  /** Name of a key in messages. */
   readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
+  /** Digests of the keys for an event; empty for products. */
   readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
 }
 
 interface Found {
-  /** Records in the history. */
+  /** Keys of the records in the history. Not all of them must be stored. */
   readonly keys: readonly Buffer[]
   /** Events that are not in the history of a record: erasures, and the last known state of an identifier without a record. */
   readonly former: readonly StoryEvent[]
@@ -77,7 +84,7 @@ async function findMember({ db, service }: ExplainDeps, destinationId: number, t
   return { keys, former: [...erasures, ...former], shown: await knownKeys(db, destinationId, keys), identifiers }
 }
 
-/** Returns the digests of the row keys that have a row. */
+/** Returns those of the record keys that are stored, in hex, sorted. */
 async function knownKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
@@ -89,7 +96,7 @@ async function knownKeys(db: Database, destinationId: number, keys: readonly Buf
 type FoundKeys = Pick<Found, 'keys' | 'former'>
 
 /**
- * Finds records by a row key or an identifier: the record with that key, and the records under which the identifier is or was sent.
+ * Finds records by a row key or an identifier: the record with this row key, and the records whose rows have or had the identifier.
  */
 async function memberRecordKeys(db: Database, destinationId: number, text: string): Promise<FoundKeys> {
   const own = memberKeysOf(text)
@@ -107,14 +114,14 @@ async function memberRecordKeys(db: Database, destinationId: number, text: strin
 }
 
 /**
- * Finds the operations of an identifier without a row. Scans every operation of the destination, and is called only for keys that
- * are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on people are
- * kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
+ * Finds records by the operations of an identifier that has no row now. Scans every operation of the destination, so it is called only
+ * for keys that are found nowhere else. A million operations in memory take 0.25 s (Postgres 18, 2 cores, 2026-11-21). Operations on
+ * people are kept for 30 days, so there are rarely more. An index on every sent key would slow down each push.
  */
 async function formerRecordKeys(
   db: Database,
   destinationId: number,
-  asked: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
+  searched: { readonly own: readonly Buffer[]; readonly identifiers: readonly Buffer[] },
 ): Promise<FoundKeys> {
   const rows = await db.query<
     Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
@@ -123,9 +130,9 @@ async function formerRecordKeys(
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
        left join record r on r.destination_id = e.destination_id and r.key = e.record_key
      where b.id in (${batchesOfKeys('$1', '$2::bytea[]')}) and e.keys && $2::bytea[] order by e.batch_id desc limit 20`,
-    [destinationId, asked.identifiers],
+    [destinationId, searched.identifiers],
   )
-  const keys = [...asked.own, ...rows.map(({ record_key }) => record_key)]
+  const keys = [...searched.own, ...rows.map(({ record_key }) => record_key)]
   const [last] = rows
   if (last === undefined || last.change !== 'delete' || last.outcome !== 'confirmed') return { keys, former: [] }
   const why =
@@ -146,7 +153,7 @@ async function formerRecordKeys(
   }
 }
 
-/** Returns an event if a do-not-reach list of the audience has this identifier. */
+/** Returns one event if a do-not-reach list of the audience's account has this identifier; otherwise none. */
 async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
   const lists = await db.query<Row<'destination', 'id'>>(
     `select l.id from destination t
@@ -177,10 +184,11 @@ async function erasureEvents(db: Database, service: string, destinationId: numbe
   return rows.map(({ id, at }) => ({ at: at.toISOString(), what: 'suppressed', message: `erased by e_${id}: it is not sent` }))
 }
 
+/** Returns one event per stored record: the line that it was read from, and its content. */
 async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
-    // The time of the read is its start, because a snapshot closes only after its plan was written. If the run of the
-    // read has expired, the time of the oldest stored run is used.
+    // The time of the event is the start of the read, because a snapshot closes only after its plan was written. If the run of the
+    // read has expired, it is the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
        r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
@@ -197,12 +205,13 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
       status === 'stale'
         ? `kept as read from line ${line}: its row is now invalid`
         : status === 'missing'
-          ? `gone from the source; last seen in line ${line}`
+          ? `missing from the source; last read from line ${line}`
           : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
     ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
   }))
 }
 
+/** Returns one event for each of the last 50 rejects of the records. */
 async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
     `select r.created_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
@@ -220,6 +229,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
   }))
 }
 
+/** Returns an event for each of the last 100 operations on the records, and one more for a confirmed delete of a whole record. */
 async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'plan', 'run_id'> &
@@ -269,6 +279,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
   ]
 }
 
+/** Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
     `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
@@ -298,6 +309,7 @@ async function attemptEvents(db: Database, destinationId: number, keys: readonly
   })
 }
 
+/** Returns the events of each key's state: confirmed, invalidated, refused by the service, waiting to be sent or deleted. */
 async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
@@ -359,7 +371,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
   })
 }
 
-/** SQL of the keys of records, stored and implied. An implied key has the content and state of its batch. */
+/** SQL of the state of the members' identifiers, stored and implied. An implied identifier has the content and state of its batch. */
 const memberKeys = `
   select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
   from remote where destination_id = $1 and group_key = any($2)
@@ -386,6 +398,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
   },
 }
 
+/** Messages of the causes for which a confirmation was invalidated. */
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
   unlisted: 'was no longer listed',

@@ -1,4 +1,4 @@
-/** Reads the history: runs as reports, rejects, and the history of one record. Read-only. */
+/** Reads stored runs as reports, and their rejects. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import type { Fault } from '../model/record.ts'
@@ -19,6 +19,7 @@ import { failuresOf } from './failures.ts'
 import { planCounts } from './push/push.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../model/report.ts'
 
+/** Stored run with its stages. `columns`: columns of the source, in the order of the cells of its rejects. */
 export interface StoredRun extends ShownRun {
   readonly stages: readonly StageTime[]
   readonly columns: readonly string[]
@@ -26,14 +27,16 @@ export interface StoredRun extends ShownRun {
   readonly scheduledFor: string | null
 }
 
+/** Rejected row. `code`, `field`, `message` and `hint` are of its first fault. */
 export interface StoredReject extends Fault {
   readonly line: number
+  /** Number of the source that the row was read from, from 0. */
   readonly source: number
   /** Further faults of the row. */
   readonly more: readonly Fault[]
   /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
   readonly cells: readonly string[]
-  /** Key of the record, in hex; null if the row had none. */
+  /** Key of the record, in hex; null if the row had no valid key. */
   readonly key: string | null
 }
 
@@ -70,7 +73,7 @@ const select = `
        where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
   from run r left join snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
 
-/** Loads the report of one run by its number. */
+/** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadReport(db: Database, runId: number): Promise<RunReport> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
@@ -78,12 +81,12 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   return { ...report, status: publicStatus(report.status) }
 }
 
-/** Maps a stored status to the public one. A queued or running run belongs to another worker, so its caller reports `skipped`. */
+/** Maps a stored status to the public one. A queued or running run is executed by another worker, so the report says `skipped`. */
 function publicStatus(status: StoredRunStatus): RunStatus {
   return status === 'queued' || status === 'running' ? 'skipped' : status
 }
 
-/** Loads one run by its id (`r_81`), with its stages. */
+/** Loads one run by its id (`r_81` or `81`), with its stages. @throws {UsageError} `UNKNOWN_RUN` */
 export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
   if (!row) throw await missingRun(db, runId)
@@ -93,6 +96,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
   return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
 }
 
+/** Adds the failures of the plan to a run that has unconfirmed operations. */
 async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
   const { refused, ambiguous, pending } = run.counts
   if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
@@ -100,7 +104,7 @@ async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
   return failures.length === 0 ? run : { ...run, failures }
 }
 
-/** Lists runs, newest first. */
+/** Lists at most `limit` runs, newest first: of `pipelines`, else of `pipeline`, else of all pipelines. */
 export async function listRuns(
   db: Database,
   options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
@@ -125,7 +129,10 @@ export function newestRuns(db: Database, limit: number): Promise<readonly RunLin
   return db.query<RunLine>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
 }
 
-/** Returns rows rejected by a run, in source order. For a run over an unchanged source, returns those of the last read. */
+/**
+ * Yields the rows that a run rejected, in source order. For a run over an unchanged source, yields the rejects of its last read.
+ * @throws {UsageError} `UNKNOWN_RUN`
+ */
 export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
   const run = await readingRun(db, runId)
   let after = { source: -1, line: -1, row: '(0,0)' }
@@ -147,7 +154,7 @@ export async function* loadRejects(db: Database, runId: string): AsyncGenerator<
   }
 }
 
-/** Returns the run that made the snapshot of a run. */
+/** Returns the number of the run that read the snapshot of this run; without a snapshot, the run's own number. */
 async function readingRun(db: Database, runId: string): Promise<number> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
@@ -157,14 +164,14 @@ async function readingRun(db: Database, runId: string): Promise<number> {
   return Number(row.id)
 }
 
-/** `r_81` → 81. */
+/** Returns 81 for `r_81` and `81`. @throws {UsageError} `UNKNOWN_RUN` */
 export function runNumber(runId: string): number {
   const [, digits] = /^(?:r_)?(\d{1,15})$/.exec(runId) ?? []
   if (digits === undefined) throw unknownRun(runId)
   return Number(digits)
 }
 
-/** Returns the error for an expired run, with the retention time, or for an unknown run. */
+/** Returns the error `UNKNOWN_RUN`. For a run that has expired, its message has the retention time. */
 async function missingRun(db: Database, runId: string): Promise<UsageError> {
   const days = await keptDaysOf(db, runNumber(runId))
   if (days === undefined) return unknownRun(runId)

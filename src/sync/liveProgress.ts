@@ -3,12 +3,12 @@ import type { StoredProgress } from '../db/runColumns.ts'
 import { storeProgress, type RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 
-/** Interval of the writes of one run. */
+/** Shortest time between two writes during one stage. */
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that also stores progress: at the first call of a stage, then at most once a second, and never two writes at
- * the same time. Ignores failed writes.
+ * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. Calls during a write
+ * are not stored. Failed writes are ignored.
  */
 export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined

@@ -1,21 +1,22 @@
 /** Next commands after a run. */
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../model/report.ts'
 
+/** Returns the number of planned operations. */
 export function planned(counts: ShownRun['counts']): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns true if the run changes, or changed, a product set. */
+/** Returns true if the run created, changed or deleted a product set without an error, or is going to. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
   return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
 }
 
-/** Returns true for a run that has not ended: its status is not a public one. */
+/** Returns true for a run that has not ended: it is queued or running. */
 export function isUnderWay({ status }: ShownRun): boolean {
   return ['queued', 'running'].includes(status)
 }
 
-/** Returns the next commands for the user; none for a run that needs no action. */
+/** Returns the next commands for the user, each with an explanation that may be empty. Empty for a run that needs no action. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
   if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
@@ -23,7 +24,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   const add = (command: string, why: string) => {
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
-  // A cancelled run needs only the command below.
+  // A cancelled run needs only `sluice run`, which is added below.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
   // If the hint is not a command, adds a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
@@ -31,7 +32,7 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
-  if (openSets(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
+  if (openSet(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
   if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
   if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
   for (const guard of report.guards) add(guard.hint, '')
@@ -39,7 +40,8 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   return commands
 }
 
-function openSets({ productSets = [] }: ShownRun): ProductSetChange | undefined {
+/** Returns the first product set that the service refused, or whose change is unresolved. */
+function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
   return productSets.find(isOpenSet)
 }
 
@@ -48,14 +50,14 @@ export function isOpenSet({ outcome }: ProductSetChange): boolean {
   return outcome === 'refused' || outcome === 'unresolved'
 }
 
-/** Returns the command that applies the plan of an audit, or makes one; empty if none is needed. */
+/** Returns the next command after an audit: applies its plan, repairs the drift, or runs the pipeline. Empty if no command is needed. */
 function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, gone, unsettled }: Drift): string {
   if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
   if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
   return unsettled > 0 ? `sluice run ${pipeline}` : ''
 }
 
-/** Returns why a run did not succeed, in one line; undefined for a successful run. */
+/** Returns the reason for which a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */
 export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
   if (report.status === 'succeeded' || isUnderWay(report)) return undefined
   const [guard] = report.guards
@@ -63,7 +65,7 @@ export function reasonOf(report: ShownRun): { readonly code: string; readonly re
   if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }
   if (guard !== undefined) return { code: guard.code, reason: guard.message }
   if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
-  const set = openSets(report)
+  const set = openSet(report)
   if (set?.code !== undefined) return { code: set.code, reason: `product set ${set.name}: ${set.message ?? ''}` }
   const { refused, ambiguous, pending, deferred } = report.counts
   return {

@@ -5,7 +5,7 @@ import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgr
 import { isOpenSet } from './nextCommands.ts'
 import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../model/report.ts'
 
-/** Run in a list. Has no rejects, because they would have to be counted. */
+/** Run in a list. Has no reject codes, because counting the rejects of each run would take too long. */
 export interface RunLine {
   readonly runId: string
   readonly pipeline: string
@@ -24,16 +24,18 @@ export interface RunLine {
   readonly cancelRequested: boolean
 }
 
+/** Current state of a pipeline, from its runs. Undefined: there is no run of this sort. */
 export interface PipelineOverview {
   readonly pipeline: string
   /** The running run, else the queued one. */
   readonly open: RunLine | undefined
   /** Last ended run that could send. */
   readonly last: RunLine | undefined
+  /** End of the last successful run that could send. */
   readonly succeededAt: Date | undefined
-  /** Last successful or partial run. */
+  /** End of the last successful or partial run that could send. */
   readonly deliveredAt: Date | undefined
-  /** Oldest first. */
+  /** Last runs, oldest first. */
   readonly recent: readonly RecentRun[]
 }
 
@@ -41,7 +43,7 @@ export interface PipelineOverview {
 export interface RecentRun {
   readonly status: RunLine['status']
   readonly planId: string | null
-  /** Operations planned and not withheld. */
+  /** Number of operations that were planned and not withheld. */
   readonly changes: number
 }
 
@@ -124,7 +126,7 @@ export async function listRunLines(
   return rows.map(toLine)
 }
 
-/** Changes whenever something that a page shows may have changed: new runs, progress, actions, alerts, events. */
+/** Returns a digest that changes with everything that a page shows: runs, progress, actions, alerts, webhook events and pauses. */
 export async function loadVersion(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(

@@ -1,4 +1,4 @@
-/** Lists every key that a stored plan changes, from its frozen batches, for a review. Read-only. */
+/** Lists every record that a stored plan changes, from its frozen batches, for a review. Changes nothing. */
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries/read.ts'
@@ -8,19 +8,23 @@ import type { Destination } from '../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../destinations/index.ts'
 import { recordOf } from '../unknownValue.ts'
 
+/** Changed field of a product, or the identifiers of a user. */
 export interface FieldChange {
   readonly field: string
-  /** Null if not set, or unknown to the service. People: masked digests. */
+  /** Confirmed value; null if unset or no longer stored. People: list of masked identifiers. */
   readonly before: unknown
+  /** Planned value; null if unset. People: list of masked identifiers. */
   readonly after: unknown
 }
 
+/** Change of one record. */
 export interface PlanChange {
   /** Product id; for people the digest of the row key. */
   readonly key: string
   readonly action: 'create' | 'update' | 'delete' | 'renewal'
+  /** Changed fields; empty for renewals and for deletes of products. */
   readonly fields: readonly FieldChange[]
-  /** Reason of a delete. */
+  /** Reason for a delete. */
   readonly reason?: string
   /** Line of the source where the row was last read. */
   readonly line?: number
@@ -37,7 +41,7 @@ type ChangeRow = Row<'batch', 'seq'> &
     readonly body_before: Buffer | null
     readonly keys_before: Value<'entry', 'keys'> | null
     readonly suppressed: boolean
-    /** True if the row still has these identifiers, but the end of its membership has passed. */
+    /** True if the row still has these identifiers, but the end of its membership has passed. Null if there is no row. */
     readonly ended: boolean | null
   }
 
@@ -78,7 +82,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
   }
 }
 
-/** Returns the run that made a plan. @throws {UsageError} UNKNOWN_PLAN */
+/** Returns the id of the run that made a plan, like `r_81`. @throws {UsageError} `UNKNOWN_PLAN` */
 export async function runOfPlan(db: Database, planId: string): Promise<string> {
   const [row] = await db.query<Row<'plan', 'run_id'>>('select run_id from plan where id = $1', [planId])
   if (row === undefined)
@@ -99,12 +103,13 @@ function changeOf(row: ChangeRow): PlanChange {
   }
 }
 
-/** Parts of a change that depend on the type of key. */
+/** Descriptions of changes by type of key. */
 const descriptions: Readonly<Record<Destination['keys'], Description>> = {
   products: { keyEncoding: 'utf8', fields: productFields, reasonOfDelete: () => 'its row is not in the source' },
   identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
 }
 
+/** Parts of a change that depend on the type of key. */
 interface Description {
   readonly keyEncoding: 'utf8' | 'hex'
   readonly fields: (row: ChangeRow) => readonly FieldChange[]
@@ -113,12 +118,12 @@ interface Description {
 
 function productFields({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
   if (action === 'delete') return []
-  const before = parsed(body_before)
-  const after = parsed(body)
+  const before = parseFields(body_before)
+  const after = parseFields(body)
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .toSorted()
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
-    .filter((one) => JSON.stringify(one.before) !== JSON.stringify(one.after))
+    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
 }
 
 function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
@@ -133,7 +138,8 @@ function reasonOfMember({ line, suppressed, ended }: ChangeRow): string {
   return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'
 }
 
-function parsed(body: Buffer | null): Readonly<Record<string, unknown>> {
+/** Returns the fields of a product in a request body; empty without a body. */
+function parseFields(body: Buffer | null): Readonly<Record<string, unknown>> {
   if (body === null) return {}
   const value: unknown = JSON.parse(body.toString())
   return recordOf(value)

@@ -1,4 +1,4 @@
-/** Product sets as part of a run: changed after its plan is sent. */
+/** Changes the product sets of a catalog in a run, after its plan is sent. */
 import { plannedSetsOf, planProductSets } from './sets/plan.ts'
 import { keepProductSets } from './sets/keep.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -10,8 +10,8 @@ import { timed, type Ending } from './runUnderLease.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 /**
- * Changes the product sets of the plan, unless the run ended with an error or was cancelled. A refused or unresolved set makes a
- * successful run partial.
+ * Changes the product sets of the plan, unless the run ended with an error or was cancelled. Returns the ending of the run: a refused
+ * or unresolved set makes a successful run partial.
  */
 export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
   const planned = await plannedSetsOf(deps.db, planId)
@@ -27,7 +27,7 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
   return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
 }
 
-/** Plans the product sets of a catalog pipeline. */
+/** Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines. */
 export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
   const rules = destinationOf(destination.kind).productSets(destination)
   if (rules === undefined) return

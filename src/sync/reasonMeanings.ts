@@ -1,6 +1,6 @@
 /** Meanings of the codes of attempts and batches (destinations/answer.ts, db/batches/). Errors of the service have their own message. */
 
-/** Returns the meaning of a code; empty for a code of the service. */
+/** Returns the meaning of a code; empty for an unknown code, such as a code of the service. */
 export function meaningOf(code: string): string {
   const status = /^http-(\d{3})(-unreadable)?$/.exec(code)
   if (status) return `the service answered ${status[1]}${status[2] === undefined ? '' : ', without a readable error'}`

@@ -1,4 +1,4 @@
-/** Rejected rows as a table of the merchant's own columns and the reasons: the same for `rejects --csv` and the dashboard. */
+/** Formats rejected rows as a table of the source's columns and the reasons, for `rejects --csv` and the dashboard. */
 import type { Database } from '../db/database.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { Outer, Row } from '../db/row.ts'
@@ -6,8 +6,10 @@ import { decodeSources } from '../db/snapshots.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
 
 /**
- * Yields the header, then every rejected row. Personal cells are masked, because they are not stored: the person who corrects the file
- * fills them in again.
+ * Yields the header, then every rejected row. Personal cells are masked, because their values are not stored: the person who corrects the
+ * file fills in the values again.
+ *
+ * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function* rejectRows(db: Database, runId: string): AsyncGenerator<readonly string[]> {
   const { columns } = await loadRun(db, runId)
@@ -18,9 +20,9 @@ export async function* rejectRows(db: Database, runId: string): AsyncGenerator<r
     yield [...table.places(reject.source).map((at) => reject.cells[at] ?? ''), ...reasonCells(reject)]
 }
 
-/** Returns the lines of the CSV, safe to open in a spreadsheet. */
+/** Returns the lines of the CSV, safe to open in a spreadsheet. @throws {UsageError} `UNKNOWN_RUN`, before the first line */
 export async function rejectLines(db: Database, runId: string): Promise<AsyncIterable<string>> {
-  // Checked before the first line, so that an unknown run is an error and not a broken file.
+  // An unknown run is an error before the first line, and not an incomplete file.
   await loadRun(db, runId)
   return linesOf(rejectRows(db, runId))
 }
@@ -29,12 +31,15 @@ async function* linesOf(rows: AsyncIterable<readonly string[]>): AsyncGenerator<
   for await (const cells of rows) yield csvLine(cells)
 }
 
-/** Sources of a run: facts about each, and the backfill source if there is one. */
+/** Sources of a run. */
 export interface Reading {
+  /** Facts about each source; empty if the run has no snapshot. */
   readonly facts: readonly SourceFacts[]
+  /** Address of the backfill source; undefined for the pipeline's own sources. */
   readonly source: string | undefined
 }
 
+/** Loads the sources of the snapshot of a run; for an unknown run, there are none. */
 export async function loadReading(db: Database, runId: string): Promise<Reading> {
   const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
     `select s.id, s.sources, q.options->>'source' as source
@@ -47,13 +52,13 @@ export async function loadReading(db: Database, runId: string): Promise<Reading>
 /** Header of a rejects file, and the positions of each source's columns in it. */
 export interface RejectsTable {
   readonly columns: readonly string[]
-  /** Returns, for a source, the position of each table column in its rows; -1 if it has none. */
+  /** Returns, for the number of a source, the position of each table column in the rows of this source; -1 if it lacks the column. */
   readonly places: (source: number) => readonly number[]
 }
 
 /**
- * Returns the columns of all sources, those of the first source first. `first` has the columns of the first row only: later rows of
- * JSON and XML may have more, and other sources have their own.
+ * Returns the table with the columns of all sources, in the order of the sources. `first`: columns of the first row of the run, which are
+ * used if `facts` is empty. Later rows of JSON and XML may have more columns, and other sources have their own.
  */
 export function rejectsTable(first: readonly string[], facts: readonly Pick<SourceFacts, 'columns'>[]): RejectsTable {
   const known = facts.length === 0 ? [first] : facts.map(({ columns }) => columns)
@@ -70,8 +75,8 @@ export function rejectsTable(first: readonly string[], facts: readonly Pick<Sour
 const reasons = ['line', 'code', 'field', 'message', 'hint'] as const
 
 /**
- * Returns names of the reason columns that do not collide with the merchant's, because the corrected file is read again and needs
- * unique names.
+ * Returns the names of the reason columns. A name that `columns` has gets the prefix `reject_`, because the corrected file is read again
+ * and needs unique names.
  */
 export function reasonColumns(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.toLowerCase()))
@@ -95,9 +100,9 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * Writes one line of CSV. A spreadsheet could take a cell for a formula if it begins with `=`, `+`, `-`, `@`, TAB, CR or NUL, or
- * with the full-width forms of the four signs, also behind spaces. Such a cell gets a leading apostrophe. It is also quoted: some programs
- * split cells at `;` or TAB, and a formula could begin behind one.
+ * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@` or the full-width form of one
+ * of these signs, or with TAB, CR or NUL; leading spaces do not prevent this. A cell with such a beginning gets a leading apostrophe and
+ * quotes. Cells with `;` or TAB get quotes too, because some programs split cells there, and a formula could begin after the split.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`

@@ -1,4 +1,4 @@
-/** Repeats a run, if the pipeline still writes to the destination of that run. */
+/** Repeats a run. Fails if the pipeline no longer writes to the destination of that run. */
 import type { Database } from '../db/database.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import type { Row } from '../db/row.ts'
@@ -11,7 +11,12 @@ import type { EngineDeps } from './engine.ts'
 import { loadRun, runNumber } from './history.ts'
 import { runPipeline } from './run.ts'
 
-/** Runs again: the whole source of a run, or only its refused, ambiguous or pending operations. */
+/**
+ * Starts a run that sends the whole source of run `runId` again, or with `failedOnly` only its refused, ambiguous or pending operations.
+ * `pipelines`: folder of the pipeline files.
+ *
+ * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
+ */
 export async function rerun(
   deps: EngineDeps,
   runId: string,
@@ -28,7 +33,7 @@ export async function rerun(
     trigger: 'rerun',
     rerunOf: id,
     failedOnly: options.failedOnly,
-    // The rerun of a full refresh is one too. The approval is not copied: approved deletes stay approved.
+    // The rerun of a full refresh is a full refresh too. The approval is not copied, because approved deletes stay approved.
     ...(full ? { full } : {}),
     ...(source === undefined || options.failedOnly ? {} : { source }),
   })
@@ -40,7 +45,10 @@ interface Current {
   readonly destinationId: number
 }
 
-/** @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the pipeline's file was changed, or its service is another one */
+/**
+ * Checks that a run wrote to the current destination of its pipeline. An unknown run passes.
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the run
+ */
 export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: Current): Promise<void> {
   const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
   if (run === undefined || run.destination_id === null || run.destination_id === current.destinationId) return
@@ -51,7 +59,10 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
   )
 }
 
-/** @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the pipeline's file was changed, or its service is another one */
+/**
+ * Checks that a plan is for the current destination of its pipeline. An unknown plan passes.
+ * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the plan
+ */
 export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: Current): Promise<void> {
   const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])
   if (plan === undefined || plan.destination_id === current.destinationId) return

@@ -1,4 +1,4 @@
-/** Loads a stored plan for a review: deletes first, samples of each change, fields before and after. */
+/** Loads a stored plan for a review, with samples of each change. */
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../db/plans.ts'
@@ -11,6 +11,7 @@ import { isRecord } from '../unknownValue.ts'
 
 export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
 
+/** Stored plan with its figures and samples. */
 export interface ReviewedPlan {
   readonly planId: string
   readonly runId: string
@@ -18,29 +19,33 @@ export interface ReviewedPlan {
   readonly words: DestinationWords
   readonly showsRecords: boolean
   readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
+  /** SHA-256 of all request bodies, in hex. */
   readonly digest: string
   readonly createdAt: Date
   readonly counts: Partial<RunCounts>
   readonly guards: readonly GuardResult[]
   readonly updateFields: readonly { readonly field: string; readonly count: number }[]
+  /** Number of planned requests. */
   readonly requests: number
-  /** Newest plan of the pipeline. If it is another plan, this one is out of date. */
+  /** Newest plan of the destination. If that is another plan, this plan is out of date. */
   readonly newestPlanId: string
+  /** Samples of deletes, creates, updates and renewals, in this order. */
   readonly samples: readonly ChangeSample[]
   readonly productSets?: readonly ProductSetChange[]
 }
 
+/** Sample of a change. */
 export interface ChangeSample {
   readonly change: ChangeName
-  /** Product id; for people only the number of their identifiers. */
+  /** Product id; for people a text with the number of their identifiers. */
   readonly name: string
   readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
 }
 
-/** Number of samples of each change: enough to see a mistake, and they fit on one screen. */
+/** Maximum number of samples of each change: enough to see a mistake, and few enough for one screen. */
 const samplesOfEach = 20
 
-/** @throws {UsageError} `UNKNOWN_PLAN` */
+/** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
   const [row] = await db.query<
     Row<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
@@ -79,6 +84,7 @@ export async function loadReview(db: Database, planId: string): Promise<Reviewed
   }
 }
 
+/** Loads the samples of each change. `showsRecords`: false for people, whose samples have no fields. */
 async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
   const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
     `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
@@ -108,7 +114,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
   )
 }
 
-/** Returns the fields of an update that differ, or all fields if the earlier content is no longer stored. */
+/** Returns the fields of an update that differ. If the earlier content is not stored, or for other changes, returns all fields. */
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
   after: Readonly<Record<string, unknown>> | undefined,
@@ -122,6 +128,7 @@ function changedFields(
     .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
 }
 
+/** Returns the product in an operation; undefined if its bytes are no longer stored or are not an object. */
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
@@ -129,11 +136,12 @@ function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undef
     // Operations on products have the product in `params`.
     return isRecord(value['params']) ? value['params'] : value
   } catch {
-    // The body has expired (docs/retention.md), or the slice is not an object.
+    // The body has expired (docs/retention.md), or the slice is not JSON.
     return undefined
   }
 }
 
+/** Returns a value as text of at most 200 characters; null for an unset value. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
   return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200)

@@ -1,5 +1,5 @@
 /**
- * Carries out a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
+ * Executes a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
  * is killed, the next run or worker writes the end.
  */
 import { destinationOf } from '../destinations/index.ts'
@@ -18,14 +18,20 @@ import { readAndPlan } from './readAndPlan.ts'
 import type { PlanReport, RunReport } from '../model/report.ts'
 
 /**
- * Plans and applies in one run. If another run has locked the destination, returns a report with status `skipped` (exit code 5).
+ * Plans and applies in one run. If the pipeline is paused or another run has locked the destination, returns a report with status
+ * `skipped` (exit code 5). Errors of the run are in its report.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
  */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
   const run = await claimPipeline(deps, pipeline, request)
-  return 'report' in run ? run.report : carryOut(deps, pipeline, run.row, request)
+  return 'report' in run ? run.report : execute(deps, pipeline, run.row, request)
 }
 
-/** Reads, diffs and stores a plan; sends nothing. */
+/**
+ * Reads the sources and stores a plan; sends nothing. `full`: the plan sends all desired records again.
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
+ */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
   const run = await claimPipeline(deps, pipeline, { trigger: 'plan', ...options })
   if ('report' in run) throw lockedError(pipeline.name)
@@ -48,7 +54,11 @@ export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options
   }
 }
 
-/** Requests a run to stop. Returns `stopping` for a running one, also if another process runs it. */
+/**
+ * Requests a run to stop. Returns the new state of the run: `stopping` for a running run, whichever process executes it, and `ended` for a
+ * run that had ended before.
+ * @throws {UsageError} `UNKNOWN_RUN`
+ */
 export async function cancel(
   deps: Pick<EngineDeps, 'db'>,
   runId: string,
@@ -59,7 +69,10 @@ export async function cancel(
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
-/** Carries out a queued run, if it was requested for this pipeline in this version and environment. */
+/**
+ * Claims and executes a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was
+ * requested for another pipeline, version or environment.
+ */
 export async function executeRun(
   deps: EngineDeps,
   runId: number,
@@ -68,14 +81,15 @@ export async function executeRun(
 ): Promise<RunReport | 'busy' | 'not_claimable'> {
   const row = await claimQueued(deps, runId, pipeline)
   if (typeof row === 'string') return row
-  return carryOut(deps, pipeline, row, {
+  return execute(deps, pipeline, row, {
     trigger: row.trigger,
     ...row.options,
     ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}),
   })
 }
 
-async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
+/** Executes a claimed run. Sends the first parts of a plan while the later parts are planned. */
+async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
   return runUnderLease(deps, run, async (lease) => {
     await resumeDestination(deps.db, run.destinationId)
     const early = new EarlyPush(lease.deps, run)
@@ -95,15 +109,17 @@ async function carryOut(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reque
   })
 }
 
-/** Estimates the number of requests for these rows: each is as full as the limit of entries permits. The limit of bytes can make more. */
+/** Estimates the number of requests for `rows` rows, with as many entries each as permitted. The limit of bytes can make more. */
 function batchesOf({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits('upsert').entries)
 }
 
+/** Returns the number of operations of a plan. */
 export function operationsOf({ counts }: Planned): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
+/** Returns the error of a report as an exception. */
 export function asError(error: NonNullable<RunReport['error']>): RunError {
   return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint })
 }

@@ -1,6 +1,6 @@
 /**
- * Counts of runs that ended before all their entries were settled. Entries that a later run settles are also
- * written into the counts of the earlier run, so that its history shows the final result.
+ * Computes the counts of runs that end before all their operations are settled. If a later run settles operations, the counts of the
+ * earlier run are updated, so that its report shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
 import { entriesOf, entryOutcome, usersOf } from '../db/entries/read.ts'
@@ -11,7 +11,7 @@ import type { Present, Row } from '../db/row.ts'
 import { planCounts, type PlanCounts } from './push/push.ts'
 import type { Settled } from '../model/report.ts'
 
-/** Counts the products or users of earlier plans that attempts of this run settled. */
+/** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */
 export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
   const [row] = await db.query<{ confirmed: number; refused: number }>(
     `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
@@ -24,7 +24,7 @@ export async function settledBy(db: Queryable, runId: number, ownPlanId: string 
   return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
 }
 
-/** Updates the counts of earlier runs whose batches this run settled. */
+/** Updates the counts of earlier runs whose batches this run settled or superseded. */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<Row<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
@@ -38,7 +38,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
   for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
 }
 
-/** Updates the counts of ended runs of a plan. Requests stay with the run that sent them. */
+/** Updates the counts of ended runs of a plan, except the run `butRunId`. Requests stay with the run that sent them. */
 export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
   const runs = await db.query<Row<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
@@ -51,7 +51,8 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 
 /**
  * Ends the runs of expired workers of this environment with their counts so far, and updates the counts of earlier runs whose
- * batches they settled. Returns the ids of the ended runs. All in one transaction, because no later run completes a part.
+ * batches these runs settled. Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done
+ * recovery.
  */
 export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
   return db.transaction(async (tx) => {
@@ -66,17 +67,17 @@ export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<
   })
 }
 
-/** Counts of a plan as they are stored with its run. */
+/** Returns the counts of a plan as they are stored with its run. */
 export async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const open = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
 }
 
-/** Number of operations by kind (`create`, `update` …) and result. */
+/** Number of products or users by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
 type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Counts the operations that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
+/** Counts the products or users that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count

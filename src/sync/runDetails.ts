@@ -7,23 +7,32 @@ import type { SourceFacts } from '../formats/rows.ts'
 import { runNumber } from './history.ts'
 
 export interface RunDetails {
+  /** Last stored progress; null before the first. */
   readonly progress: StoredProgress | null
   readonly cancelRequested: boolean
   readonly full: boolean
+  /** Maximum number of deletes that the user approved; null without approval. */
   readonly approvedDeletes: number | null
+  /** Facts about the sources; empty if the run has no snapshot. */
   readonly sources: readonly SourceFacts[]
   readonly requests: RequestSummary
 }
 
+/** Requests of a run. */
 export interface RequestSummary {
+  /** Number of requests. */
   readonly all: number
+  /** Number of requests that were answered with 429. */
   readonly rateLimited: number
-  /** Median duration in milliseconds; null if no request was answered. */
+  /** Median duration in milliseconds; null if no request has ended. */
   readonly p50: number | null
+  /** 95th percentile of the duration in milliseconds; null if no request has ended. */
   readonly p95: number | null
+  /** Last ten requests, the latest first. */
   readonly latest: readonly RequestLine[]
 }
 
+/** One request. `outcome`, `httpStatus` and `durationMs` are null while the request is in flight. */
 export interface RequestLine {
   readonly batch: number
   readonly at: Date
@@ -35,6 +44,7 @@ export interface RequestLine {
   readonly users: number
 }
 
+/** Loads the details of a run; empty details for an unknown run. @throws {UsageError} `UNKNOWN_RUN` if `runId` is not the id of a run */
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
   const [row] = await db.query<
@@ -90,6 +100,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   }
 }
 
+/** Rejects of one code and field. `hint`: the first hint of the group in alphabetical order. */
 export interface RejectGroup {
   readonly code: string
   readonly field: string
@@ -98,7 +109,10 @@ export interface RejectGroup {
   readonly samples: readonly { readonly line: number; readonly message: string; readonly cells: readonly string[] }[]
 }
 
-/** Returns the rejects of a run by code and field, the most frequent first, with the first `samples` of each. */
+/**
+ * Returns the rejects of a run by code and field, at most 100 groups, the most frequent first, each with its first `samples` rows. For a
+ * run over an unchanged source, returns the rejects of its last read.
+ */
 export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
   const rows = await db.query<RejectGroup>(
     `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),

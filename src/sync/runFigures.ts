@@ -4,6 +4,7 @@ import type { Present, Row } from '../db/row.ts'
 import { decodeCounts, decodeStages } from '../db/runColumns.ts'
 import type { RunCounts } from '../model/report.ts'
 
+/** Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds, null without requests. */
 export interface RunFigures {
   readonly runId: string
   readonly at: Date
@@ -16,7 +17,7 @@ export interface RunFigures {
   readonly p95: number | null
 }
 
-/** Returns the last ended runs that could send, oldest first. */
+/** Returns the last `limit` ended runs that could send, oldest first. */
 export async function loadRunFigures(db: Queryable, pipeline: string, limit: number): Promise<readonly RunFigures[]> {
   const rows = await db.query<
     Row<'run', 'id' | 'status' | 'counts' | 'stages'> &
@@ -45,7 +46,10 @@ export async function loadRunFigures(db: Queryable, pipeline: string, limit: num
   }))
 }
 
-/** Returns how many memberships of a pipeline end on each of the next `days` days; an upper bound, counted by request. */
+/**
+ * Returns for each of the next `days` days, today first, how many memberships of a pipeline end at most. Counts the users of the requests
+ * whose memberships end on that day, also users that a later request updated or deleted.
+ */
 export async function loadEndingsByDay(
   db: Queryable,
   pipeline: string,

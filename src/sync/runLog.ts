@@ -4,8 +4,8 @@ import { nextCommands, reasonOf } from './nextCommands.ts'
 import type { RunReport } from '../model/report.ts'
 
 /**
- * Logs the end of a run with code, reason, counts and the next command: `error` for a failed run, `warn` for one that needs an
- * operator.
+ * Logs the end of a run with code, reason, counts and the next command, at level `error` for a failed run, `warn` for a withheld or
+ * partial run, and `info` for other runs.
  */
 export function logRunEnd(log: Logger, report: RunReport): void {
   const { runId, pipeline, status } = report

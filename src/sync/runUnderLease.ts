@@ -16,6 +16,7 @@ import type { GuardResult, RunReport, RunStatus } from '../model/report.ts'
 import { interrupted } from './read/stage.ts'
 import { errorCode } from '../unknownValue.ts'
 
+/** Result of a run, without its counts. */
 export interface Ending {
   readonly status: RunStatus
   readonly guards: readonly GuardResult[]
@@ -25,7 +26,10 @@ export interface Ending {
 /** Interval of checking whether the run was cancelled. */
 const cancelPollMs = 2_000
 
-/** Runs `work` under the run's lease and writes its end. Errors are stored with the run; only internal ones are thrown. */
+/**
+ * Runs `work` under the run's lease, writes the end of the run, and returns its report. `work` gets `deps` whose signal also aborts if
+ * the lease is lost or the run is cancelled. Errors of `work` are stored with the run and not thrown, except internal errors.
+ */
 export async function runUnderLease(
   deps: EngineDeps,
   run: RunRow,
@@ -42,7 +46,7 @@ export async function runUnderLease(
   }, deps.settings.heartbeatMs)
   const watch = setInterval(() => {
     isCancelRequested(deps.db, run).then(
-      (asked) => asked && lost.abort(),
+      (isRequested) => isRequested && lost.abort(),
       // An error is ignored, because the heartbeat warns when the database is down.
       () => undefined,
     )
@@ -60,13 +64,16 @@ export async function runUnderLease(
   }
   if (ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run)))
     ending = { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) }
-  await finish(deps, run, ending)
-  await keepUp(deps, run)
+  await endRun(deps, run, ending)
+  await deleteExpiredData(deps, run)
   return loadReport(deps.db, run.id)
 }
 
-/** Deletes expired data once a day, in the first run, so that it also happens without workers. Errors do not fail the run. */
-async function keepUp(deps: EngineDeps, run: RunRow): Promise<void> {
+/**
+ * Purges erased people, and in the first run of a day all expired data, so that this also happens without workers. An error is only
+ * logged.
+ */
+async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   try {
     await purgeErasures(deps.db, deps.service.origin)
@@ -87,11 +94,12 @@ export function cancelled(pipeline: string): RunError {
   })
 }
 
-async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
+/** Writes the end and the counts of the run, and updates the counts of earlier runs. */
+async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
   const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
-  // Called before `finishRun`: if the process dies between the two, the run has not ended, so its recovery repeats both.
+  // Called before `finishRun`: if the process dies between the two calls, the run has not ended, so its recovery repeats both.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,
@@ -105,7 +113,7 @@ async function finish(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   })
 }
 
-/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include them. */
+/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include these requests. */
 async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
   const [row] = await deps.db.query<{ n: number }>(
     `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
@@ -114,7 +122,7 @@ async function settlingRequests(deps: EngineDeps, runId: number, planId: string 
   return row?.n ?? 0
 }
 
-/** Times a stage and stores the time with the run. */
+/** Runs `work` as a stage: stores its duration with the run, also after an error. Returns the result of `work`. */
 export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = new Date(deps.clock.now()).toISOString()
   const start = deps.clock.monotonic()
@@ -126,23 +134,25 @@ export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string,
   }
 }
 
+/** Returns an error in the form of a report. */
 export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
   return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
 }
 
-/** Returns the error to store; undefined for an internal error. Maps the abort errors of sources to `RUN_INTERRUPTED`. */
+/** Returns the error to store; undefined for an internal error. Maps abort errors after the signal to `RUN_INTERRUPTED`. */
 function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
   return isDatabaseError(error) ? (permissionFault(error, db) ?? databaseError(error)) : undefined
 }
 
+/** Returns true for an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
 function isDatabaseError(error: unknown): boolean {
   const code = errorCode(error)
   return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
 }
 
-/** Returns an error with only the code of Postgres, because its texts may contain values (`detail`; docs/guarantees.md). */
+/** Returns the error to report: with only the code, because texts of Postgres may contain values (`detail`; docs/guarantees.md). */
 function databaseError(error: unknown): RunError {
   const full = diskFault(error)
   if (full !== undefined) return full
@@ -156,7 +166,7 @@ function databaseError(error: unknown): RunError {
 
 /** Stores an internal error with the run and returns the exception to throw. */
 async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
-  await finish(deps, run, {
+  await endRun(deps, run, {
     status: 'failed',
     guards: [],
     error: new RunError('INTERNAL', 'an internal error ended the run; confirmed changes are kept', {

@@ -1,6 +1,5 @@
 /**
- * Detects that a sandbox was restarted without its state: then it is another instance than the one that the synced state belongs
- * to.
+ * Detects that a sandbox was restarted without its state. The restarted sandbox is another instance, so the synced state is wrong.
  */
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -15,13 +14,13 @@ import type { EngineDeps } from './engine.ts'
 import type { WarningSummary } from '../model/report.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Timeout in milliseconds. Short, because a sandbox answers immediately. */
-const askMs = 2_000
+/** Timeout of the request in milliseconds. A sandbox answers immediately. */
+const timeoutMs = 2_000
 
 /**
- * Adds a warning to the run if the service is another sandbox instance than the synced one. A full refresh, or a destination
- * without synced state, adopts the new instance without a warning. Returns true for another instance: there an earlier id may
- * belong to another object.
+ * Adds a warning to the run and returns true if the service is another sandbox instance than the synced one. Ids of product sets may then
+ * belong to other sets. For a full refresh, and for a destination without synced state, stores the new instance and returns false. Returns
+ * false for any other service.
  */
 export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
   const instance = await instanceAt(deps.service.origin)
@@ -51,7 +50,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   return true
 }
 
-/** Returns undefined for a service that is not a sandbox, and if there is no answer (the run reports that later). */
+/** Returns the id of the sandbox instance; undefined if the service is not a sandbox or does not answer (the run reports that later). */
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {
@@ -64,12 +63,12 @@ async function instanceAt(origin: string): Promise<string | undefined> {
 }
 
 /**
- * Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. It is not loaded by `import`, because that reads every
- * export of a module of Node: one of them is `WebSocket`, which loads what `fetch` loads (Node 24.21).
+ * Returns the body of the answer. Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. The module is not loaded by `import`,
+ * because `import` reads every export of a module of Node, and the export `WebSocket` loads the same code as `fetch` (Node 24.21).
  */
 async function download(url: string): Promise<string> {
   const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
-  const signal = AbortSignal.timeout(askMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => get(url, { signal, agent: false }, resolve).on('error', reject))
   return text(answer)
 }

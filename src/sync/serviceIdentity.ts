@@ -3,7 +3,7 @@ import type { ServiceIdentity } from './engine.ts'
 
 /** Returns the identity of a service and of its user. */
 export function serviceIdentity(service: {
-  /** Includes the path, because two services may share a host. */
+  /** Address of the service. Its path is a part of the identity, because two services may share a host. */
   readonly adsBaseUrl: string
   readonly adsVersion: string
   readonly consumerKey: string
@@ -14,8 +14,8 @@ export function serviceIdentity(service: {
 }
 
 /**
- * Returns the application and the user, without a secret. An access token starts with the id of its user, so a renewed token has
- * the same result. A token of another form is identified by its digest.
+ * Returns a text that identifies the application and the user, without a secret. An access token starts with the id of its user, so a
+ * renewed token has the same result. A token of another form is identified by its digest.
  */
 export function credentialsOf(service: { readonly consumerKey: string; readonly accessToken: string }): string {
   const user = /^(\d+)-/.exec(service.accessToken)?.[1]

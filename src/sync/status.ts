@@ -1,20 +1,23 @@
-/** State of each pipeline: its last result and its last success. Read-only. */
+/** Loads the state of each pipeline: its last result and its last success. Changes nothing. */
 import type { Database } from '../db/database.ts'
 import type { Row, Value } from '../db/row.ts'
 import { loadReport } from './history.ts'
 import type { RunReport } from '../model/report.ts'
 
+/** State of one pipeline. */
 export interface PipelineState {
   readonly pipeline: string
-  /** Newest ended run, without plans and skipped ticks; null before the first. */
+  /** Newest ended run, without plans and skipped runs; null if there is none. */
   readonly last: RunReport | null
-  /** Id of the running run. */
+  /** Id of the running run, like `r_81`; null if none is running. */
   readonly running: string | null
+  /** End of the last successful run; null if there is none. */
   readonly lastSuccessAt: string | null
 }
 
+/** States of the pipelines and of the scheduler. */
 export interface States {
-  /** The database's clock. */
+  /** Time by the database's clock. */
   readonly now: Date
   /** True if a scheduler was active within the last minute. */
   readonly scheduler: boolean

@@ -1,7 +1,9 @@
 /** Types of a record's history as `explain` returns it, and its headline. */
 import { type IdentifierType, identifierTypes } from '../model/record.ts'
 
+/** Event in the history of a record. */
 export interface StoryEvent {
+  /** Time in ISO 8601. */
   readonly at: string
   readonly what:
     | 'read'
@@ -45,27 +47,30 @@ export interface IdentifierDigest {
   readonly digest?: string
 }
 
+/** History of a record. */
 export interface Story {
   /** First line: `Live: …` or `Not live: …`, with the reason. */
   readonly headline: string
+  /** True if the headline starts with `Live:`. */
   readonly live: boolean
   /** Product id; for people the digests of the found row keys, 32 hex digits each. */
   readonly keys: readonly string[]
   /** Identifiers that match the given text, with their full digests. Empty for products. */
   readonly identifiers: readonly IdentifierDigest[]
+  /** Events, oldest first. */
   readonly events: readonly StoryEvent[]
 }
 
-/** Returns type and full digest of packed identifiers. The value of a `partner_user_id` stays hidden. */
+/** Returns type and full digest of packed identifiers. For a `partner_user_id`, returns only the type, because it is not hashed. */
 export function identifierDigests(packed: readonly Buffer[]): readonly IdentifierDigest[] {
-  return packed.flatMap((one) => {
-    const type = identifierTypes[(one[0] ?? 0) - 1]
+  return packed.flatMap((identifier) => {
+    const type = identifierTypes[(identifier[0] ?? 0) - 1]
     if (type === undefined) return []
-    return [type === 'partner_user_id' || one.length !== 33 ? { type } : { type, digest: one.toString('hex', 1) }]
+    return [type === 'partner_user_id' || identifier.length !== 33 ? { type } : { type, digest: identifier.toString('hex', 1) }]
   })
 }
 
-/** Returns the digests to show with an event about these identifiers. */
+/** Returns the digests to show with an event about these identifiers; an empty object if there are none. */
 export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' | 'identifiers'> {
   const identifiers = identifierDigests(packed)
   const [first, ...others] = identifiers
@@ -73,7 +78,10 @@ export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' 
   return { ...(others.length > 0 || first.digest === undefined ? {} : { digest: first.digest }), identifiers }
 }
 
-/** Returns the first line. It starts with `Live:` or `Not live:`. `deletesRecord`: true if a confirmed delete removes the whole record. */
+/**
+ * Returns the first line of a history, which starts with `Live:` or `Not live:`. `events`: oldest first. `deletesRecord`: true if a
+ * confirmed delete removes the whole record.
+ */
 export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): string {
   if (events.length === 0) return 'Not live: unknown key. No row that may be sent has it, and nothing was sent for it'
   const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
@@ -87,12 +95,12 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const suppressed = last('suppressed')
   if (suppressed)
     return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
-  // A deleted product may have been added again, or its row is back in the source but rejected.
+  // A deleted product may have been added again, or its row may be in the source again but rejected.
   const back =
     deletesRecord && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
-  const leaving = events.find((event) => event.what === 'wanted' && event.change === 'delete')
-  if (leaving) return `Live: ${refused ? `its delete was refused: ${refused.message}` : leaving.message}`
+  const waitingDelete = events.find((event) => event.what === 'wanted' && event.change === 'delete')
+  if (waitingDelete) return `Live: ${refused ? `its delete was refused: ${refused.message}` : waitingDelete.message}`
   if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`

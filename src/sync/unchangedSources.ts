@@ -1,15 +1,19 @@
-/** Finds sources that did not change over many runs, because the merchant's export may have stopped. */
+/** Finds sources that did not change over many runs. Their export may have stopped. */
 import type { Queryable } from '../db/database.ts'
 
+/** Pipeline whose sources did not change. */
 export interface UnchangedSource {
   readonly pipeline: string
   /** The limit that was reached: at least this many consecutive runs found the source unchanged. */
   readonly runs: number
-  /** Finish of the oldest compared run. */
+  /** End of the oldest compared run. */
   readonly unchangedAtLeastSince: Date
 }
 
-/** Finds pipelines whose source was unchanged in each of the last `runs` runs. */
+/**
+ * Returns the pipelines whose sources had the same bytes in the last `runs + 1` runs, manual or scheduled. Pipelines with fewer runs are
+ * left out.
+ */
 export async function findUnchangedSources(
   db: Queryable,
   limits: readonly { readonly pipeline: string; readonly runs: number }[],

@@ -1,6 +1,6 @@
 /**
  * Classifies the products of a listing. Compares each page with the confirmed content, and stores one short row per product in a
- * temporary table. So memory stays that of one page, and one join at the end finds the missing products.
+ * temporary table. Memory therefore stays that of one page, and one join at the end finds the products that were not listed.
  */
 import type pg from 'pg'
 import type { ListedProduct } from '../../destinations/destination.ts'
@@ -13,9 +13,14 @@ import { canonicalProduct, compareProducts, comparedFields, type ProductContent 
 import type { ShownDifference } from './report.ts'
 
 /**
- * Result for one product: `same` or `changed` content; `unlisted`, confirmed but not listed; `hidden`, not listed because its group shows
- * only one variant; `unmanaged`, listed but never sent by Sluice; `unresolved`, not compared because of a request during the audit;
- * `unconfirmed`, not compared because no content of it was confirmed, or its delete is outstanding.
+ * Result for one product:
+ * - `same` or `changed`: listed, with equal or different content.
+ * - `unlisted`: confirmed but not listed.
+ * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
+ * - `unmanaged`: listed, but not a product that Sluice has sent or wants to exist.
+ * - `unresolved`: not compared, because a request for the product was unresolved or confirmed during the audit, or because its
+ *   confirmed content is no longer stored and its hash differs.
+ * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
 export type ListingOutcome = 'same' | 'changed' | 'unlisted' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
@@ -24,10 +29,14 @@ const keptInFull = 1_000
 /** Maximum length of a value in a report. */
 const shownLength = 200
 
+/** Stored state of a listed product; the columns are null for a product that Sluice does not know. */
 type KnownProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
+  /** Place of the product in the page, from 1. */
   readonly ord: string
   readonly unresolved: boolean
+  /** Confirmed content as JSON; null if none is confirmed or it is no longer stored. */
   readonly ours: string | null
+  /** Desired content as JSON; null unless it differs from the confirmed content. */
   readonly desired: string | null
 }
 
@@ -41,6 +50,7 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
     from entry e join batch b on b.id = e.batch_id
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
+/** Classifies a listing page by page. Its temporary tables belong to the connection, so `client` must not be shared. */
 export class ListingClassifier {
   readonly #client: pg.PoolClient
   readonly #destinationId: number
@@ -62,13 +72,13 @@ export class ListingClassifier {
     return new ListingClassifier(client, destinationId)
   }
 
-  /** Fields that no product of the listing had: this service does not return them, so they are not compared. */
+  /** Compared fields that no product of the listing had. This service does not return them. Empty if no product was listed. */
   get notReturned(): readonly string[] {
     return this.#returned.size === 0 ? [] : comparedFields.filter((field) => !this.#returned.has(field))
   }
 
-  /** Classifies one page. A product that was returned before is classified again. */
-  async page(listed: readonly ListedProduct[]): Promise<void> {
+  /** Classifies one page. If a product was listed before, its new outcome replaces the earlier one. */
+  async classifyPage(listed: readonly ListedProduct[]): Promise<void> {
     const products = [...new Map(listed.map((product) => [product.id, product])).values()]
     if (products.length === 0) return
     const keys = products.map(({ id }) => Buffer.from(id))
@@ -104,8 +114,8 @@ export class ListingClassifier {
   }
 
   /**
-   * Adds confirmed products that were not listed. Products with a request since the audit began become `unresolved`. A group lists only its first variant
-   * (spec 2.2), so other variants of a listed group may exist (docs/faults.md, C1).
+   * Adds the confirmed products that were not listed. Products with a request since the audit began become `unresolved`. A group lists
+   * only its first variant (spec 2.2), so the other variants of a listed group may exist: they become `hidden` (docs/faults.md, C1).
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
@@ -146,18 +156,19 @@ export class ListingClassifier {
     if (differences.length === 0) return { outcome: 'same', differences }
     return {
       outcome: 'changed',
-      differences: known.desired === null ? differences : withWanted(differences, contentOf(known.desired)),
+      differences: known.desired === null ? differences : withDesired(differences, contentOf(known.desired)),
     }
   }
 
+  /** Returns the differences as JSON with shortened values; null for other outcomes, and after the first `keptInFull` changed products. */
   #detail(outcome: ListingOutcome, differences: readonly ShownDifference[]): string | null {
     if (outcome !== 'changed' || ++this.#changed > keptInFull) return null
     return JSON.stringify(
-      differences.map((one) => ({
-        ...one,
-        ours: cut(one.ours),
-        theirs: cut(one.theirs),
-        ...('wanted' in one ? { wanted: cut(one.wanted) } : {}),
+      differences.map((difference) => ({
+        ...difference,
+        ours: shortened(difference.ours),
+        theirs: shortened(difference.theirs),
+        ...('wanted' in difference ? { wanted: shortened(difference.wanted) } : {}),
       })),
     )
   }
@@ -167,15 +178,16 @@ function contentOf(json: string): ProductContent {
   return recordOf(JSON.parse(json))
 }
 
-function withWanted(differences: readonly ShownDifference[], wanted: ProductContent): ShownDifference[] {
-  return differences.map((one) => {
-    const value = wanted[one.field]
+/** Adds the desired value to each difference whose desired value is not the confirmed one. */
+function withDesired(differences: readonly ShownDifference[], desired: ProductContent): ShownDifference[] {
+  return differences.map((difference) => {
+    const value = desired[difference.field]
     const text = value === undefined || value === null ? null : String(value)
-    return text === one.ours || one.field === 'product_key' ? one : { ...one, wanted: text }
+    return text === difference.ours || difference.field === 'product_key' ? difference : { ...difference, wanted: text }
   })
 }
 
-function cut(text: string | null | undefined): string | null {
+function shortened(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   return text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
 }

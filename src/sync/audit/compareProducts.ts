@@ -1,6 +1,6 @@
 /**
- * Compares a sent product with the listed one, field by field, in a normal form. Pure. A service may return `12.9 EUR` for
- * `12.90 EUR`, or an address with its host in lower case; that is not drift.
+ * Compares a sent product with the listed one, field by field, in a normal form. A service may return `12.9 EUR` for `12.90 EUR`, or an
+ * address with its host in lower case; these differences are not drift.
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/resources.ts'
@@ -9,8 +9,9 @@ export type ProductContent = Readonly<Record<string, unknown>>
 
 export interface FieldDifference {
   readonly field: string
-  /** Sent value; null if it is unset. */
+  /** Sent value; null if the field is unset. */
   readonly ours: string | null
+  /** Listed value; null if the field is unset. */
   readonly theirs: string | null
 }
 
@@ -19,9 +20,13 @@ export const comparedFields: readonly string[] = productFields
   .filter((field) => !isGenerated(field) && field.name !== 'id')
   .map(({ name }) => name)
 
-const forms: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, formOf(field)]))
+/** Functions that bring the values of a field into their normal form, by field name. */
+const normalizers: ReadonlyMap<string, (text: string) => string> = new Map(productFields.map((field) => [field.name, normalizerOf(field)]))
 
-/** Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal; a field that was not returned is not compared. */
+/**
+ * Returns the differing fields, in the order of the specification. Null, the empty text and an unset field are equal. Fields that
+ * `theirs` does not have are not compared.
+ */
 export function compareProducts(ours: ProductContent, theirs: ProductContent): FieldDifference[] {
   const found: FieldDifference[] = []
   for (const field of comparedFields) {
@@ -29,8 +34,8 @@ export function compareProducts(ours: ProductContent, theirs: ProductContent): F
     const mine = textOf(ours[field])
     const listed = textOf(theirs[field])
     if (mine === listed) continue
-    const form = forms.get(field) ?? plain
-    if (mine === null || listed === null || form(mine) !== form(listed)) found.push({ field, ours: mine, theirs: listed })
+    const normalize = normalizers.get(field) ?? plain
+    if (mine === null || listed === null || normalize(mine) !== normalize(listed)) found.push({ field, ours: mine, theirs: listed })
   }
   return found
 }
@@ -49,13 +54,13 @@ function isGenerated(field: Field): boolean {
   return field.generated === true
 }
 
-/** An unset field may read as the empty text (docs/spec-notes.md#catalogs). */
+/** Returns the value as text; null for an unset field, which a service may return as the empty text (docs/spec-notes.md#catalogs). */
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null
   return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function formOf({ name, type, format }: Field): (text: string) => string {
+function normalizerOf({ name, type, format }: Field): (text: string) => string {
   if (type === 'enum') return word
   if (format === 'price') return price
   if (format === 'https-url' || name === 'image_link') return address
@@ -71,6 +76,7 @@ function plain(text: string): string {
   return text.normalize('NFC').replace(/\r\n?/g, '\n').trim()
 }
 
+/** Normalizes an enum value: `In_Stock` is `in stock`. */
 function word(text: string): string {
   return plain(text)
     .toLowerCase()
@@ -86,19 +92,19 @@ function price(text: string): string {
   return `${whole.replace(/^0+(?=\d)/, '')}${decimals === '' ? '' : `.${decimals}`} ${currency.toUpperCase()}`
 }
 
-/** Normalizes an address like browsers: host in lower case, no default port, percent-encoding in upper-case hex. */
+/** Normalizes an address as browsers do: host in lower case, no default port; also writes percent-encoding in upper-case hex. */
 function address(text: string): string {
   const url = URL.parse(plain(text))
   return (url?.href ?? plain(text)).replace(/%[0-9a-f]{2}/gi, (hex) => hex.toUpperCase())
 }
 
-/** Normalizes times: `+0100` and `+01:00` are equal, and so are two offsets of one instant. */
+/** Normalizes a time to UTC, so that `10:00+0100`, `10:00+01:00` and `09:00Z` of one day are equal. */
 function moment(text: string): string {
   const at = Date.parse(plain(text).replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
   return Number.isNaN(at) ? plain(text) : new Date(at).toISOString()
 }
 
-/** Normalizes item numbers, which are padded to different lengths. */
+/** Normalizes item numbers and counts: removes leading zeros. */
 function digits(text: string): string {
   return plain(text).replace(/^0+(?=\d)/, '')
 }

@@ -18,6 +18,7 @@ const shownOutcomes = [
   ['hidden', 'hidden'],
 ] as const satisfies readonly (readonly [ListingOutcome, AuditExample['found']])[]
 
+/** Loads the findings after `ListingClassifier.finish`. `reading`: number of listing requests, and fields that no product had. */
 export async function loadFindings(
   client: pg.PoolClient,
   destinationId: number,
@@ -33,7 +34,7 @@ export async function loadFindings(
   }
 }
 
-/** Confirmed products are `same + changed + unlisted + hidden + unresolved`. */
+/** Counts the products by outcome, and the keys that are out of sync (`waiting`). */
 async function countDrift(client: pg.PoolClient, destinationId: number): Promise<Drift> {
   const { rows } = await client.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
@@ -54,6 +55,7 @@ async function countDrift(client: pg.PoolClient, destinationId: number): Promise
   }
 }
 
+/** Counts the changed products by field that differs, the most frequent field first. */
 async function countFields(client: pg.PoolClient): Promise<AuditFindings['changedFields']> {
   const { rows } = await client.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
@@ -62,6 +64,7 @@ async function countFields(client: pg.PoolClient): Promise<AuditFindings['change
   return rows
 }
 
+/** Returns the first ten products of each shown outcome, by id. */
 async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const [outcome, found] of shownOutcomes) {

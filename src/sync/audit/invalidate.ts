@@ -7,11 +7,11 @@ import { invalidateKeys } from '../../db/remote/confirmKeys.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
- * Invalidates drifted products inside the plan's transaction, so both are committed or neither. Covers only desired products whose
- * confirmed content did not change since the audit compared it, and that have no unresolved operation and no request that may still arrive. Unmanaged
- * products have no row in `remote`, so they are left alone. Also invalidates products that no listing can show, because a put is the only
- * way to check them (docs/guarantees.md). Earlier plans become stale, because the synced state changed. Returns the number of invalidated
- * products.
+ * Invalidates drifted products inside the plan's transaction, so that the plan and the invalidation are committed together. Covers only
+ * desired products whose confirmed content did not change since the audit compared it, and that have no unresolved operation and no
+ * request that may still arrive. Unmanaged products have no row in `remote`, so they are left alone. Also invalidates products that no
+ * listing can show, because a put is the only way to check them (docs/guarantees.md). Earlier plans become stale, because the synced
+ * state changes. Returns the number of invalidated products.
  */
 export async function invalidateDrifted(
   client: pg.PoolClient,

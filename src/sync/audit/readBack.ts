@@ -11,6 +11,7 @@ import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 import { interrupted } from '../read/stage.ts'
 
+/** Catalog to read back, and the callbacks of the read. */
 export interface Reading {
   readonly deps: EngineDeps
   readonly listing: Listing
@@ -25,8 +26,8 @@ export interface Reading {
 type Page = Extract<ListingAnswer, { kind: 'page' }>
 
 /**
- * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. A refused cursor has expired:
- * the listing starts again, once (docs/spec-notes.md#unknown), and yields its products a second time.
+ * Yields every page of the listing, in the service's order. Keeps one page and all cursors in memory. The service refuses an expired
+ * cursor: then the listing starts again, once (docs/spec-notes.md#unknown), and yields its products a second time.
  *
  * @throws {RunError} `CATALOG_UNREADABLE`; `RUN_INTERRUPTED` after the signal
  */
@@ -52,11 +53,12 @@ export async function* readBack(reading: Reading): AsyncGenerator<readonly Liste
   }
 }
 
+/** Requests one page, again after an unclear answer. Returns `expired` if the service refused the cursor. */
 async function fetchPage(reading: Reading, allowance: Allowance, cursor: string | undefined): Promise<Page | 'expired'> {
   const { clock, settings, signal } = reading.deps
   let unauthorized = false
   for (let attempt = 1; ; attempt++) {
-    const exchange = await ask(reading, allowance, { cursor, attempt })
+    const exchange = await requestPage(reading, allowance, { cursor, attempt })
     const answer = reading.listing.classify(exchange)
     if (answer.kind === 'page') return answer
     if (answer.kind === 'refused') {
@@ -72,20 +74,20 @@ async function fetchPage(reading: Reading, allowance: Allowance, cursor: string 
       )
     unauthorized ||= answer.status === 401
     if (attempt >= settings.maxAttempts) throw unreadable(reading, `${answer.reason}, ${settings.maxAttempts} times`)
-    // A wait that the service requests delays the next grant.
+    // If the service requests a longer wait, that wait delays the next grant of the rate limit.
     await clock.sleep(backoffMs(attempt, settings), signal)
   }
 }
 
-/** Takes a grant from the rate limit, then sends one request. */
-async function ask(
+/** Waits for a grant of the rate limit, then sends one request. */
+async function requestPage(
   { deps, listing, onWait, onRequest, target }: Reading,
   allowance: Allowance,
   { cursor, attempt }: { readonly cursor: string | undefined; readonly attempt: number },
 ): Promise<Exchange> {
   const { clock, settings, signal, transport } = deps
   const reportWait = (ms: number) => onWait(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`)
-  const grant = await allowance.take({ signal, onWait: reportWait })
+  const grant = await allowance.takeGrant({ signal, onWait: reportWait })
   if (grant === undefined) throw interrupted()
   onRequest()
   const exchange = await transport.exchange({

@@ -1,7 +1,7 @@
 /** Report of an audit, for `--json` and for the terminal. */
 import type { Drift, RunReport } from '../../model/report.ts'
 
-/** Field of a changed product: confirmed value, listed value, and the desired value if that differs from both. */
+/** Field of a changed product: confirmed value, listed value, and the desired value if it differs from the confirmed one. Null: unset. */
 export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
@@ -9,32 +9,35 @@ export interface ShownDifference {
   readonly wanted?: string | null
 }
 
+/** Product that the report names. */
 export interface AuditExample {
+  /** Id of the product. */
   readonly id: string
   readonly found: 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled'
   /** Differences of a changed product; long values are shortened. */
   readonly fields?: readonly ShownDifference[]
-  /** For unmanaged products: the run whose delete of it was confirmed. */
+  /** For an unmanaged product: the last run whose delete of this product was confirmed. */
   readonly deletedBy?: string
 }
 
+/** Result of reading a catalog back. */
 export interface AuditFindings {
   readonly drift: Drift
   /** Number of listing requests. */
   readonly readRequests: number
-  /** Changed products by field. */
+  /** Number of changed products by field that differs, the most frequent field first. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
-  /** The first ten of each kind, by id. */
+  /** The first ten products of each kind, by id. */
   readonly examples: readonly AuditExample[]
-  /** Fields that this service does not return, so they cannot be compared. */
+  /** Fields that no listed product had, so they could not be compared. */
   readonly notReturned: readonly string[]
 }
 
-/** Output of `audit --json`. If `--repair` made a plan, it has the plan's `planId` and figures. */
+/** Output of `audit --json`. If `--repair` made a plan, the report has the plan's `planId` and figures. */
 export interface AuditReport extends RunReport, AuditFindings {
   readonly drift: Drift
-  /** Number of requests in the plan. */
+  /** Number of requests in the plan; 0 without a plan. */
   readonly requests: number
-  /** Minutes that the plan takes at the service's limits. */
+  /** Minutes that the plan takes at the service's limits; 0 without a plan. */
   readonly minutes: number
 }

@@ -1,4 +1,4 @@
-/** Exports the suppressed digests to a file outside of the database, and replays the file after a backup was restored. */
+/** Content of the file that `forget --export` writes, and that `forget --replay` reads after a backup was restored. */
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { hasErased, listErasures, type ErasedKeys } from '../../db/erasures.ts'
@@ -31,7 +31,7 @@ const copySchema = z.strictObject({
 
 export type ErasureCopy = z.infer<typeof copySchema>
 
-/** Returns the suppressed digests of a service, to be stored outside of the backup. */
+/** Returns all erasures of a service with their suppressed digests, to be stored outside of the backup. */
 export async function copyErasures(db: Queryable, service: string, now: Date): Promise<ErasureCopy> {
   const erasures = await listErasures(db, service)
   return {
@@ -48,9 +48,12 @@ export async function copyErasures(db: Queryable, service: string, now: Date): P
   }
 }
 
-/** @throws {UsageError} `INVALID_VALUE`: the text is not a copy of the erasures of this service */
+/**
+ * Reads the text of such a file. `file`: its name for messages.
+ * @throws {UsageError} `INVALID_VALUE`: the text is not a copy of the erasures of this service
+ */
 export function readCopy(text: string, service: string, file: string): ErasureCopy {
-  const copy = copySchema.safeParse(parsed(text))
+  const copy = copySchema.safeParse(parseJson(text))
   if (!copy.success)
     throw new UsageError('INVALID_VALUE', `${file} is not a file of sluice forget --export. Nothing was erased.`, {
       where: '--replay',
@@ -68,7 +71,10 @@ export function readCopy(text: string, service: string, file: string): ErasureCo
   return copy.data
 }
 
-/** Returns the erasures of a copy that the database does not have, with the ids of its own audiences. */
+/**
+ * Returns the erasures of a copy that the database does not have. Their records name the destinations by the ids of this database;
+ * destinations that do not exist here are created. `id`: id in the copy.
+ */
 export async function missingErasures(db: Database, copy: ErasureCopy): Promise<readonly (ErasedKeys & { readonly id: string })[]> {
   const missing = []
   for (const erasure of copy.erasures) {
@@ -83,7 +89,8 @@ export async function missingErasures(db: Database, copy: ErasureCopy): Promise<
   return missing
 }
 
-function parsed(text: string): unknown {
+/** Returns the value of a JSON text; undefined if the text is not JSON. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,5 +1,5 @@
 /**
- * Erases a person: suppresses the keys immediately, deletes them from every audience, purges them from the database
+ * Erases a person: suppresses the person's keys immediately, deletes the keys from every audience, and purges them from the database
  * (docs/erasure.md).
  */
 import {
@@ -18,11 +18,11 @@ import { planDeletes } from './plan.ts'
 export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
-  /** False: the next runs send the deletes. */
+  /** If true, sends the deletes before `forget` returns. If false, the next runs send them. */
   readonly wait: boolean
 }
 
-/** Suppresses the keys, plans their deletes, and sends them. Returns the receipt with the progress. */
+/** Suppresses the keys, plans their deletes, and with `wait` sends the deletes. Returns the receipt with the progress. */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
   const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
@@ -38,7 +38,7 @@ export async function forget(deps: EngineDeps, keys: ErasedKeys, options: Forget
   return receipt
 }
 
-/** Plans the deletes of erasures whose process ended too early. */
+/** Plans the deletes of every erasure that has none yet: the new ones, and earlier ones whose process ended too early. */
 export async function planErasures(deps: EngineDeps): Promise<void> {
   for (const id of await unplannedErasures(deps.db, deps.service.origin)) await planDeletes(deps, id)
 }

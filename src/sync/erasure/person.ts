@@ -1,4 +1,4 @@
-/** Digests of a person from the identifiers of a command. The identifiers are not stored. */
+/** Returns the digests of a person from the identifiers of a command. The identifiers themselves are not stored. */
 import { UsageError } from '../../errors.ts'
 import { ensureDestination } from '../../db/destinations.ts'
 import { identifiersOf, type ErasedKeys } from '../../db/erasures.ts'
@@ -22,17 +22,18 @@ interface PersonDigests {
   readonly customers: readonly Buffer[]
 }
 
-/** @throws {UsageError} `INVALID_VALUE`, without the value */
+/** Hashes the identifiers of a person. @throws {UsageError} `INVALID_VALUE`, without the value */
 function digestsOf(person: Person): PersonDigests {
-  const emails = person.emails.map((text, i) => forms('email', text, place('--email', person.emails, i)))
-  const phones = person.phones.map((text, i) => forms('phone_number', text, place('--phone', person.phones, i)))
+  const emails = person.emails.map((text, i) => formsOf('email', text, place('--email', person.emails, i)))
+  const phones = person.phones.map((text, i) => formsOf('phone_number', text, place('--phone', person.phones, i)))
   return {
     identifiers: unique([...emails, ...phones].flat()),
     customers: unique(person.keys.flatMap((text) => memberKeysOf(text))),
   }
 }
 
-function forms(kind: 'email' | 'phone_number', text: string, where: string): readonly Buffer[] {
+/** Returns the packed digests of an identifier in every form that may have been sent. @throws {UsageError} `INVALID_VALUE` */
+function formsOf(kind: 'email' | 'phone_number', text: string, where: string): readonly Buffer[] {
   const packed = packedForms(kind, text)
   if (packed.length > 0) return packed
   throw new UsageError(
@@ -42,15 +43,19 @@ function forms(kind: 'email' | 'phone_number', text: string, where: string): rea
   )
 }
 
+/** Returns the option with the number of its value, if the option was given several times. */
 const place = (option: string, all: readonly string[], i: number): string => (all.length === 1 ? option : `${option} (number ${i + 1})`)
 
+/** Returns the keys without repeats, in the order of their first occurrence. */
 export function unique(keys: readonly Buffer[]): readonly Buffer[] {
   return [...new Map(keys.map((key) => [key.toString('hex'), key])).values()]
 }
 
 /**
  * Returns the keys to suppress: all forms of the identifiers, the identifiers in the rows of the customer keys, and the record
- * keys. `pipeline`: the audience of the customer keys.
+ * keys. `pipeline`: the pipeline whose audience has the customer keys; undefined: the customer keys are ignored.
+ *
+ * @throws {UsageError} `INVALID_VALUE`, without the value
  */
 export async function erasedKeysOf(
   deps: Pick<EngineDeps, 'db' | 'service'>,

@@ -1,6 +1,6 @@
 /**
  * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
- * audience.
+ * audience that has the person.
  */
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
@@ -18,7 +18,7 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
 import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
-import { planErasure, takeOut } from '../push/suppression.ts'
+import { planErasure, removeEntries } from '../push/suppression.ts'
 import { unique } from './person.ts'
 
 /**
@@ -28,7 +28,7 @@ import { unique } from './person.ts'
 export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<void> {
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
-    // Locks in the order of ids, like every transaction that locks several destinations, so that two never deadlock.
+    // Locks in the order of ids, like every transaction that locks several destinations, so that two of them never deadlock.
     const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
@@ -65,17 +65,18 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
     records: records.map((key) => ({ destinationId: audience, key })),
   })
   await removeRecords(tx, audience, records)
-  const carried = await cutOut(tx, deps, { id: audience, type }, erased.identifiers, groups)
+  const carried = await removeFromBatches(tx, deps, { id: audience, type }, erased.identifiers, groups)
   await planRemote(tx, deps, erasureId, { audience, type, identifiers: erased.identifiers, groups, carried })
   return records.length > 0 || known.length > 0 || carried.length > 0
 }
 
-/** Stores the implied keys of the records to remove, so that their deletes are planned like those of any other key. */
+/** Stores the implied keys of the records to remove, so that their deletes are planned like the deletes of stored keys. */
 async function storeImplied(tx: Transaction, audience: number, keys: readonly Buffer[], identifiers: readonly Buffer[]): Promise<void> {
   const found = await findImpliedKeys(tx, audience, identifiers)
   await storeKeysOf(tx, audience, [...keys, ...found.map(({ recordKey }) => recordKey)])
 }
 
+/** Returns the keys of the stored records that have one of these keys or identifiers. */
 async function recordsOf(
   tx: Transaction,
   audience: number,
@@ -94,6 +95,7 @@ async function recordsOf(
   return unique([...byKey, ...byIdentifier].map(({ key }) => key))
 }
 
+/** Removes the records from the desired state. */
 async function removeRecords(tx: Transaction, audience: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
   const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [audience])
@@ -110,6 +112,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
   await tx.execute('drop table removal')
 }
 
+/** Entry of an open update that contained the person. */
 interface Carried {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
   readonly runId: number
@@ -118,8 +121,11 @@ interface Carried {
   readonly maybeApplied: boolean
 }
 
-/** Removes the person from every update that is not in flight. Returns the entries of all open updates that contained the person. */
-async function cutOut(
+/**
+ * Removes the person from every open update that this process can claim, that is, from all that are not in flight. Returns the entries
+ * of all open updates that contained the person, also of updates in flight.
+ */
+async function removeFromBatches(
   tx: Transaction,
   deps: EngineDeps,
   { id: audience, type }: Audience,
@@ -141,7 +147,7 @@ async function cutOut(
     const batch = await claimNamed(tx, Number(id), deps.workerId, deps.settings.leaseMs)
     if (batch === undefined) continue
     const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
-    await takeOut(
+    await removeEntries(
       tx,
       type,
       batch,
@@ -157,6 +163,7 @@ async function cutOut(
   }))
 }
 
+/** Person in one audience. `groups`: record keys of the person. */
 interface Remote {
   readonly audience: number
   readonly type: Destination
@@ -206,7 +213,7 @@ async function planRemote(
   )
 }
 
-/** Returns the batch whose answer confirmed a key; if that is unknown, the last batch of the audience. */
+/** Returns the batch whose answer confirmed a key; else the last update of the audience; undefined if it has no updates. */
 async function carrierOf(
   tx: Transaction,
   audience: number,

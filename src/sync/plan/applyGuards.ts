@@ -1,4 +1,4 @@
-/** Applies the delete guards. Allowed removals change the desired state; withheld ones are only counted. */
+/** Applies the delete guards. Allowed removals change the desired state; withheld removals are only counted. */
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
 import type { DesiredState } from './desiredState.ts'
@@ -8,11 +8,13 @@ import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { PendingChanges } from './pendingChanges.ts'
 
+/** Changes of a read, and the facts that the guards check. */
 export interface GuardContext {
   readonly desired: DesiredState
   readonly pending: PendingChanges
   readonly diff: Diff
   readonly missingPolicy: Missing
+  /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
   /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
   readonly guarded: boolean
@@ -21,17 +23,21 @@ export interface GuardContext {
   readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'suppressed' | 'examples'>
 }
 
+/** Result of the guards. */
 export interface GuardedChanges {
+  /** Guards that withheld the deletes; empty if none did. */
   readonly results: readonly GuardResult[]
+  /** Number of withheld deletes. */
   readonly withheld: number
+  /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
   readonly deletesWithheld: boolean
 }
 
 /**
- * Applies removals and collects pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only the
- * removals of people who are suppressed or opted out: these are not desired, so no request can update or renew them, although the
- * deletes of the latter wait. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
+ * Applies the removals and collects the pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only
+ * the removals of people who are suppressed or opted out, so that no request updates or renews them; the deletes of opted-out people
+ * still wait. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
@@ -63,8 +69,8 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
       : 0
   const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, suppressed: context.diff.suppressed, examples })
   const results: GuardResult[] = []
-  for (const one of found)
-    results.push(one.code === 'GUARD_IDENTIFIERS' ? { ...one, examples: await context.pending.replacedIdentifiers() } : one)
+  for (const guard of found)
+    results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)
   const [result] = results
   if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false }
 
@@ -77,7 +83,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   return { results, withheld: result.withheld, deferred, deletesWithheld: true }
 }
 
-/** Applies the guards to a first load. There are no deletes to withhold, but an unproven end or too few rows are reported. */
+/** Applies the guards to a first load. There are no deletes to withhold, but the guards report an incomplete read or too few rows. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []

@@ -1,4 +1,4 @@
-/** Applies the diff of a read to the desired state, and computes figures for the review. */
+/** Applies the creates and updates of a read to the desired state, and computes figures for the review. */
 import type pg from 'pg'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
@@ -12,11 +12,12 @@ import { collectUnresolved } from './pendingChanges.ts'
 import type { UpdatedField } from './reviewUpdates.ts'
 import type { Missing } from '../../destinations/destination.ts'
 
+/** Changes of a read. */
 export interface Changes {
   readonly diff: Diff
-  /** Effect of a record that is missing. */
+  /** Effect on a record that is missing. */
   readonly missingPolicy: Missing
-  /** Changed fields with their number of products; for catalogs. */
+  /** Changed fields with their number of products; empty for people. */
   readonly updateFields: readonly UpdatedField[]
   /** Result of a first load; undefined after a diff. */
   readonly first: FirstLoad | undefined
@@ -47,6 +48,7 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
+/** Compares the read with the stored records, and applies the changes except removals. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
   const { client, destinationId, desired, input } = work
   const { context } = desired
@@ -68,31 +70,32 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(client, destinationId)
 
-  const recalled = await desired.reviewMissing(missingPolicy)
+  const earlierMissing = await desired.reviewMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     optedOut: found.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
-    missing: found.missing - listed.missing - byOtherRows.missing + recalled,
+    missing: found.missing - listed.missing - byOtherRows.missing + earlierMissing,
     stale: found.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased,
   }
-  // Called before the guards, because a rollback to their savepoint would undo it. One row with the keys of ten million people would be
-  // too large.
+  // Called before the guards, because a rollback to their savepoint would undo the call. Without it, one row of the table would get the
+  // keys of up to ten million people.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
 
-/** Returns the effect of a missing record: none for a backfill, and for a read whose end is not proven. */
+/** Returns the effect on missing records: `ignore` for a backfill and for an incomplete read. */
 function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissing }: PlanWork): Missing {
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this read changed the desired content; missing records whose deletes are withheld did not. */
+/** Returns true if this read changed the desired content. Missing records whose deletes are withheld do not change it. */
 export function changesDesired({ diff, missingPolicy }: Changes, deletesWithheld: boolean): boolean {
   const missing = !deletesWithheld && (missingPolicy === 'delete' || missingPolicy === 'out-of-stock') ? diff.missing : 0
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
+/** Creates the table of changes without rows, for an unchanged source. */
 async function noChanges(client: pg.PoolClient): Promise<Diff> {
   await createTable(client, 'change')
   return noDiff

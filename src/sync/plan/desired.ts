@@ -1,9 +1,9 @@
 /**
  * Updates the desired state: writes the changes of the diff to `record` (content of the source) and `remote` (desired content of
- * each key). Later the plan selects all keys that are out of sync. So nothing is lost if a plan is never applied, and a refused key
- * is tried again automatically.
+ * each key). Later the plan selects all keys that are out of sync. Therefore nothing is lost if a plan is never applied, and a refused
+ * key is tried again automatically.
  *
- * `desiredState.ts` is the interface of the steps that differ by the type of key; the steps here are the same for both.
+ * `desiredState.ts` is the interface of the steps that differ between products and identifiers; the steps here are the same for both.
  */
 import pg from 'pg'
 import { queryable } from '../../db/database.ts'
@@ -17,6 +17,7 @@ import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { fillTable } from './planTables.ts'
 
+/** Transaction and destination whose desired state is updated. */
 export interface DesiredContext {
   readonly client: pg.PoolClient
   readonly destinationId: number
@@ -26,13 +27,13 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * SQL of the new content of a changed group, if the plan that follows is applied in any case. Then the plan writes this content;
-   * otherwise `startApplying` does. `group`: SQL of the group.
+   * Returns SQL of the new content of a changed group, which this plan writes. Undefined if the plan may never be applied: then
+   * `startApplying` writes it. `group`: SQL of the group.
    */
   readonly renewed: ((group: string) => string) | undefined
 }
 
-/** Fills `removal` with the records to remove and the cause. `missing`: includes records whose row is missing. */
+/** Fills the table `removal` with the records to remove and the cause. `missing`: also removes records whose row is missing. */
 export async function collectRemovals(client: pg.PoolClient, options: { readonly missing: boolean }): Promise<void> {
   await fillTable(
     client,
@@ -42,13 +43,13 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * Adds to the changes every record that has an identifier of a removed row, and returns their number. Used for lists whose removals name
- * identifiers and not row keys, because the person may be on the list with other identifiers too.
+ * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Used for lists
+ * whose removals name identifiers and not row keys, because the person may be on the list under another row key.
  */
 export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
   const added = await client.query(
-    // Records are searched only for identifiers that the list still has, and by a hash: `= any (r.identifiers)` compared each with all
-    // records (1,000 of 100,000: 68 s instead of 0.1).
+    // Records are searched only for identifiers that the list still has, and by a hash join: `= any (r.identifiers)` would compare each
+    // identifier with all records (1,000 identifiers, 100,000 records: 68 s instead of 0.1).
     `with removed as materialized (
        select m.key as identifier from remote m
        where m.destination_id = ${destinationId} and m.ref_count > 0
@@ -64,7 +65,7 @@ export async function optOutByIdentifier({ client, destinationId }: DesiredConte
 
 /**
  * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
- * (docs/guarantees.md#suppression-wins). Returns the numbers that the diff had found missing (`missing`) and rejected (`stale`).
+ * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function suppressListed(
   { client, destinationId }: DesiredContext,
@@ -85,9 +86,9 @@ export async function suppressListed(
 }
 
 /**
- * Removes the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
- * number that the diff did not mark as suppressed. Reads the keys of all erased people, and reads records only if one of these keys is
- * desired.
+ * Marks records of erased people for removal that are still desired, because the process of the erasure ended too early. Returns the
+ * number of records that had no change before. Reads the keys of all erased people, and searches records by identifier only if one of
+ * these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<number> {
   const { client, destinationId } = context
@@ -117,8 +118,8 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
 }
 
 /**
- * Removes records whose row is missing or rejected, if another row of this read opted out one of their identifiers. Adjusts the
- * changes and returns the numbers by former change.
+ * Marks records whose row is missing or rejected as opted out, if another row of this read opted out one of their identifiers. Returns
+ * how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function optOutByOtherRows({
   client,
@@ -135,12 +136,12 @@ export async function optOutByOtherRows({
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
-/** Applies `missing: keep`: marks the record as missing, so that it is handled only once. */
+/** Applies `missing: keep`: marks the records as missing, so that the next diff does not report them again. */
 export async function markMissing(context: DesiredContext): Promise<void> {
   await records.markMissing(queryable(context.client), context.destinationId, `select key from change where what = 'missing'`)
 }
 
-/** Writes the rows that the diff found new or changed to their records, and marks the stale ones. */
+/** Writes the rows that the diff found new or changed to their records, and marks records whose row was rejected as stale. */
 export async function storeRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
   const [tx, read] = [queryable(client), { destinationId, snapshotId }]
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
@@ -154,13 +155,13 @@ export async function storeRecords({ client, destinationId, snapshotId }: Desire
   )
 }
 
-/** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough`; undefined counts all of them. */
+/** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough` rows; undefined: counts all rows. */
 export async function countUpTo({ client, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
   const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
   return Number(rows[0]?.n)
 }
 
-/** Returns SQL of the desired content of a row's identifiers, from its times. `row`: alias of the row. */
+/** Returns SQL of the desired content of a row's identifiers: a digest of its times. `row`: alias of the row, staged or stored. */
 export function desiredTimes(row: 's' | 'r'): string {
   return `case when ${row}.effective_at is null and ${row}.expires_at is null then ${plainTimes}
     else decode(md5(concat_ws('/', extract(epoch from ${row}.effective_at), extract(epoch from ${row}.expires_at))), 'hex') end`

@@ -1,8 +1,8 @@
 /**
  * Desired state of people. A member has several identifiers, and each is a key. Several members may have the same identifier: `ref_count` is
- * the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of one of these members,
- * whose record key is its `group_key`. So no identifier is in two user objects. And a delete, which may remove a whole user at the service, shows which
- * identifiers must be sent again.
+ * the number of these members (docs/guarantees.md#reference-counts). The identifier is sent with the other identifiers of one of these
+ * members, whose record key is its `group_key`. Therefore no identifier is in two user objects. A delete may remove a whole user at the
+ * service; the other identifiers of the group are then sent again.
  *
  * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
  */
@@ -17,6 +17,7 @@ import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
 import { createTable, fillTable } from './planTables.ts'
 
+/** Returns the desired state of a destination of people. */
 export function desiredIdentifiers(context: DesiredContext): DesiredState {
   return {
     context,
@@ -24,7 +25,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     // Records of people have no fields to compare.
     reviewUpdates: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
-    // The record of a removed member is deleted with it.
+    // The record of a removed member is deleted immediately, so there are no earlier missing rows.
     reviewMissing: () => Promise.resolve(0),
     applyRemovals: () => applyRemovals(context),
     // People are never shown (docs/guarantees.md#no-raw-identifier-at-rest).
@@ -52,7 +53,7 @@ async function applyRemovals({ client, destinationId, implied, changed }: Desire
        cross join lateral unnest(r.identifiers) as i (identifier)
      group by i.identifier`,
   )
-  // An implied key has only the record that is removed.
+  // An implied key belongs only to the removed record, so its reference count becomes 0.
   if (implied)
     await insertChangedKeys(
       changed,
@@ -66,7 +67,8 @@ async function applyRemovals({ client, destinationId, implied, changed }: Desire
 }
 
 /**
- * Counts the confirmed users. For 10,000 deletes of a million users, it reads 100,000 users by an index instead of sorting all of them.
+ * Counts the confirmed users, at most `enough`. For 10,000 deletes of a million users, the query reads 100,000 users by an index instead
+ * of sorting all of them.
  */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
   // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
@@ -81,8 +83,8 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
 }
 
 /**
- * Stores the implied keys of updated records, and of records that have an identifier which another row gains: with the row counts of
- * `delta`, and with the content of the groups that this plan sends again.
+ * Stores the implied keys of updated records, and of records that have an identifier which another row gains. The reference counts
+ * include `delta`. If this plan writes the new content of changed groups, the keys of updated records get that content.
  */
 async function storeChangedKeys({ client, destinationId, changed, renewed }: DesiredContext): Promise<void> {
   await createTable(client, 'sharing')
@@ -108,15 +110,15 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
 }
 
 /**
- * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used only
- * for identifiers that rows gain: those without a group get this one.
+ * Fills `delta` (identifier, difference, group_key) with the change of each reference count, before `record` changes. `group_key` is used
+ * only for a gained identifier without a group, which gets this group.
  *
- * An identifier that a row keeps is left out. Of the others, most belong to one row and need no sum. Only those that several rows
- * share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each, took
- * twice as long.
+ * An identifier that a row keeps is left out. Most other identifiers belong to one row and need no sum. Only identifiers that several
+ * rows share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each,
+ * took twice as long.
  */
 async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
-  // Earlier version of the changed records: read once, for their identifiers and times.
+  // The earlier version of the changed records is read once, for their identifiers and times.
   await fillTable(
     client,
     'former',
@@ -140,8 +142,8 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   const shared = await fillTable(client, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
     await client.query('analyze shared')
-    // Changed in place, because few of the 2,000,000 identifiers of a first load are shared. Writing a table without them took 0.6
-    // s.
+    // The table is changed in place, because few of the 2,000,000 identifiers of a first load are shared. Writing a second table took
+    // 0.6 s.
     await client.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
@@ -158,9 +160,9 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
   )
 }
 
-/** Adds the delta to the row counts of identifiers that have a row. */
+/** Adds the delta to the reference counts of identifiers that have a row in `remote`. */
 async function countReferences(context: DesiredContext): Promise<void> {
-  // Three statements take 1.6 s for 60,000 of 2,000,000 keys. A single one, which looks each identifier up only once, took 3.4 s.
+  // Separate statements take 1.6 s for 60,000 of 2,000,000 keys. A single statement, which finds each identifier only once, took 3.4 s.
   const tx = queryable(context.client)
   await removeReferences(
     tx,
@@ -180,7 +182,7 @@ async function gainedIdentifiers({ client, renewed }: DesiredContext): Promise<s
       ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.difference > 0`
 }
 
-/** Inserts the identifiers that have no row, and changes the times of groups. */
+/** Inserts the gained identifiers that have no row in `remote`, and changes the times of groups. */
 async function insertIdentifiers(context: DesiredContext): Promise<void> {
   const { client, destinationId, changed } = context
   const tx = queryable(client)

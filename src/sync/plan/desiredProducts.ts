@@ -10,6 +10,7 @@ import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
 import { reviewUpdates } from './reviewUpdates.ts'
 
+/** Returns the desired state of a catalog. */
 export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
@@ -18,7 +19,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     applyUpserts: () => applyUpserts(context),
     reviewMissing: async (policy) => {
       await dropUnneededRecords(context)
-      return policy === 'delete' || policy === 'out-of-stock' ? recallMissing(context, policy) : 0
+      return policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0
     },
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
@@ -48,23 +49,23 @@ async function storeDesiredProducts({ client, destinationId, changed }: DesiredC
 }
 
 /**
- * Finds products that are missing for longer. An earlier `missing` policy kept them or took them out of stock. If the current policy is
- * `delete`, or `out-of-stock` for products that were kept, they are added to the changes. Returns their number.
+ * Adds to the changes the products that were missing before this read and are still desired, because an earlier `missing` policy kept
+ * them or set them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns their number.
  */
-async function recallMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
-  const recalled = await client.query(
+async function addEarlierMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
+  const added = await client.query(
     `insert into change
      select r.key, 'missing'
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
   )
-  return recalled.rowCount ?? 0
+  return added.rowCount ?? 0
 }
 
 /**
- * Deletes the records of products that were kept for a delete, if it is no longer needed: the service does not have the product,
- * and no request is in flight.
+ * Deletes records that were kept only for the delete of their product, once this delete is not needed: the service does not have the
+ * product, and no request for it is unresolved.
  */
 async function dropUnneededRecords({ client, destinationId }: DesiredContext): Promise<void> {
   await records.forgetMissing(queryable(client), destinationId, 'select key from unresolved')
@@ -74,8 +75,8 @@ async function applyRemovals({ client, destinationId, changed }: DesiredContext)
   const tx = queryable(client)
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
-  // The content is kept until the delete is confirmed. If the product_key is unknown or not accepted, the content is sent once
-  // more to get the key. It is also kept for a request in flight, which may still be confirmed.
+  // The content is kept until the delete is confirmed: if the product_key is unknown or was refused, the content is sent once more to
+  // get the key. The content is also kept for an unresolved request, which may still be confirmed.
   await records.markMissing(
     tx,
     destinationId,
@@ -85,7 +86,7 @@ async function applyRemovals({ client, destinationId, changed }: DesiredContext)
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: true })
 }
 
-/** Returns the first ids. */
+/** Returns the first five ids, sorted. */
 async function removedExamples({ client }: DesiredContext): Promise<string[]> {
   const { rows } = await client.query<Row<'record', 'key'>>(
     `select key from change where what in ('missing', 'opted_out') order by key limit 5`,
@@ -93,7 +94,7 @@ async function removedExamples({ client }: DesiredContext): Promise<string[]> {
   return rows.map(({ key }) => key.toString())
 }
 
-/** Applies `missing: out-of-stock`: the product stays with the same content, but out of stock. */
+/** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
   const { client, destinationId, snapshotId } = context
   const { rows } = await client.query<Row<'record', 'key' | 'body'>>(
@@ -110,7 +111,9 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
   await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [products.map(({ key }) => key)])
 }
 
-/** Sets the availability in canonical JSON; keys keep their sorted order. */
+/**
+ * Sets a product in canonical JSON out of stock, and an inventory to 0. A product without an availability gets the field at the end.
+ */
 export function outOfStock(json: string): string {
   const product = recordOf(JSON.parse(json))
   return JSON.stringify({ ...product, availability: 'out of stock', ...('inventory' in product ? { inventory: 0 } : {}) })

@@ -10,14 +10,17 @@ export interface DesiredState {
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
   /** Compares the records of the diff with the synced content, and returns the changed fields. @throws {RunWithheld} */
   readonly reviewUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
-  /** Applies creates and updates, and marks stale records. Removals are separate, because a guard may withhold them. */
+  /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
-  /** Drops the records of earlier missing rows that are no longer needed. Returns the number of those that `policy` removes only now. */
+  /**
+   * Deletes unneeded records of rows that were missing before this read. Adds the other earlier missing records to the changes if
+   * `policy` affects them only now, and returns their number.
+   */
   readonly reviewMissing: (policy: Missing) => Promise<number>
-  /** Removes the records of `removal` from the desired state. */
+  /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
-  /** Returns names of records that would be deleted, for a message. */
+  /** Returns at most five ids of products that would be deleted, for a message; none for people. */
   readonly removedExamples: () => Promise<readonly string[]>
-  /** Counts the confirmed products or users, for the percentage of deletes. Stops at `enough`; undefined counts all of them. */
+  /** Counts the confirmed products or users, for the percentage of deletes. Stops at `enough`; undefined: counts all. */
   readonly countConfirmed: (enough: number | undefined) => Promise<number>
 }

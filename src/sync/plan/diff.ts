@@ -1,32 +1,35 @@
 /**
- * Compares the stage with the desired records (`record`), set-based. Changed rows are written to a temporary table. The FULL JOIN
- * on key and hash takes 0.6 s per million rows.
+ * Compares the stage with the stored records (`record`) in one statement, which writes the changes to a temporary table. The FULL JOIN
+ * takes 0.6 s per million rows.
  */
 import type pg from 'pg'
 import { stagedKind } from '../read/stageTable.ts'
 import { fillTable } from './planTables.ts'
 
+/** Number of records by change. */
 export interface Diff {
   readonly creates: number
   readonly updates: number
-  /** Rejected or contradicting rows whose record is unchanged. */
+  /** Records whose row was rejected or contradicts another row. They keep their content. */
   readonly stale: number
-  /** Missing records: no row has their key. */
+  /** Records without a row. */
   readonly missing: number
+  /** Records whose row opts out, or is a removal. */
   readonly optedOut: number
+  /** Records of people who are erased or on a do-not-reach list. */
   readonly suppressed: number
 }
 
 /**
- * Type of the read. A gated read has staged only unknown records; the temporary table `unseen_key` has the keys of known records that
- * were not found.
+ * Type of the read. `whole`: every row is staged. `gated`: only rows that differ from the known records are staged, and the temporary
+ * table `unseen_key` has the keys of known records that no row equals.
  */
 export type Reading = 'whole' | 'gated'
 
 /** Fills `change`, whose `what` is create, update, stale, missing, opted_out (also by a removal) or suppressed (do-not-reach). */
 export async function diffStage(client: pg.PoolClient, destinationId: number, reading: Reading): Promise<Diff> {
   // A gated read has few changes. With the default of 4, which is meant for rotating disks, Postgres reads the whole table to find
-  // 10,000 of 1,000,000 records: 360 ms instead of 70. Valid for the rest of the transaction.
+  // 10,000 of 1,000,000 records: 360 ms instead of 70. The setting is valid for the rest of the transaction.
   if (reading === 'gated') await client.query('set local random_page_cost = 1.1')
   await fillTable(client, 'change', reading === 'whole' ? wholeDiff(destinationId) : gatedDiff(destinationId))
   const { rows } = await client.query<{ what: string; n: string }>('select what, count(*) as n from change group by what')
@@ -41,6 +44,7 @@ export async function diffStage(client: pg.PoolClient, destinationId: number, re
   }
 }
 
+/** SQL of the change of a staged row `s` with a stored record `r`. */
 const what = `case
     when s.key is null then 'missing'
     when s.kind = ${stagedKind.rejected} then 'stale'
@@ -50,8 +54,10 @@ const what = `case
     else 'update'
   end`
 
+/** SQL: true if the staged row `s` changes the record `r`. */
 const changed = `case when s.kind = ${stagedKind.valid} then r.key is null or r.hash <> s.hash or r.status <> 'live' else r.key is not null end`
 
+/** Returns SQL of the diff of a whole read. */
 function wholeDiff(destinationId: number): string {
   return `select coalesce(s.key, r.key) as key, ${what} as what, null::bytea[] as identifiers, null::timestamptz as effective_at,
       null::timestamptz as expires_at, null::bigint as load_id, r.place
@@ -61,15 +67,15 @@ function wholeDiff(destinationId: number): string {
 }
 
 /**
- * SQL of the diff of a gated read. Unchanged records are neither in the stage nor in `unseen_key`. Stale records have no digest, so
- * their rows are staged each time.
+ * Returns SQL of the diff of a gated read. Unchanged records are neither in the stage nor in `unseen_key`. Stale records have no digest,
+ * so their rows are staged each time.
  */
 function gatedDiff(destinationId: number): string {
   return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at, r.load_id, r.ctid
     from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
     select r.key, 'missing', null, null, null, null, null
-    -- Most missing digests belong to changed records: those are excluded before any record is looked up.
+    -- Most unseen keys belong to changed records. They are excluded before any record is read.
     from (select key from unseen_key l where not exists (select from stage s where s.key = l.key) offset 0) l
       join record r on r.destination_id = ${destinationId} and r.key = l.key
     where r.status = 'live'

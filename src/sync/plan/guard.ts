@@ -1,52 +1,59 @@
 /**
- * Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure, so that every limit can be
+ * Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions, so that every limit can be
  * tested with a table of cases.
  */
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { FallenSource } from '../read/snapshot.ts'
 
+/** Figures and settings that the guards compare. */
 export interface GuardFacts {
   readonly pipeline: string
   readonly guards: Guards
-  /**
-   * Valid rows of this read; `previousValid`: of the last complete snapshot without withheld deletes, undefined if there is none.
-   */
+  /** Number of valid rows of this read. */
   readonly valid: number
+  /** Number of valid rows of the last complete snapshot without withheld deletes; undefined if there is none. */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in that snapshot. */
   readonly fallen: readonly FallenSource[]
-  /** Records that a do-not-reach list removes in this plan. They do not count as a fall of the rows. */
+  /** Number of records that a do-not-reach list or an erasure removes in this plan. They count as valid rows for `GUARD_ROWS_FELL`. */
   readonly suppressed: number
   readonly read: number
   readonly rejected: number
-  /** Deletes of the diff, without those of suppressed people. */
+  /** Pending deletes without those of suppressed people, plus missing products that are set out of stock. */
   readonly deletes: number
   /** Number of these deletes that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
-  /** Number of the other deletes whose row is still in the source and only loses identifiers. */
+  /** Number of the deletes that were not cleared, and whose row is still in the source and only loses identifiers. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
-  /** Number of confirmed records or products. Counted only up to `enoughConfirmed`. */
+  /** Number of confirmed users or products, counted only up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
   readonly confirmed: number
-  /** Reason why the end of the source is not proven; undefined if it is. */
+  /** Reason for which the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
-  /** True if a source is standard input without `complete:`, whose end proves nothing. */
+  /** True if a source is standard input without `complete:`: the end of a pipe does not prove that all rows were read. */
   readonly fromPipe: boolean
-  /** Maximum of approved deletes for this run. */
+  /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
   /** True if missing rows may be deleted. False for a backfill, and if no source was read; then `min_rows` does not apply. */
   readonly deletesMissing: boolean
+  /** Ids of products that would be deleted; empty for people. */
   readonly examples: readonly string[]
 }
 
-/** Returns the number of confirmed records above which `fresh` deletes are certainly below `maxDeletePercent`; undefined if there is none. */
+/**
+ * Returns the number of confirmed records from which on `fresh` deletes are certainly below `maxDeletePercent`; undefined if the limit
+ * is 0, because then no number is enough.
+ */
 export function enoughConfirmed(fresh: number, maxDeletePercent: number): number | undefined {
   // One more, because the percentage is a floating-point number.
   return maxDeletePercent === 0 ? undefined : Math.floor((fresh * 100) / maxDeletePercent) + 1
 }
 
-/** Stops the run before planning if rejects exceed `max_reject_percent`. `run`: the run whose rejects the hint shows. */
+/**
+ * Returns the guard result that stops the run if rejects exceed `max_reject_percent`; otherwise undefined. `run`: the run whose rejects
+ * the hint shows.
+ */
 export function guardRejects(
   facts: Pick<GuardFacts, 'guards' | 'read' | 'rejected' | 'pipeline'> & {
     readonly run?: string
@@ -56,10 +63,10 @@ export function guardRejects(
 ): GuardResult | undefined {
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
-  const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${group(count)}`)
+  const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${formatCount(count)}`)
   return {
     code: 'GUARD_REJECTS',
-    message: `${group(facts.rejected)} of ${group(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}: nothing was sent`,
+    message: `${formatCount(facts.rejected)} of ${formatCount(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}: nothing was sent`,
     hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
@@ -67,9 +74,9 @@ export function guardRejects(
 }
 
 /**
- * Returns the guard results that withhold deletes; empty if deletes may be sent. An approval overrides the limits on count, percent
- * and fall, but never `min_rows` or an unproven end. Only these two also withhold deletes that an earlier plan cleared; for the
- * other guards, `withheld` counts only new deletes.
+ * Returns the guard results that withhold deletes; empty if deletes may be sent. An approval overrides the guards on the number and
+ * percentage of deletes and on fallen rows, but never `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE`. Only `GUARD_MIN_ROWS` and
+ * `GUARD_INCOMPLETE` also withhold deletes that an earlier plan cleared; for the other guards, `withheld` counts only new deletes.
  */
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []
@@ -80,13 +87,13 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   if (facts.deletesMissing && facts.valid < facts.guards.minRows) {
     withhold(
       'GUARD_MIN_ROWS',
-      `${group(facts.valid)} valid rows, fewer than min_rows ${group(facts.guards.minRows)}: nothing is deleted`,
+      `${formatCount(facts.valid)} valid rows, fewer than min_rows ${formatCount(facts.guards.minRows)}: nothing is deleted`,
       `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
       facts.deletes,
     )
   }
-  // A pipe without `complete:` never has a proven end, so without deletes only the warning is shown. For any other source the guard
-  // result is shown even without deletes.
+  // A pipe without `complete:` never has a proven end, so a run without deletes only warns. For any other source the guard result is
+  // returned even without deletes.
   if (facts.incomplete !== undefined && (facts.deletes > 0 || !facts.fromPipe)) {
     withhold(
       'GUARD_INCOMPLETE',
@@ -105,9 +112,9 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const { maxDeleteCount, maxDeletePercent } = facts.guards
   const percentOf = (count: number) => (facts.confirmed === 0 ? 100 : (count / facts.confirmed) * 100)
   const overBoth = (count: number) => count > maxDeleteCount && percentOf(count) > maxDeletePercent
-  const share = (count: number) => `${group(count)} of ${group(facts.confirmed)} synced ${facts.noun}`
+  const share = (count: number) => `${formatCount(count)} of ${formatCount(facts.confirmed)} synced ${facts.noun}`
   const limits = (count: number) =>
-    `(${percentOf(count).toFixed(1)} %), over both limits (${group(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
+    `(${percentOf(count).toFixed(1)} %), over both limits (${formatCount(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
   const deleted = fresh - facts.replaced
   if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be deleted ${limits(deleted)}`, approve, fresh)
   if (overBoth(facts.replaced)) {
@@ -126,16 +133,17 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   ) {
     withhold(
       'GUARD_ROWS_FELL',
-      `valid rows fell from ${group(facts.previousValid)} to ${group(facts.valid)}, by more than half`,
+      `valid rows fell from ${formatCount(facts.previousValid)} to ${formatCount(facts.valid)}, by more than half`,
       approve,
       fresh,
     )
   }
   for (const { uri, before, now } of facts.deletesMissing ? facts.fallen : [])
-    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${group(before)} to ${group(now)}`, approve, fresh)
+    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${formatCount(before)} to ${formatCount(now)}`, approve, fresh)
   return results
 }
 
-function group(count: number): string {
+/** Returns `1,234` for 1234. */
+function formatCount(count: number): string {
   return count.toLocaleString('en-US')
 }

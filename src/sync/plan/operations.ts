@@ -1,6 +1,7 @@
 /**
  * Yields the operations of a plan: every key that is out of sync becomes a part of one operation. Reads the keys through a cursor,
- * so that memory does not grow with the plan. Yields some thousand at a time, because a promise for each one costs as much as the rest.
+ * so that memory does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would
+ * double the time.
  */
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
@@ -29,20 +30,25 @@ export interface PlannedOperation {
   readonly keys: readonly string[]
   /** `desired_hash`, which becomes the synced hash when the operation is confirmed; null for deletes. */
   readonly hash: Buffer | null
+  /** End of the memberships; null for deletes and products. */
   readonly expiresAtMs: number | null
+  /** Number of users; 1 for a product. */
   readonly users: number
 }
 
+/** Transaction and destination whose operations are read. */
 export interface OperationContext {
   readonly client: pg.PoolClient
   readonly destinationId: number
-  /** True for `--full`: everything desired is sent again. */
+  /** True for `--full`: all desired records are sent again. */
   readonly full: boolean
 }
 
+/** Times and size of the operations on people. */
 export interface MembershipTerms {
-  /** Time of the plan by the database's clock. Written into every operation. */
+  /** Time of the plan by the database's clock: start of every membership whose row has no own start. */
   readonly plannedAtMs: number
+  /** End of every membership whose row has no own end. */
   readonly expiresAtMs: number
   readonly usersPerOperation: number
   /** False for do-not-reach lists, whose uploads have no `effective_at` (docs/spec-notes.md). */
@@ -50,14 +56,14 @@ export interface MembershipTerms {
 }
 
 const fetchRows = 5_000
-/** SQL of the keys of a group as one text. An array of bytea would cost an object, a parse and a copy per key. */
+/** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
-/** Maximum number of bytes of an identifier in a request, with its JSON key and quotes. */
+/** Maximum number of bytes of an identifier in a request, with its JSON name and quotes. */
 const identifierBytes = 160
 /** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
 const operationBytes = 4_500_000
 
-/** Yields products to put in the order of their ids, then keys to delete. `freeze` separates ids that differ only in case. */
+/** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that differ only in case. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const { client, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
@@ -88,6 +94,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     yield portion.map(({ key, created, body, hash }) => putProduct(key, body, hash, created ? 'create' : 'update'))
 }
 
+/** Returns the operation that puts a product, from its content as JSON. */
 function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): PlannedOperation {
   return {
     bytes: renderProduct(body),
@@ -102,7 +109,7 @@ function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): Pl
   }
 }
 
-/** Yields the products of an untouched destination: all to put, in id order. */
+/** Yields all products of an untouched destination as creates, in the order of their ids. */
 export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const products = cursor<{ key: Buffer; body: string; hash: Buffer }>(
     context.client,
@@ -113,7 +120,7 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the users of a plain first load whose record keys are in `range`, each without the identifiers that are sent under another
- * row. `shared`: true if there are such identifiers, in the table `omitted`. `index`: gets the identifiers for the search for implied
+ * row. `shared`: true if the table `omitted` has such identifiers. `index`: gets the sent identifiers, for the later search for implied
  * keys.
  */
 export function firstMembers(
@@ -134,14 +141,16 @@ export function firstMembers(
   return packUsers(firstGroups(rows, of.index), terms)
 }
 
+/** Desired content of identifiers without own times (`plainTimes`). */
 const plainHash = Buffer.from([1])
 
+/** Yields the users of a first load, and adds their identifiers to the index. */
 async function* firstGroups(
   portions: AsyncIterable<readonly { readonly key: Buffer; readonly keys: string }[]>,
   index: ImpliedKeyIndex | undefined,
 ): AsyncGenerator<GroupRow[]> {
   for await (const portion of portions) {
-    // Skips a row whose identifiers are all sent under other rows.
+    // A row whose identifiers are all sent under other rows makes no user.
     const sent = portion.filter(({ keys }) => keys !== '')
     await index?.add(sent)
     yield sent.map(({ key, keys }) => ({
@@ -189,21 +198,23 @@ export async function* memberOperations(context: OperationContext, terms: Member
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
 const groupKeys = `${hexKeys} as keys, max(m.desired_hash::text)::bytea as hash`
 
-/** SQL of the groups to update if no row has times. The records of the groups need not be read then. */
+/** SQL of the groups to update if no row has own times, without reading their records. */
 const untimedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${groupKeys}, null as effective_ms, null as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
    group by ${groupColumns} order by t.deletes, t.group_key`
 
+/** SQL of the groups to update if rows have own times: one row per user object. */
 const timedGroups = (destinationId: number) =>
   `select ${groupColumns}, ${groupKeys},
      extract(epoch from ${ownEffectiveAt}) * 1000 as effective_ms, extract(epoch from ${ownExpiresAt}) * 1000 as expires_ms
    from pending_group t join remote m on m.destination_id = ${destinationId} and m.group_key = t.group_key and m.ref_count > 0
      ${joinOwnEnds(destinationId)}
-   -- A user whose identifiers expire at different times is sent as one user object per time.
+   -- A user whose identifiers start or expire at different times is sent as one user object for each pair of times.
    where ${notEnded} group by ${groupColumns}, ${ownEffectiveAt}, ${ownExpiresAt}
    order by t.deletes, ${ownEffectiveAt} nulls first, ${ownExpiresAt} nulls first, t.group_key`
 
+/** User object to send: identifiers of one group with equal times. */
 interface GroupRow {
   readonly group_key: Buffer
   readonly deletes: boolean
@@ -211,6 +222,7 @@ interface GroupRow {
   readonly created: boolean
   /** New desired content for groups that a delete may affect; null if it does not change. */
   readonly content_version: Buffer | null
+  /** Keys in hex, separated by commas. */
   readonly keys: string
   readonly hash: Buffer
   readonly effective_ms: string | null
@@ -231,6 +243,7 @@ async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: M
     const operations: PlannedOperation[] = []
     for (const group of portion) {
       const first = pending[0]
+      // Estimate: a key in hex with its comma has about 68 characters.
       const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes
       if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
         operations.push(userOperation(pending, terms))
@@ -247,7 +260,7 @@ async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: M
 
 function userOperation(groups: readonly GroupRow[], terms: MembershipTerms): PlannedOperation {
   const [first] = groups
-  if (!first) throw new Error('an operation has a user')
+  if (!first) throw new Error('an operation must have a user')
   const expiresAtMs = first.expires_ms === null ? terms.expiresAtMs : Number(first.expires_ms)
   const users = groups.map(({ keys }) => keys.split(','))
   const effectiveAtMs = first.effective_ms === null ? terms.plannedAtMs : Number(first.effective_ms)

@@ -1,13 +1,14 @@
 /**
- * Computes the expiry of memberships from the rows (`expires_at`). An identifier of several rows expires with the last of them. If
- * one of them has no `expires_at`, that of the pipeline applies (docs/guarantees.md#reference-counts).
+ * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows starts with the
+ * first row and expires with the last row. If one of these rows has no such time, the time of the pipeline applies
+ * (docs/guarantees.md#reference-counts).
  */
 import type pg from 'pg'
 import { createTable } from './planTables.ts'
 
 /**
- * SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, its own times if other rows have the
- * identifier too.
+ * Returns SQL of the joins for an alias `m` of `remote`: `r`, the record of its group, and `x`, the times of the identifier if they are
+ * not those of `r`.
  */
 export function joinOwnEnds(destinationId: number): string {
   return `left join record r on r.destination_id = ${destinationId} and r.key = m.group_key left join own_end x on x.key = m.key`
@@ -15,17 +16,18 @@ export function joinOwnEnds(destinationId: number): string {
 
 /** SQL of the expiry; null if the pipeline's `expires_in` applies. */
 export const ownExpiresAt = 'case when x.key is null then r.expires_at else x.expires_at end'
+/** SQL of the start; null if the time of the plan applies. */
 export const ownEffectiveAt = 'case when x.key is null then r.effective_at else x.effective_at end'
 
-/** SQL: true unless the expiry of its rows has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
+/** SQL: true unless the rows' expiry has passed. Expired memberships are not sent again (docs/guarantees.md#freshness). */
 export const notEnded = `(m.ref_count = 0 or ${ownExpiresAt} is null or ${ownExpiresAt} > statement_timestamp())`
 
-/** SQL: true if the expiry of its rows has passed, but the service has a later expiry, because the earlier expiry was never confirmed. */
+/** SQL: true if the rows' expiry has passed, but the service still has a later expiry, because the rows' expiry was never confirmed. */
 export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <= statement_timestamp() and m.expires_at > statement_timestamp())`
 
 /**
  * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with their times over all these
- * rows. Returns false, with an empty table, if no row has an expiry. Costs one pass over all identifiers.
+ * rows. If no row has an expiry, leaves the table empty and returns false; otherwise reads all identifiers once.
  */
 export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   await createTable(client, 'own_end')

@@ -1,6 +1,6 @@
 /**
  * Selects the pending changes: keys that are out of sync and may be sent now. Keys with an unresolved older operation wait
- * (docs/guarantees.md#key-order) and count as deferred. Set-based, on the connection of the plan's transaction.
+ * (docs/guarantees.md#key-order) and count as deferred. All statements run in the plan's transaction.
  */
 import type pg from 'pg'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
@@ -11,13 +11,14 @@ import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './operations.ts'
 import { fillTable } from './planTables.ts'
 
+/** Transaction, destination and plan whose changes are selected. */
 export interface PendingContext {
   readonly client: pg.PoolClient
   readonly destinationId: number
   readonly full: boolean
   readonly changed: ChangedKeys
   readonly planId: string
-  /** Selects only keys that this run left refused, ambiguous or pending. */
+  /** Run of `rerun --failed`: only keys that this run left refused, ambiguous or pending are selected. Undefined: all keys. */
   readonly onlyFailedOf: number | undefined
   /** True if the table `resync` has outstanding keys of an earlier full refresh. */
   readonly hasResync: boolean
@@ -25,31 +26,41 @@ export interface PendingContext {
 
 /** Pending changes of one type of key: products (`pendingProducts.ts`), or groups of identifiers (`pendingGroups.ts`). */
 export interface PendingChanges {
-  /** Fills the table of pending changes. Returns the number of deferred keys. */
+  /** Fills the table of pending changes. Returns the number of deferred products or groups. */
   readonly collect: () => Promise<number>
-  /** Counts the deletes that a guard may withhold. `suppressedBy`: do-not-reach lists, whose removals no guard withholds. */
+  /**
+   * Counts the deletes that a guard may withhold, and marks cleared and exempt ones for `withholdDeletes`. `suppressedBy`: do-not-reach
+   * lists; no guard withholds the deletes of their people.
+   */
   readonly countGuardedDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
-  /** Returns the first remaining rows that lose identifiers: line, first digits of the row key's digest, masked identifiers. */
+  /**
+   * Returns the first five rows that stay and lose identifiers, each as a text: line, first digits of the row key's digest, masked
+   * identifiers. Empty for products.
+   */
   readonly replacedIdentifiers: () => Promise<string[]>
-  /** Removes the deletes from this plan, except exempt ones and, with `sendCleared`, those that an earlier plan cleared. */
+  /** Removes the deletes from this plan, except exempt deletes and, with `sendCleared`, deletes that an earlier plan cleared. */
   readonly withholdDeletes: (sendCleared: boolean) => Promise<void>
-  /** Gives all identifiers of a changed group one common desired content. Groups with deletes get theirs when the plan is applied. */
+  /**
+   * Gives all identifiers of a changed group one common desired content. If the plan may never be applied, groups with deletes get their
+   * content only when it is applied. Does nothing for products.
+   */
   readonly unifyGroups: () => Promise<void>
-  /** Counts the products that this plan puts once more so that the next one can delete them. */
+  /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>
-  /** Yields the operations of the plan, in sending order. `first`: result of a first load. */
+  /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */
   readonly operations: (first: FirstLoad | undefined) => AsyncIterable<readonly PlannedOperation[]>
 }
 
+/** Number of deletes that a guard may withhold. */
 export interface GuardedDeletes {
-  /** All deletes, except those of people on the do-not-reach list, which are always sent (docs/guarantees.md#suppression-wins). */
+  /** All deletes except those of suppressed people, which are always sent (docs/guarantees.md#suppression-wins). */
   readonly all: number
   /**
-   * Number of these that passed the guard or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a
-   * refusal they need no second approval.
+   * Deletes that passed the guards or were approved in an earlier plan, but are not confirmed. After a crash, a pause or a refusal they
+   * need no second approval.
    */
   readonly cleared: number
-  /** Number of the others whose row is still in the source, without some of the synced identifiers. */
+  /** Other deletes whose row is still in the source, without some of the synced identifiers. */
   readonly replaced: number
 }
 
@@ -62,20 +73,21 @@ export const unresolvedKeys = (destinationId: number): string =>
    union
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
+/** Fills the table `unresolved` with the keys of `unresolvedKeys`. */
 export async function collectUnresolved(client: pg.PoolClient, destinationId: number): Promise<void> {
   await fillTable(client, 'unresolved', unresolvedKeys(destinationId))
   await client.query('analyze unresolved')
 }
 
-/** SQL of the plans of a destination, except those of `sluice plan` that wait for `apply`. */
+/** Returns SQL of the plans `p` of a destination, except plans of `sluice plan` that wait for `apply`. */
 export const begunPlans = (destinationId: number) => `plan p join run u on u.id = p.run_id
      where p.destination_id = ${destinationId} and (p.status <> 'ready' or u.trigger <> 'plan')`
-/** SQL behind `begunPlans`: only the last one. */
+/** SQL to append to `begunPlans`: selects only the last plan. */
 export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc limit 1'
 
 /**
- * Fills `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these; if there are none, makes no
- * table.
+ * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these refreshes; empty if no
+ * such key is left, and then the table may not exist.
  */
 export async function collectResync(client: pg.PoolClient, destinationId: number): Promise<readonly string[]> {
   const { rows } = await client.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
@@ -91,7 +103,7 @@ export async function collectResync(client: pg.PoolClient, destinationId: number
   return filled === 0 ? [] : plans
 }
 
-/** SQL condition on key `m` for `rerun --failed`: only keys of the open operations of that run. Empty without the option. */
+/** Returns the SQL condition on key `m` for `rerun --failed`: the rerun run has not confirmed an operation of the key. Else empty. */
 export function onlyFailed({ onlyFailedOf }: PendingContext): string {
   return onlyFailedOf === undefined
     ? ''
@@ -100,8 +112,8 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
          where r.id = ${onlyFailedOf} and ${entryOutcome} <> 'confirmed')`
 }
 
-/** Counts the rows of a query without columns. */
-export async function count(client: pg.PoolClient, query: string): Promise<number> {
+/** Counts the rows of `query`, trusted SQL without columns (`select from …`). */
+export async function countRows(client: pg.PoolClient, query: string): Promise<number> {
   const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query}) c`)
   return Number(rows[0]?.n)
 }

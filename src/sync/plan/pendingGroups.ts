@@ -13,7 +13,7 @@ import { firstMembers, memberOperations, type MembershipTerms } from './operatio
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
   begunPlans,
-  count,
+  countRows,
   lastBegun,
   onlyFailed,
   type GuardedDeletes,
@@ -22,20 +22,23 @@ import {
 } from './pendingChanges.ts'
 import { fillTable } from './planTables.ts'
 
+/** Pending context of people. */
 export interface MembershipContext extends PendingContext {
-  /** Memberships are renewed if they end within this time plus a tenth to a half of it, spread by key. */
+  /** Memberships are renewed if they end within 1.1 to 1.5 times this duration; the factor depends on the key. */
   readonly renewBeforeMs: number
   /**
-   * True for audiences: memberships are deleted if their end was moved to an earlier time that has passed and was never confirmed.
+   * True for audiences: a membership is deleted if its row's end has passed, but the service has a later end. False for do-not-reach
+   * lists, whose entries may last too long without harm.
    */
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
   /** True if a plan of the destination was started before. */
   readonly hadPlan: boolean
-  /** True if this plan is applied in any case, so it gives groups with deletes their new content too. */
+  /** True if this plan is applied in any case. Then it also gives groups with deletes their new content. */
   readonly renews: boolean
 }
 
+/** Returns the pending changes of a destination of people. */
 export function pendingGroups(context: MembershipContext): PendingChanges {
   return {
     collect: () => collect(context),
@@ -51,12 +54,13 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
   }
 }
 
+/** Fills `pending_group` with the groups that have pending changes. Returns the number of deferred groups, which it leaves out. */
 async function collect(context: MembershipContext): Promise<number> {
   const { client, destinationId, full, planId, hasResync } = context
   if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
-  const unresolved = await some(client, 'select from unresolved')
-  const confirmed = await some(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
-  const ending = confirmed && !full && (await someEnd(context))
+  const unresolved = await hasRows(client, 'select from unresolved')
+  const confirmed = await hasRows(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const ending = confirmed && !full && (await mayBeDue(context))
   const timed = await collectOwnEnds(client, destinationId)
   const mine = `from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
   const due = timed
@@ -70,14 +74,15 @@ async function collect(context: MembershipContext): Promise<number> {
           ? [`select m.*, false, true, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.key in (select key from resync)`]
           : []),
         ...(ending ? [`select m.*, false, false, false ${due} and not ${outOfSync} and ${renewalDue(context, timed)}`] : []),
-        // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or removed.
+        // Selects memberships whose end differs from the confirmed one, because another row with the identifier was added, changed or
+        // removed.
         ...(confirmed && timed
           ? [
               `select m.*, true, false, false ${due} and not ${outOfSync} and m.ref_count > 0 and m.synced_hash is not null and ${ownExpiresAt} <> m.expires_at`,
             ]
           : []),
       ]
-  // An entry of a do-not-reach list may last too long without harm.
+  // Deletes memberships whose row has ended. An entry of a do-not-reach list may last too long without harm.
   if (confirmed && timed && context.endsExactly) {
     parts.push(
       `select m.*, true, false, true from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${overdue} ${onlyFailed(context)}`,
@@ -104,7 +109,7 @@ async function collect(context: MembershipContext): Promise<number> {
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
-    // Otherwise the whole group gets one new content, so that one answer confirms all of it.
+    // Any other group gets one new content, so that one answer confirms all its identifiers.
     await client.query(
       `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
@@ -112,8 +117,8 @@ async function collect(context: MembershipContext): Promise<number> {
       planId,
     ])
   }
-  // An identifier may have joined a user whose update was interrupted. Then the identifiers of the user have different desired
-  // contents, and one answer could confirm only some of them. So all get one new content. Not needed if no plan was ever started.
+  // If a user gained an identifier after an interrupted update, the user's identifiers have different desired contents, and one answer
+  // could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
   if (context.hadPlan) {
     await client.query(
       `update pending_group t set content_version = ${contentVersion} from (
@@ -127,8 +132,9 @@ async function collect(context: MembershipContext): Promise<number> {
 }
 
 /**
- * SQL: true if a membership is due for renewal: it ends within `renewBeforeMs` plus a tenth to a half of it, spread by key
- * (docs/guarantees.md#freshness). The tenth is for monthly runs, because a month may be longer than 30 days.
+ * Returns SQL that is true if a membership is due for renewal: it ends within 1.1 to 1.5 times `renewBeforeMs`
+ * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
+ * for monthly runs, because a month may be longer than 30 days.
  */
 function renewalDue({ renewBeforeMs }: MembershipContext, timed: boolean): string {
   return `m.ref_count > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
@@ -137,18 +143,18 @@ function renewalDue({ renewBeforeMs }: MembershipContext, timed: boolean): strin
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
-/** SQL of the latest end of memberships that may be due for renewal. */
+/** Returns SQL of the latest end of memberships that may be due for renewal. */
 const endingBefore = ({ renewBeforeMs }: MembershipContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
 
-/** Returns true if a membership may be due. Updates the stored ends of batches whose keys were removed or end later. */
-async function someEnd(context: MembershipContext): Promise<boolean> {
+/** Returns true if a membership may be due for renewal. Updates the stored ends of batches whose keys were removed or end later. */
+async function mayBeDue(context: MembershipContext): Promise<boolean> {
   const [tx, { destinationId }, before] = [queryable(context.client), context, endingBefore(context)]
   if (!(await mayMembersEnd(tx, destinationId, before))) return false
   await updateMemberEnds(tx, destinationId, before)
   return mayMembersEnd(tx, destinationId, before)
 }
 
-async function some(client: pg.PoolClient, query: string): Promise<boolean> {
+async function hasRows(client: pg.PoolClient, query: string): Promise<boolean> {
   return (await client.query(`${query} limit 1`)).rowCount === 1
 }
 
@@ -157,8 +163,8 @@ const notExempt = 'not exists (select from exempt x where x.group_key = t.group_
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
- * SQL of the groups `t`, without exempt ones, that lose identifiers while their record stays. Only records that this read did not update
- * are looked up. Not written as `exists`, for which Postgres may read all records.
+ * Returns SQL of the groups `t`, without exempt groups, that lose identifiers while their record stays. Searches only records that this
+ * read did not update. Not written as `exists`, for which Postgres may read all records.
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key
@@ -171,9 +177,9 @@ async function countGuardedDeletes(context: PendingContext, suppressedBy: readon
   await markExempt(context, suppressedBy)
   const deletes = `select from pending_group t where t.deletes and ${notExempt}`
   return {
-    all: await count(client, deletes),
-    cleared: await count(client, `${deletes} and t.group_key in (select key from cleared)`),
-    replaced: await count(client, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
+    all: await countRows(client, deletes),
+    cleared: await countRows(client, `${deletes} and t.group_key in (select key from cleared)`),
+    replaced: await countRows(client, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
   }
 }
 
@@ -190,10 +196,13 @@ async function replacedIdentifiers({ client, destinationId }: PendingContext): P
   )
 }
 
-/** Fills `cleared`, the deletes that an earlier plan was allowed to send. Identifiers have no record, so only the plan before this one counts. */
+/**
+ * Fills `cleared` with the deletes that an earlier plan was allowed to send. A removed member has no record that shows since when it is
+ * missing, so only the plan before this one counts.
+ */
 async function markCleared({ client, destinationId }: PendingContext): Promise<void> {
-  // Joins from the few batches with deletes to their operations. A join from each key to its operations took 27 s for 10,000 keys,
-  // after a first load whose batches were not analyzed yet.
+  // Reads the operations of the few batches with deletes. Searching the operations of each key took 27 s for 10,000 keys, after a first
+  // load whose batches were not analyzed yet.
   await fillTable(
     client,
     'cleared',
@@ -207,7 +216,7 @@ async function markCleared({ client, destinationId }: PendingContext): Promise<v
 
 /**
  * Fills `exempt` with groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
- * was removed, and people whose removal from the list is not confirmed.
+ * was removed, and people whose removal from a do-not-reach list is not confirmed.
  */
 async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const lists = `array[${suppressedBy.join(', ')}]`
@@ -225,7 +234,7 @@ async function withholdDeletes({ client }: PendingContext, sendCleared: boolean)
   await client.query(
     `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`,
   )
-  // Removes groups without any other pending change.
+  // A group without any other pending change is not sent.
   await client.query('delete from pending_group where not deletes and not desired')
 }
 

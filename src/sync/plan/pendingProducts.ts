@@ -1,11 +1,12 @@
-/** Pending changes of products, a key each, in the table `pending_product`. */
+/** Pending changes of products in the table `pending_product`. Each product is one key. */
 import { queryable } from '../../db/database.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
-import { begunPlans, count, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
+import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
 import { firstProducts, productOperations } from './operations.ts'
 import { fillTable } from './planTables.ts'
 
+/** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
   const { client } = context
   return {
@@ -17,11 +18,12 @@ export function pendingProducts(context: PendingContext): PendingChanges {
       await client.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
     },
     unifyGroups: () => Promise.resolve(),
-    countKeyLookups: () => count(client, `select from pending_product where what = 'lookup'`),
+    countKeyLookups: () => countRows(client, `select from pending_product where what = 'lookup'`),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
 }
 
+/** Fills `pending_product`. Returns the number of deferred products, which it leaves out. */
 async function collect(context: PendingContext): Promise<number> {
   const { client, destinationId, full, hasResync } = context
   const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
@@ -29,8 +31,8 @@ async function collect(context: PendingContext): Promise<number> {
   await fillTable(
     client,
     'pending_product',
-    // lookup: the product must be deleted, but its product_key is unknown or was refused. It is put once more, because the answer
-    // has the current key (docs/decisions/lost-deletes.md).
+    // lookup: the product must be deleted, but its product_key is unknown or was refused. The product is put once more, because the
+    // answer has the current product_key (docs/decisions/lost-deletes.md).
     `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
@@ -43,13 +45,13 @@ async function countGuardedDeletes(context: PendingContext): Promise<GuardedDele
   await markCleared(context)
   const deletes = `select from pending_product where what in ('delete', 'lookup')`
   return {
-    all: await count(context.client, deletes),
-    cleared: await count(context.client, `${deletes} and key in (select key from cleared)`),
+    all: await countRows(context.client, deletes),
+    cleared: await countRows(context.client, `${deletes} and key in (select key from cleared)`),
     replaced: 0,
   }
 }
 
-/** Fills `cleared`, the deletes that an earlier plan was allowed to send. If the record came back meanwhile, its delete is a new one. */
+/** Fills `cleared` with the deletes that an earlier plan was allowed to send, and whose product has been missing since then. */
 async function markCleared({ client, destinationId }: PendingContext): Promise<void> {
   await fillTable(
     client,

@@ -1,6 +1,7 @@
 /**
  * Makes a plan in one transaction: completes the snapshot, updates the desired state, applies the guards and freezes the
- * operations. An error rolls back all of it. A first load of many people takes one transaction for each of its parts (`loadParts.ts`).
+ * operations. An error rolls back the transaction. A first load of many people has one transaction for each of its parts
+ * (`loadParts.ts`).
  */
 import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -21,8 +22,10 @@ export type { PlanInput } from './planWork.ts'
 export type { Planned } from './storePlan.ts'
 
 /**
- * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; its batches may be sent from then on.
- * Without `onPart`, the whole plan is one transaction.
+ * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; the batches of the part may be sent
+ * from then on. Without `onPart`, the whole plan is one transaction.
+ *
+ * @throws {RunWithheld} if a guard stops the run
  */
 export async function makePlan(
   deps: EngineDeps,
@@ -46,7 +49,10 @@ export async function makePlan(
   }
 }
 
-/** Tries again after a deadlock with a worker that records an answer at the same time. */
+/**
+ * Runs `work` in a transaction, at most five times: a deadlock is possible with a worker that records an answer at the same time. Rolls
+ * back and throws any other error.
+ */
 async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     await client.query('begin')
@@ -66,6 +72,7 @@ async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<
   }
 }
 
+/** Makes the whole plan. With `inParts`, makes only the first part of a first load; `next` is undefined after the last part. */
 async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
   const { deps, client, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
@@ -107,7 +114,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       noun: type.words.records,
       guards: pipeline.guards,
       valid: input.rows.valid,
-      // A backfill source is not compared with the pipeline's own.
+      // A backfill source is not compared with the pipeline's own source.
       previousValid: ignoresMissing ? undefined : input.previousValid,
       fallen: ignoresMissing ? [] : input.fallen,
       read: input.rows.read,

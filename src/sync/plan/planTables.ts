@@ -1,9 +1,10 @@
 /**
- * Declares the temporary tables of a plan. One step fills each table, and later steps read it. They are dropped with the connection
- * of the plan. `stage` and `unseen_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
+ * Declares the temporary tables of a plan. One step fills each table, and later steps read it. Closing the plan's connection drops the
+ * tables. The tables `stage` and `unseen_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
  */
 import type pg from 'pg'
 
+/** Columns of a table with their types, and the modules that fill and read it. */
 interface PlanTable {
   readonly columns: Readonly<
     Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'>
@@ -17,9 +18,9 @@ const key = { key: 'bytea' } as const
 
 export const planTables = {
   /**
-   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. After a gated read,
-   * `identifiers`, the times and `load_id` are those of the earlier version. After a whole read they are null, because there may be too many
-   * updates; `former` reads them then. `place`: `ctid` of the record, so that its update need not search it again.
+   * Records that the read changes: create, update, stale, missing, opted_out, suppressed. After a gated read, `identifiers`, the times
+   * and `load_id` are those of the record's earlier version. After a whole read these columns are null, because there may be too many
+   * updates; the table `former` has them then. `place`: `ctid` of the record, so that its update need not search the record again.
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
@@ -32,7 +33,7 @@ export const planTables = {
     filledBy: 'desiredIdentifiers',
     readBy: ['desiredIdentifiers'],
   },
-  /** Net change of the reference count of each identifier, and the row under which a new one is sent. */
+  /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
   delta: {
     columns: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
     filledBy: 'desiredIdentifiers',
@@ -40,13 +41,13 @@ export const planTables = {
   },
   /** First load: identifiers of several rows. Otherwise: identifiers that several changed rows gain or lose. */
   shared: { columns: { identifier: 'bytea' }, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
-  /** Records with an identifier that another row has, or gains, and whose keys are therefore not implied. */
+  /** Records whose keys are not implied, because another row has or gains one of their identifiers. */
   sharing: { columns: key, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
   /** Rows with changed times, and the desired content of their identifiers. */
   retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desiredIdentifiers', readBy: ['desiredIdentifiers'] },
-  /** First load: number of rows with a shared identifier, and the row under which it is sent. */
+  /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
   shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
-  /** First load: identifiers of a row that are sent under another one. */
+  /** First load: identifiers of a row that are sent under another row. */
   omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
   /** Records to remove from the desired state, with the cause. */
   removal: {
@@ -60,7 +61,10 @@ export const planTables = {
   resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
   /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
   own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingGroups', 'operations'] },
-  /** Products to send, because they are out of sync or for a full refresh: upsert, delete, or lookup (put once more, so that the next plan can delete it). */
+  /**
+   * Products that are out of sync, or sent again for a full refresh. `what`: upsert, delete, or lookup (put once more, so that the next
+   * plan can delete the product).
+   */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
     filledBy: 'pendingProducts',
@@ -92,7 +96,10 @@ export const planTables = {
 
 type PlanTableName = keyof typeof planTables
 
-/** Makes a table from `query`, trusted SQL, in the order of the declared columns. Returns its number of rows. */
+/**
+ * Creates a table from the rows of `query`, trusted SQL whose columns have the declared order. Replaces an existing table. Returns the
+ * number of rows.
+ */
 export async function fillTable(
   client: pg.PoolClient,
   name: PlanTableName,
@@ -106,7 +113,7 @@ export async function fillTable(
   return filled.rowCount ?? 0
 }
 
-/** Makes an empty table. */
+/** Creates an empty table, or replaces an existing table by an empty one. */
 export async function createTable(client: pg.PoolClient, name: PlanTableName): Promise<void> {
   const columns = Object.entries(planTables[name].columns).map(([column, type]) => `null::${type} as ${column}`)
   await fillTable(client, name, `select ${columns.join(', ')} limit 0`)

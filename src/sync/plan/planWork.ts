@@ -28,7 +28,10 @@ import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
-/** Result of a read, or what stands in for it: for an unchanged source, `rerun --failed` and the repair of an audit. */
+/**
+ * Result of a read. For an unchanged source, `rerun --failed` and the repair of an audit, an input with the reading `unchanged` (see
+ * `nothingRead` in `readAndPlan.ts`).
+ */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Plans only operations that this run left refused, ambiguous or pending. */
   readonly onlyFailedOf?: number
@@ -36,6 +39,7 @@ export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
 }
 
+/** Shared data of all steps of one plan. */
 export interface PlanWork {
   readonly deps: EngineDeps
   readonly client: pg.PoolClient
@@ -61,15 +65,15 @@ export interface PlanWork {
   readonly untouched: boolean
   /** True if no row counts as missing: for a backfill source, and if `sourceless`. */
   readonly ignoresMissing: boolean
-  /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are taken out of that batch. */
+  /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are removed from the batch. */
   readonly latestErasureId: number
   /** True for `rerun --failed` and the repair of an audit, which use no source. False for an unchanged source. */
   readonly sourceless: boolean
 }
 
 /**
- * Locks the destination, supersedes started plans with their unsent batches, stores the implied keys that the plan must see, and makes the
- * contexts of its steps.
+ * Calls `input.prepare`, locks the destination, supersedes started plans with their unsent batches, stores the implied keys that the plan
+ * must see, and makes the contexts of the plan's steps.
  */
 export async function openWork(
   deps: EngineDeps,
@@ -147,6 +151,7 @@ export async function openWork(
   }
 }
 
+/** Returns the steps and terms of a plan for people. */
 function stepsOfMembers(
   context: DesiredContext,
   pending: Omit<MembershipContext, 'renewBeforeMs' | 'endsExactly' | 'terms'>,

@@ -7,10 +7,10 @@ import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
-/** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if it may continue. */
+/** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue. */
 export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
   const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
-  // Notes with equal hints are one guard result, because one setting answers them all.
+  // Notes with equal hints become one guard result, because one setting resolves all of them.
   const byHint = Map.groupBy(
     withholding.filter(({ hint }) => hint !== undefined),
     ({ hint }) => hint,
@@ -45,12 +45,13 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
     .map((line) => `line ${line}`)
 }
 
-/** Corrections in the pipeline file, if the source itself may be right. */
+/** Hints for warnings whose cause may be the pipeline file instead of the source, by code. */
 const corrections: Readonly<Record<string, string>> = {
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
+/** Returns true if the warning stops the run: `guards.accept` and `guards.hold` override the default of its code. */
 function withholds(guards: Guards, { code }: WarningSummary): boolean {
   if (guards.accept?.includes(code) === true) return false
   if (guards.hold?.includes(code) === true) return true
@@ -66,12 +67,13 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum of synced products for checks of shares (docs/inputs.md). */
-const sharesFrom = 100
+/** Minimum number of synced products for checks of percentages (docs/inputs.md). */
+const percentagesFrom = 100
 
 /**
- * Compares prices and stock of the changed products (`change`) with the earlier desired content, before it is updated: one join over the
- * changes, and one count of the live records. `creates`, `missing`: new ids, and ids that are not in the source any more.
+ * Compares prices and stock of the changed products (`change`) with their stored content, which is not updated yet. Returns warnings on
+ * changed ids, many changed products, moved prices, and many products that go out of stock. `creates`: number of new ids; `missing`:
+ * number of ids that are not in the source any more.
  */
 export async function changeNotes(
   client: pg.PoolClient,
@@ -98,9 +100,9 @@ export async function changeNotes(
   const known = Number(row?.known ?? 0)
   const updated = Number(row?.updated ?? 0)
   const notes: WarningSummary[] = []
-  // Another id column, or a shop system that gives its products other numbers. Even if the deletes are withheld, the catalog would have every
-  // product twice.
-  if (known >= sharesFrom && missing * 2 > known && creates * 2 > known)
+  // The cause may be another id column, or a shop system that gave its products other numbers. Even if the deletes are withheld, the
+  // catalog would have every product twice.
+  if (known >= percentagesFrom && missing * 2 > known && creates * 2 > known)
     notes.push({
       code: 'IDS_CHANGED',
       field: 'id',
@@ -109,7 +111,7 @@ export async function changeNotes(
       lines: [],
     })
   // The cause may be another export of the shop, or a changed rule of Sluice (docs/inputs.md, case 182).
-  if (known >= sharesFrom && updated * 2 > known)
+  if (known >= percentagesFrom && updated * 2 > known)
     notes.push({
       code: 'MOST_CHANGED',
       field: '',
@@ -126,7 +128,7 @@ export async function changeNotes(
       lines: [],
     })
   const allowed = guards.maxOutOfStockPercent ?? 10
-  if (known >= sharesFrom && soldOut * 100 > known * allowed) {
+  if (known >= percentagesFrom && soldOut * 100 > known * allowed) {
     notes.push({
       code: 'OUT_OF_STOCK_ROSE',
       field: 'availability',

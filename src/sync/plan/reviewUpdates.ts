@@ -14,7 +14,7 @@ export interface ReviewedRun {
   readonly run: RunRow
 }
 
-/** Numbers of records in the diff. `missing` is 0 if missing records stay as they are. */
+/** Number of records in the diff. `missing` is 0 if missing records stay as they are. */
 export type ReviewedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /** Changed field with its number of products. */
@@ -23,7 +23,7 @@ export interface UpdatedField {
   readonly count: number
 }
 
-/** Returns the changed fields. @throws {RunWithheld} if too many ids, prices or stocks changed */
+/** Returns the changed fields; empty above 20,000 updates. @throws {RunWithheld} if ids, prices or stock of too many products changed */
 export async function reviewUpdates(
   { client, destinationId }: DesiredContext,
   run: ReviewedRun,
@@ -34,20 +34,20 @@ export async function reviewUpdates(
   return diff.updates === 0 ? [] : fieldsUpdated(client, destinationId, diff.updates)
 }
 
-/** Compares ids, prices and stock with the synced content. Stores the warnings with the run; large changes withhold it. */
+/** Compares ids, prices and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
 async function guardChanges(client: pg.PoolClient, { db, pipeline, run }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
   const { approveDeletes = 0 } = run.options
-  // An operator who approved the deletes has seen that these ids are missing.
+  // If the operator has approved the deletes, the missing ids are intended.
   const missing = diff.missing > approveDeletes ? diff.missing : 0
   const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
   const withholding = guardNotes(pipeline, notes)
   if (withholding.length > 0) throw new RunWithheld(withholding)
-  // Outside of the plan's transaction. That must not lock the row of the run, because the heartbeat writes to it.
+  // Written outside of the plan's transaction, which must not lock the row of the run, because the heartbeat writes to this row.
   await addWarnings(db, run, notes, 'first')
 }
 
-/** Counts the changed fields for the review. Skipped above 20,000 updates, where it would take seconds. */
+/** Counts the products by changed field, the most frequent first. Returns nothing above 20,000 updates, where counting takes seconds. */
 async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<readonly UpdatedField[]> {
   if (updates > 20_000) return []
   const { rows } = await client.query<{ field: string; n: string }>(

@@ -1,20 +1,22 @@
 /**
- * Keeps the statistics of Postgres on the large tables current. Autoanalyze misses a small destination beside a large one, and one
- * that was just loaded. Then Postgres expects one or two rows and uses nested loops. The plan of a second catalog of 20,000
+ * Keeps the statistics of Postgres on the large tables current. Autoanalyze misses a small destination beside a large one, and a
+ * destination that was just loaded. Then Postgres expects one or two rows and uses nested loops. The plan of a second catalog of 20,000
  * products took 276 s, and 7 s with statistics.
  */
 import type pg from 'pg'
 
 /** Number of rows up to which the join order does not matter: 1,000 products take at most 40 ms more. */
 const fewRows = 1_000
-/** Maximum factor of a wrong estimate. Up to it, Postgres chooses the same query plans. */
+/** Factor up to which a wrong estimate does not change the query plans of Postgres. */
 const tolerated = 4
 
 /**
- * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than its `records`. If its sample does not show
- * them either, because the destination has as few as one row in 30,000, nested loops are off for the rest of the transaction. Also analyzes `remote` if Postgres expects
- * few confirmed keys although there are answers: after a first load, a run with 3 % changes compared each key with each change
- * (100,000 people: 418 s instead of 2).
+ * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too few,
+ * because its sample of 30,000 rows has none of a small destination, turns nested loops off for the rest of the transaction. Also
+ * analyzes `remote` if Postgres expects few confirmed keys although there are answers: without that, after a first load, a run with 3 %
+ * changes compared each key with each change (100,000 people: 418 s instead of 2).
+ *
+ * `records`: number of records that the destination has or gets in this transaction.
  */
 export async function refreshStatistics(
   client: pg.PoolClient,
@@ -30,8 +32,8 @@ export async function refreshStatistics(
       await client.query('analyze remote')
   }
   if (unexpected.length === 0) return
-  // Before the first answer `synced_hash` is null in all rows of the destination. A statistic of that would be wrong after each answer, so the column
-  // is left out.
+  // Before the first answer `synced_hash` is null in all rows of the destination. Statistics of these nulls would be wrong after the first
+  // answers, so the column is left out.
   const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, ref_count, group_key)' }
   await client.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
   if ((await findUnexpected(client, destinationId, records, tables)).length === 0) return
@@ -39,6 +41,7 @@ export async function refreshStatistics(
   await client.query('set local jit = off')
 }
 
+/** Returns the tables for which Postgres expects far fewer rows of the destination than there are. */
 async function findUnexpected<Table extends string>(
   client: pg.PoolClient,
   destinationId: number,
@@ -47,7 +50,7 @@ async function findUnexpected<Table extends string>(
 ): Promise<Table[]> {
   const unexpected: Table[] = []
   if (records <= fewRows) return unexpected
-  // Each record has at least one key, although a few may share one, and those of a load may be implied.
+  // `remote` may have fewer rows than there are records: records share keys, and keys of a load may be implied. So `hasMore` checks.
   for (const table of tables) {
     const expected = await expectedRows(client, table, destinationId)
     if (expected * tolerated < records && (await hasMore(client, table, destinationId, Math.max(expected * tolerated, fewRows))))
@@ -56,6 +59,7 @@ async function findUnexpected<Table extends string>(
   return unexpected
 }
 
+/** Returns true if the table has more than `rows` rows of the destination. */
 async function hasMore(client: pg.PoolClient, table: string, destinationId: number, rows: number): Promise<boolean> {
   const more = await client.query(`select from ${table} where destination_id = $1 offset $2 limit 1`, [destinationId, rows])
   return more.rowCount === 1
@@ -66,6 +70,7 @@ async function isConfirmedInPart(client: pg.PoolClient, destinationId: number): 
   return (await client.query(`select from batch where destination_id = $1 and status = 'settled' limit 1`, [destinationId])).rowCount === 1
 }
 
+/** Returns the number of rows that Postgres expects. `where`: trusted SQL. */
 async function expectedRows(client: pg.PoolClient, table: string, destinationId: number, where = 'true'): Promise<number> {
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: { readonly 'Plan Rows': number } }] }>(
     `explain (format json) select from ${table} where destination_id = ${destinationId} and ${where}`,

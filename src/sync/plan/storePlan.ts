@@ -14,17 +14,19 @@ import { changesDesired, type Changes } from './changes.ts'
 import type { Frozen } from './freeze.ts'
 import type { PlanWork } from './planWork.ts'
 
+/** Figures of a stored plan; of its parts so far if the plan is stored in parts. */
 export interface Planned {
   readonly planId: string
+  /** Number of batches. */
   readonly batches: number
   readonly counts: Omit<RunCounts, 'requests' | 'confirmed' | 'refused' | 'ambiguous' | 'pending'>
   readonly guards: readonly GuardResult[]
   readonly updateFields: Changes['updateFields']
-  /** Minutes at the service's limits. */
+  /** Minutes until the last request may be sent at the service's limits; 0 if one burst is enough. */
   readonly minutes: number
 }
 
-/** Inserts the row of the plan, to which its batches refer. `storePlan` adds the figures later. */
+/** Inserts the row of the plan, because the batches refer to the row. `storePlan` adds the figures later. */
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   const { planId, run, pipeline, destinationId, input, stateVersion } = work
   const { snapshotId } = input
@@ -39,14 +41,17 @@ export async function insertPlan(work: PlanWork, guards: readonly GuardResult[])
   })
 }
 
+/** Place of a part in its plan. A plan in one part is both first and last. */
 export interface StoredPart {
   readonly isFirst: boolean
   readonly isLast: boolean
 }
 
 /**
- * Stores counts and figures of what is frozen so far. `keyLookups`: products that are put
- * once more so that the next plan can delete them.
+ * Stores the counts and figures of the operations that are frozen so far. `keyLookups`: number of products that are put once more so that
+ * the next plan can delete them.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED` if another process ended the run
  */
 export async function storePlan(
   work: PlanWork,
@@ -61,18 +66,18 @@ export async function storePlan(
   const outOfStock =
     !guarded.deletesWithheld && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
   const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
-  const rest = Math.max(0, input.rows.valid - sent)
+  const notSent = Math.max(0, input.rows.valid - sent)
   const counts = {
     ...input.rows,
-    unchanged: isLast ? rest : 0,
+    unchanged: isLast ? notSent : 0,
     stale: changes.diff.stale,
     creates: entries.create,
     updates: entries.update,
     deletes: entries.delete,
     renewals: entries.renewal,
     withheld: guarded.withheld,
-    // The next plan has the deletes of key lookups, and later parts if this run is interrupted.
-    deferred: guarded.deferred + keyLookups + (isLast ? 0 : rest),
+    // The next plan deletes the products of key lookups. If this run is interrupted, the next plan also has the later parts.
+    deferred: guarded.deferred + keyLookups + (isLast ? 0 : notSent),
   }
   const tx = queryable(client)
   await plans.storeFigures(tx, planId, {
@@ -81,7 +86,7 @@ export async function storePlan(
     review: isFirst ? await reviewOf(work, changes, guarded) : undefined,
   })
   const attached = await attachPlan(tx, run, { planId, snapshotId: input.snapshotId })
-  // Another process has ended this run: a later run may have read a newer source, and replaces the parts so far.
+  // Another process has ended this run. A later run may have read a newer source, and its plan replaces the parts so far.
   if (!attached) throw interrupted()
   return {
     planId,
@@ -93,6 +98,7 @@ export async function storePlan(
   }
 }
 
+/** Returns the figures for the review, as stored in `plan.review`. */
 async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChanges): Promise<object> {
   const { client, destinationId, planId, input } = work
   return {
@@ -102,12 +108,12 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
     renewed: work.desired.context.renewed !== undefined,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
-    // A plan of all keys takes over the outstanding keys of earlier ones; a plan of a few keys does not.
+    // A plan of all keys takes over the outstanding keys of earlier plans; the plan of `rerun --failed` does not.
     resync: [...(input.onlyFailedOf === undefined ? [] : work.resyncPlans), ...(work.full || work.resyncPlans.length > 0 ? [planId] : [])],
   }
 }
 
-/** Completes the snapshot: its records are the desired state, and the next read is compared with them. */
+/** Completes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
 export async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // Only a complete read stores digests; an incomplete read or a backfill does not.
@@ -118,7 +124,7 @@ export async function endSnapshot({ client, destinationId, run, input }: PlanWor
   await closeSnapshot(queryable(client), input.snapshotId, { status, counts: input.rows })
 }
 
-/** Returns the minutes until the last request may be sent, in whole windows; 0 if one burst is enough. */
+/** Returns the minutes until the last request may be sent, rounded up. `requests`: number of requests by class of limit. */
 function minutesOf(requests: Readonly<Record<string, number>>): number {
   let minutes = 0
   for (const [name, count] of Object.entries(requests)) {

@@ -1,4 +1,4 @@
-/** Uses the shared rate budget for one process: grants in the order of requests, and updates of limits and waits from answers. */
+/** Takes grants from the shared rate budget for one process, and updates its limit and waits from the service's answers. */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'
@@ -8,41 +8,45 @@ import type { Answer } from '../../service/client/exchange.ts'
 import type { EngineDeps, EngineSettings } from '../engine.ts'
 import { noteRateWait } from './rateWaits.ts'
 
-/**
- * Windows of the budget are longer by this time, because a request may be sent some time after its grant. Grants older than
- * `grantValidMs` are discarded.
- */
+/** Time by which the windows of the budget are longer than the service's, because a request may be sent some time after its grant. */
 const slackMs = 1_000
+/** Time after which a grant is stale: its request must not be sent any more. */
 const grantValidMs = 500
 /** Maximum polling interval while the budget is exhausted, because another process may change limits or waits. */
-const askAgainMs = 5_000
-/** Minimum polling interval. An exhausted budget frees one grant at a time, and several are taken in one statement. */
-const askPauseMs = 40
-/** Maximum number of grants taken in one statement. Each must be used within `grantValidMs`. */
+const longestPollMs = 5_000
+/** Minimum polling interval. An exhausted budget frees single grants; after the pause one statement takes several of them. */
+const shortestPollMs = 40
+/** Maximum number of grants taken in one statement, because each must be used within `grantValidMs`. */
 const grantsAtOnce = 16
 
 export interface TakeOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called with each wait that is long enough to show. */
+  /** Called with each wait above one second while this caller is the first in the queue. */
   readonly onWait?: (ms: number) => void
 }
 
+/** Caller that waits for a grant. */
 interface Waiter extends TakeOptions {
   readonly resolve: (grant: Grant | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
+/** Part of this process in the rate budget of one class of limit at one service. */
 export class Allowance {
+  /** Name of the budget in the database. */
   readonly name: string
+  /** Maximum number of requests per window by the specification. */
   readonly limit: number
   readonly windowMs: number
   readonly #db: Database
   readonly #clock: Clock
   readonly #settings: EngineSettings
+  /** True if the specification has a limit for this class. Otherwise the service's answers decide. */
   readonly #named: boolean
   #waiting: Waiter[] = []
-  #isAsking = false
-  #known: number
+  #isServing = false
+  /** Limit that this process wrote last. */
+  #knownLimit: number
   /** End of the requested wait for this process, by the monotonic clock. Other processes read it from the database. */
   #blockedUntil = 0
 
@@ -58,10 +62,10 @@ export class Allowance {
     this.#clock = clock
     this.#settings = settings
     this.#named = rate.named
-    this.#known = rate.limit
+    this.#knownLimit = rate.limit
   }
 
-  /** Opens the allowance of one class of limit at one service. */
+  /** Opens the allowance of one class of limit at the service of `deps`. Creates the budget if it does not exist. */
   static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
     const rate = limitOf(limitClass)
     const allowance = new Allowance(deps, `${deps.service.origin} ${limitClass}`, rate)
@@ -69,17 +73,17 @@ export class Allowance {
     return allowance
   }
 
-  /** Waits for a grant, in the order of the calls. Undefined if `signal` was aborted first. */
-  take(options: TakeOptions = {}): Promise<Grant | undefined> {
+  /** Waits for a grant, in the order of the calls. Returns undefined if `signal` was aborted first. Throws errors of the database. */
+  takeGrant(options: TakeOptions = {}): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...options, resolve, reject })
-      if (!this.#isAsking) void this.#serve()
+      if (!this.#isServing) void this.#serve()
     })
   }
 
   /** Requests grants for all waiting callers in one statement, until no caller waits. */
   async #serve(): Promise<void> {
-    this.#isAsking = true
+    this.#isServing = true
     try {
       for (;;) {
         for (const waiter of this.#waiting.filter(({ signal }) => signal?.aborted)) waiter.resolve(undefined)
@@ -93,24 +97,25 @@ export class Allowance {
         const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
         const begunAt = this.#clock.monotonic()
         const waiting = this.#waiting.length
-        await this.#clock.sleep(Math.min(askAgainMs, Math.max(askPauseMs, waitMs + jitterMs)), next.signal)
+        await this.#clock.sleep(Math.min(longestPollMs, Math.max(shortestPollMs, waitMs + jitterMs)), next.signal)
         noteRateWait(this.name, waiting * (this.#clock.monotonic() - begunAt))
       }
     } catch (error) {
       for (const waiter of this.#waiting.splice(0)) waiter.reject(error)
     } finally {
-      this.#isAsking = false
+      this.#isServing = false
     }
   }
 
-  /** True while a wait that the service requested lasts. */
+  /** True during a wait that the service requested in an answer to this process. */
   get isBlocked(): boolean {
     return this.#clock.monotonic() < this.#blockedUntil
   }
 
   /**
-   * Updates the budget from an answer: a lower limit (or any limit if the specification has none), and a requested wait, which
-   * delays the requests of every process. After a 429 without a wait, they wait for the backoff of its attempt.
+   * Updates the budget from an answer: the limit in its headers (never above the limit of the specification, if there is one), and a
+   * requested wait, which delays the requests of every process. After a 429 all processes wait at least for the backoff of `attempt`,
+   * from 1.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0
@@ -122,8 +127,8 @@ export class Allowance {
     const stated = readLimit(answer.headers)
     if (stated !== undefined && stated > 0) {
       const limit = this.#named ? Math.min(this.limit, stated) : stated
-      if (limit !== this.#known) {
-        this.#known = limit
+      if (limit !== this.#knownLimit) {
+        this.#knownLimit = limit
         await setBudgetLimit(this.#db, this.name, limit)
       }
     }
@@ -142,6 +147,7 @@ export class Grant {
     this.#at = clock.monotonic()
   }
 
+  /** True if the request must not be sent with this grant any more. */
   get stale(): boolean {
     return this.#clock.monotonic() - this.#at > grantValidMs
   }

@@ -24,11 +24,15 @@ export class ClaimedBatches {
     this.#maxBytes = maxBytes
   }
 
+  /** Number of claimed batches whose answers are not recorded yet. */
   get count(): number {
     return this.#underWay + this.#answered
   }
 
-  /** Returns the number of batches that may be claimed now; at least one if none is claimed. */
+  /**
+   * Returns the number of batches that may be claimed now, at most four. `slots`: number of requests that may be in flight. If no batch
+   * is claimed and a slot is free, returns at least one, even if the largest batch exceeds the limit of bytes.
+   */
   room(slots: number): number {
     if (this.#answered >= mostAnswered) return 0
     const byBytes = this.#largest === 0 ? 1 : Math.floor((this.#maxBytes - this.#bytes) / this.#largest)
@@ -36,17 +40,20 @@ export class ClaimedBatches {
     return Math.max(0, room)
   }
 
+  /** Registers a claimed batch. */
   claimed(batch: ClaimedBatch): void {
     this.#underWay++
     this.#bytes += batch.body.length
     this.#largest = Math.max(this.#largest, batch.body.length)
   }
 
+  /** Registers that a claimed batch was answered. */
   answered(): void {
     this.#underWay--
     this.#answered++
   }
 
+  /** Registers the end of a batch: its answer is recorded, or its attempt failed. `stage`: its stage until then. */
   released(batch: ClaimedBatch, stage: 'under way' | 'answered'): void {
     if (stage === 'answered') this.#answered--
     else this.#underWay--

@@ -21,11 +21,14 @@ interface Refused {
   readonly batch: ClaimedBatch
 }
 
+/** Answer for which a failing record is assumed. */
 interface Suspicion {
-  /** Places that the answer points at. */
+  /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
+  /** Number of answers with wrong counts that the parts start with. */
   readonly miscounts: number
+  /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
   /** False: pointers of this service were wrong before. */
   readonly trustPointers: boolean
@@ -33,10 +36,11 @@ interface Suspicion {
 }
 
 /**
- * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If it succeeds, the failing
- * record is in the right half, which is split again without being sent. If it fails, the right half is set aside. So a failing
- * record costs one request per halving, and one more for all records that were set aside
- * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: the record that this batch was split off by succeeded.
+ * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If the left half succeeds, the
+ * failing record is in the right half, which is split again without being sent. If the left half fails, the right half is set aside.
+ * Therefore a failing record costs one request per halving, and one more for all records that were set aside
+ * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: true if this batch remained after an earlier answer pointed at a
+ * record, and that record succeeded.
  */
 export async function splitRefused({ tx, destination, batch }: Refused, suspicion: Suspicion): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
@@ -65,8 +69,8 @@ export async function splitRefused({ tx, destination, batch }: Refused, suspicio
 }
 
 /**
- * Sets the right half aside after the left half failed. It joins the halves that were set aside before. They are sent as one
- * request after the failing record was found.
+ * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch
+ * is sent as one request after the failing record was found. Does nothing if the batch has no right half.
  */
 export async function setSiblingAside({ tx, batch, destination }: Refused, miscounts: number): Promise<void> {
   if (batch.parentId === null) return
@@ -77,7 +81,7 @@ export async function setSiblingAside({ tx, batch, destination }: Refused, misco
      from batch b, (select id from up where parent_id is null) root
      where b.plan_id = $2 and b.status in ('pending', 'ambiguous')
        and ((b.parent_id = $3 and b.seq > $6 and b.reason = $4) or (b.parent_id = root.id and b.reason = $5))
-     -- Entries that were set aside before come after this one in the frozen body.
+     -- Entries that were set aside before come after this half in the frozen body.
      order by b.reason = $5, b.seq for update of b`,
     [batch.id, batch.planId, batch.parentId, afterSibling, afterIsolation, batch.seq],
   )
@@ -90,7 +94,7 @@ export async function setSiblingAside({ tx, batch, destination }: Refused, misco
   )
 }
 
-/** Splits a right half whose left half succeeded. Returns false if the batch must be sent as it is. */
+/** Splits a right half whose left half succeeded, without sending it, and returns true. Returns false if the batch must be sent. */
 export async function splitFailingHalf(
   db: Database,
   destination: Destination,
@@ -126,8 +130,8 @@ export async function splitFailingHalf(
 }
 
 /**
- * Returns false if the record that was split off by a pointer succeeded. Following wrong pointers would cost one request per
- * record.
+ * Returns false if the batch remained after a pointed record was split off, and that record succeeded. Following wrong pointers would
+ * cost one request per record.
  */
 async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true
@@ -139,6 +143,7 @@ async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<bool
   return sibling?.failing === true
 }
 
+/** Splits the records `ords` of a batch into two halves, of which the left one is sent first. */
 async function halve(
   tx: Queryable,
   destination: Destination,

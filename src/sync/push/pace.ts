@@ -7,21 +7,22 @@ export interface PaceSettings extends Backoff {
   readonly httpTimeoutMs: number
 }
 
-/** Minimum number of requests in flight without failures. A push begins with it. */
+/** Number of requests in flight at the start of a push. Without failures and slow answers, the number stays at least this high. */
 const floor = 8
-/** Share of the HTTP timeout that answers may take on average. Above it, the number of requests in flight is reduced. */
+/** Part of the HTTP timeout that answers may take on average. If they take longer, the number of requests in flight is reduced. */
 const easyPart = 1 / 6
-/** Minimum gain of a larger number: with twice the requests in flight, the rate of answers must rise by half. */
+/** Minimum gain of a raise: with twice the requests in flight, the rate of answers must rise by half. */
 const enoughGain = 0.5
 /**
- * Factors of a raise: the first until a raise brought too few answers, the second afterwards. If each raise only doubled the number, a short
- * push to a slow service ended before the right number was found: 400 requests at 2 s latency used 71 % of the allowance.
+ * Factors of a raise: `firstGrowth` until a raise brought too few answers, `laterGrowth` afterwards. When each raise only doubled the
+ * number, a short push to a slow service ended before the right number was found: 400 requests at 2 s latency used 71 % of the allowance.
  */
 const firstGrowth = 4
 const laterGrowth = 2
-/** Measurements until a larger number is tried again. */
+/** Number of measurements after a useless raise until a larger number is tried again. */
 const holdMeasurements = 10
 
+/** Number of requests in flight with its measured rate; 0 if not measured. */
 interface Level {
   readonly slots: number
   /** Answers per millisecond. */
@@ -43,7 +44,7 @@ export class Pace {
   #failures = 0
   #stillUntil = 0
   #slots = floor
-  /** The number before the last raise, with its rate. */
+  /** Level before the last raise. */
   #below: Level = { slots: floor, rate: 0 }
   /** Number of answers to skip, because their requests were sent before the last change. */
   #skip = 0
@@ -66,11 +67,12 @@ export class Pace {
     return Math.max(1, Math.ceil(Math.min(this.#slots, this.#settings.concurrency) * share))
   }
 
+  /** Number of failures since the last answer. Concurrent failures count once. */
   get failuresInRow(): number {
     return this.#failures
   }
 
-  /** Milliseconds until the next probe. */
+  /** Milliseconds until the next request may be sent after a failure; 0 without failures. */
   get stillMs(): number {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
@@ -82,11 +84,15 @@ export class Pace {
     this.#measure(latencyMs)
   }
 
-  /** Starts a new measurement, because slots are free and there is no batch to send: the rate would show that, and not the service. */
+  /**
+   * Starts a new measurement, because slots are free and there is no batch to send. The rate would measure the missing batches and not
+   * the service.
+   */
   starved(): void {
     this.#restart(0)
   }
 
+  /** Registers a failed request: no connection, no answer, or 5xx. */
   failed(): void {
     this.#restart(0)
     // Failures of concurrent requests count once.
@@ -111,6 +117,7 @@ export class Pace {
     this.#decide(rate)
   }
 
+  /** Raises, lowers or keeps the number of slots after a measurement. */
   #decide(rate: number): void {
     const { slots, rate: rateBelow } = this.#below
     const useful = Math.max(floor, Math.min(this.#settings.concurrency, Math.ceil(this.#perMs * this.#latencyMs * 2)))
@@ -123,7 +130,10 @@ export class Pace {
     else if (useful > this.#slots) this.#change(Math.min(useful, this.#slots * this.#factor), { slots: this.#slots, rate })
   }
 
-  /** Factor of the next raise. If the service is overloaded, its answers take that many times longer, which is far below the deadline. */
+  /**
+   * Factor of the next raise. An overloaded service answers that many times later, so the factor is smaller if the answers would then
+   * take half of the HTTP timeout or more.
+   */
   get #factor(): number {
     return this.#latencyMs * this.#growth * 2 > this.#settings.httpTimeoutMs ? laterGrowth : this.#growth
   }
@@ -135,6 +145,7 @@ export class Pace {
     this.#restart(before)
   }
 
+  /** Starts a new measurement after `skip` answers. */
   #restart(skip: number): void {
     this.#skip = skip
     this.#measured = 0

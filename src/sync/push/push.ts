@@ -41,26 +41,26 @@ export interface GrowingPlan {
  * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous (docs/guarantees.md).
  */
 const drainMs = 15_000
-/** Interval of polling batches of other processes and backoffs. */
+/** Interval of polling while batches wait for other processes or for their next attempt. */
 const pollMs = 250
 /** Maximum number of answers recorded concurrently. Each uses a connection of the pool. */
 const recordAtOnce = 4
 
 /**
  * Sends the batches of the plan. Returns if nothing more can be sent now: each batch is settled or parked, the destination is
- * paused, or Updates wait for a parked Delete. `planCounts` shows what is open.
+ * paused, updates wait for a parked delete, or the signal aborted. `planCounts` returns the open operations.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
     planId,
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
-  await drive(deps, { planId, fence: deps.service }, plan.destination_id, Number(plan.run_id), options)
+  await sendOpenBatches(deps, { planId, fence: deps.service }, plan.destination_id, Number(plan.run_id), options)
 }
 
 /**
- * Settles open batches of earlier runs before anything newer is planned: takes back batches of dead workers, sends ambiguous
- * batches again byte for byte, and parked ones once more. Clears a pause of the destination by the service, because this is the
+ * Settles open batches of earlier runs before a newer plan is made: releases batches of expired workers, sends ambiguous batches again
+ * byte for byte, and parked batches once more. Ends a pause of the destination that an answer of the service caused, because this is the
  * next attempt.
  */
 export async function settleLeftovers(
@@ -73,12 +73,12 @@ export async function settleLeftovers(
   await resetAttempts(deps.db, destinationId)
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
-  await drive(deps, { leftoversOf: destinationId, fence: deps.service }, destinationId, options.runId, options)
+  await sendOpenBatches(deps, { leftoversOf: destinationId, fence: deps.service }, destinationId, options.runId, options)
 }
 
 /**
- * Sends the deletes of an erasure in one audience, the second ones after the horizon. Returns if all are settled, or if nothing
- * more can be sent now; the next run of the audience sends the rest.
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time after the horizon. Returns if all are settled, or
+ * if nothing more can be sent now; the next run of the audience sends the open deletes.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
   const [first] = await deps.db.query<Row<'plan', 'run_id'>>(
@@ -88,9 +88,10 @@ export async function pushErasure(deps: EngineDeps, erasure: number, audience: n
   )
   if (first === undefined) return
   await resumeDestination(deps.db, audience)
-  await drive(deps, { erasure, audience, fence: deps.service }, audience, Number(first.run_id), options)
+  await sendOpenBatches(deps, { erasure, audience, fence: deps.service }, audience, Number(first.run_id), options)
 }
 
+/** Number of products or users of a plan by outcome. */
 export interface PlanCounts {
   readonly confirmed: number
   readonly refused: number
@@ -100,7 +101,10 @@ export interface PlanCounts {
   readonly requests: number
 }
 
-/** Counts products and users of a plan by outcome. The four sum up to the planned number; entries removed from a batch count as pending (docs/guarantees.md#nothing-lost). */
+/**
+ * Counts products and users of a plan by outcome. The four outcomes add up to the planned number. Entries that were removed from a batch
+ * count as pending (docs/guarantees.md#nothing-lost).
+ */
 export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
   const [row] = await db.query<PlanCounts & Record<string, number>>(
     `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
@@ -123,11 +127,22 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
   }
 }
 
-async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number, runId: number, options: PushOptions): Promise<void> {
+/**
+ * Claims and sends the open batches in `scope` until nothing more can be sent.
+ *
+ * @throws the first error of any batch, once all have ended
+ */
+async function sendOpenBatches(
+  deps: EngineDeps,
+  scope: BatchScope,
+  destinationId: number,
+  runId: number,
+  options: PushOptions,
+): Promise<void> {
   const { db, clock, service, settings } = deps
   const { growing } = options
   if (growing === undefined && isIdle(await findOpenWork(db, scope))) return
-  const signal = AbortSignal.any([deps.signal, options.signal].filter((one) => one !== undefined))
+  const signal = AbortSignal.any([deps.signal, options.signal].filter((signal) => signal !== undefined))
   const stop = new AbortController()
   const hardStop = new AbortController()
   const progress = await openProgress(deps, scope, options)
@@ -144,7 +159,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
   const start = (batch: ClaimedBatch) => {
     let stage: 'under way' | 'answered' = 'under way'
     claims.claimed(batch)
-    const carry = async () => {
+    const sendAndRecord = async () => {
       const answered = await sendBatch(sending, batch)
       if (answered === undefined) return
       // The slot is free for the next request while the answer is recorded.
@@ -154,7 +169,7 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
       const { done } = await record(() => recordAnswer(sending, answered))
       if (done > 0) progress.add(done)
     }
-    const task = carry()
+    const task = sendAndRecord()
       .catch((error: unknown) => {
         if (error instanceof LeaseLost) deps.log.warn({ batch: batch.id }, 'another process took this batch over; its answer decides')
         else failure ??= error
@@ -216,14 +231,15 @@ async function drive(deps: EngineDeps, scope: BatchScope, destinationId: number,
     clearInterval(heartbeat)
     signal.removeEventListener('abort', drain)
   }
-  // The first error of any batch, thrown after all others have ended.
   if (failure !== undefined) throw failure instanceof Error ? failure : new Error(String(failure))
 }
 
+/** Returns true if no batch is in flight or may be sent. */
 function isIdle(open: { readonly inFlight: number; readonly waiting: number; readonly paused: boolean }): boolean {
   return open.inFlight === 0 && (open.waiting === 0 || open.paused)
 }
 
+/** Loads the destination, and opens the allowances and the pace of a push. */
 async function openSending(
   deps: EngineDeps,
   destinationId: number,
@@ -266,11 +282,13 @@ async function openSending(
 }
 
 interface PushProgress {
+  /** Adds finished operations. */
   readonly add: (done: number) => void
   /** Shows the reason of a wait, beside the progress. */
   readonly waiting: (why: string) => void
 }
 
+/** Starts the progress of a push: counts its operations and reports the settled ones. */
 async function openProgress(deps: EngineDeps, scope: BatchScope, options: PushOptions): Promise<PushProgress> {
   const onProgress = options.onProgress ?? deps.onProgress
   if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined }

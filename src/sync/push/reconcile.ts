@@ -19,6 +19,7 @@ import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitRefused } from './isolateRecord.ts'
 import { confirmsAll, trySettleLoad, type EntriesOutcome } from './trySettleLoad.ts'
 
+/** Settings of the run, and the exchange to store. */
 export interface ReconcileOptions {
   readonly maxAttempts: number
   readonly horizonMs: number
@@ -32,23 +33,28 @@ export interface ReconcileOptions {
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
 }
 
-/** Result for the pusher: number of finished entries, and of confirmed and refused ones. */
+/** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
+  /** Number of entries that this run sends no more: confirmed, refused or parked. */
   readonly done: number
   readonly confirmed: number
   readonly refused: number
+  /** Next state of the batch. */
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
   /** True if an earlier answer pointed at a record that was not failing. Then the pointers of this service are ignored. */
   readonly pointerWrong?: boolean
 }
 
 /**
- * Number of complete answers with wrong counts to the same bytes, after which a failing record is assumed
+ * Number of successive answers with wrong counts to the same bytes from which on a failing record is assumed
  * (docs/guarantees.md#isolation-of-a-failing-record).
  */
 const suspectedAfter = 3
 
-/** @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped */
+/**
+ * Records a classified answer: outcomes, synced state, next state of the batch, audit log.
+ * @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped
+ */
 export async function reconcile(
   db: Database,
   destination: Destination,
@@ -75,13 +81,14 @@ export async function reconcile(
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
-    // The last statement, because all transactions that reconcile for a destination wait for its row.
+    // This is the last statement, because all transactions that record answers of a destination wait for the lock of its row.
     if (result.confirmed + result.refused > 0) await raiseStateVersion(tx, batch.destinationId)
     crashPoint('reconcile.before_commit')
     return result
   })
 }
 
+/** Answered batch, in the transaction that records the answer. */
 interface Work {
   readonly tx: Transaction
   readonly destination: Destination
@@ -132,34 +139,34 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
         : refused === outcomes.length
           ? 'refused'
           : 'partial'
-  await finish(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
+  await storeAttempt(work, outcome, open.length > 0 ? reasons : null, { confirmed, refused, ambiguous: open.length })
 
   const done = confirmed + refused
   if (open.length === 0) {
     await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
     return { done, confirmed, refused, state: 'settled' }
   }
-  if (open.length === outcomes.length) return { ...(await again(work, reasons, true)), confirmed, refused }
+  if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
   // Only the entries that are not settled are sent again.
   const attempts = batch.attempts + 1
   const next =
     attempts >= options.maxAttempts
       ? ({ status: 'parked', waitMs: 0 } as const)
       : ({ status: 'ambiguous', waitMs: options.waitMs } as const)
-  for (const rest of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, miscounts: 0, reason: reasons }]))
-    if (next.status === 'ambiguous') await reopenEntries(tx, rest)
+  for (const openPart of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, miscounts: 0, reason: reasons }]))
+    if (next.status === 'ambiguous') await reopenEntries(tx, openPart)
   await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
   return { done, confirmed, refused, state: 'split' }
 }
 
 async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
-  await finish(work, 'retry', reason, {})
-  return again(work, reason, work.batch.maybeApplied)
+  await storeAttempt(work, 'retry', reason, {})
+  return scheduleAgain(work, reason, work.batch.maybeApplied)
 }
 
 async function applyPause(work: Work, outcome: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'pause', outcome.code, { message: outcome.reason })
+  await storeAttempt(work, 'pause', outcome.code, { message: outcome.reason })
   await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied: batch.maybeApplied }, options.horizonMs)
   await pauseDestination(tx, batch.destinationId, `${outcome.code}: ${outcome.reason}`)
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
@@ -170,7 +177,7 @@ async function applyRefusal(
   outcome: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
 ): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
+  await storeAttempt(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
@@ -182,28 +189,29 @@ async function applyRefusal(
 
 async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
   const { tx, batch, options } = work
-  await finish(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
+  await storeAttempt(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.miscounted ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
-    // For the parts, one more wrong answer is enough.
+    // Each part needs only one more answer with wrong counts until a failing record is assumed in the part.
     if (batch.entryCount > 1)
       return isolate(work, outcome.failing, { reason: outcome.reason, miscounts: suspectedAfter - 1, maybeApplied: true })
     return park(work, outcome.reason, true)
   }
-  return again(work, outcome.reason, true, miscounts)
+  return scheduleAgain(work, outcome.reason, true, miscounts)
 }
 
-/** Schedules the same bytes for later, or parks the batch when this run has no attempts left. */
-async function again(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
+/** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
+async function scheduleAgain(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
   const { tx, batch, options } = work
   if (batch.attempts + 1 >= options.maxAttempts) return park(work, reason, maybeApplied)
   await releaseBatch(tx, batch, { to: 'open', reason, waitMs: options.waitMs, maybeApplied, miscounts }, options.horizonMs)
   return { done: 0, confirmed: 0, refused: 0, state: 'open' }
 }
 
+/** Parks the batch: this run does not send it any more, but the next run does. */
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
   const { tx, batch, options } = work
   await expandEntries(tx, [batch.id])
@@ -212,6 +220,7 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
 
+/** Splits the batch, because a failing record is assumed. */
 async function isolate(
   work: Work,
   failing: readonly number[],
@@ -222,7 +231,8 @@ async function isolate(
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
 }
 
-async function finish(
+/** Stores the outcome of the attempt. */
+async function storeAttempt(
   work: Work,
   outcome: AttemptResult['outcome'],
   reason: string | null,

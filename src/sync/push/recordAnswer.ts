@@ -12,11 +12,15 @@ import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
 import type { Answered, PushState, Sending } from './send.ts'
 
+/** Number of successive refusals after which the destination is paused. */
 const refusalsBeforePause = 64
-/** Minimum wait in milliseconds. The random wait may be 0, and the same bytes twice within 5 ms would look like a client error. */
+/** Minimum wait in milliseconds, because the random wait may be 0. Equal bytes twice within 5 ms would look like a client error. */
 const leastWaitMs = 10
 
-/** @throws {LeaseLost} another process holds the batch: nothing was written, and the answer is dropped */
+/**
+ * Records the answer of one attempt, and returns the new state of its batch.
+ * @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped
+ */
 export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
   const { deps, destination, runId } = sending
   const { batch, exchange } = answered
@@ -25,7 +29,7 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
   const result = await reconcile(deps.db, destination, batch, answered.attemptId, outcome, {
     maxAttempts: settings.maxAttempts,
     horizonMs: settings.horizonMs,
-    waitMs: waitFor(sending, batch, exchange, outcome),
+    waitMs: retryWaitMs(sending, batch, exchange, outcome),
     workerId: deps.workerId,
     runId,
     trustPointers: sending.state.trustPointers,
@@ -62,11 +66,12 @@ function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, out
 
 const everyCredential = 'SLUICE_CONSUMER_KEY, SLUICE_CONSUMER_SECRET, SLUICE_ACCESS_TOKEN or SLUICE_ACCESS_TOKEN_SECRET'
 
+/** Returns the outcome of the request. Corrects the destination's outcome by the state of the push, for 401, 404 and many refusals. */
 async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answered): Promise<RequestOutcome> {
   const { destination, state } = sending
   const outcome = destination.classify(exchange, await sentEntries(sending, batch), batch.operation)
   if (outcome.kind === 'retry' && outcome.status === 401) {
-    // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and those of concurrent requests. A 401 to a
+    // A wrong clock, or a token that was renewed meanwhile, may cause the first 401 and the 401s to concurrent requests. A 401 to a
     // later request means wrong credentials.
     if (state.unauthorizedAtMs !== undefined && begunAtMs > state.unauthorizedAtMs)
       return {
@@ -98,7 +103,7 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
 
 /**
  * Outcome of a delete whose key no longer exists after an earlier attempt with a lost answer: that attempt was applied. The service
- * never reuses a key (spec 3.3), so no other product can have it. If it counted as refused, it would be retried forever.
+ * never reuses a key (spec 3.3), so no other product can have this key. If the delete counted as refused, it would be retried forever.
  */
 const goneAlready: EntryOutcome = {
   outcome: 'confirmed',
@@ -106,8 +111,8 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Returns a pause after many refusals without a confirmation in between, because then the cause is not a record
- * (docs/guarantees.md#isolation-of-a-failing-record).
+ * Counts refusals without a confirmation in between. Returns a pause after `refusalsBeforePause` of them, because then the cause is not
+ * a record (docs/guarantees.md#isolation-of-a-failing-record); otherwise returns `outcome`.
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
@@ -126,11 +131,12 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
   }
 }
 
+/** Requests one product of the catalog. Returns true if the service lists the catalog; false for a destination without a listing. */
 async function isReadable({ deps, destination, target, signal, onWait }: Sending): Promise<boolean> {
   const { listing } = destination
   if (listing === undefined) return false
   const allowance = await Allowance.open(deps, listing.limitClass)
-  if ((await allowance.take({ signal, onWait })) === undefined) return false
+  if ((await allowance.takeGrant({ signal, onWait })) === undefined) return false
   const exchange = await deps.transport.exchange({
     ...listing.request(target, undefined),
     query: { count: '1' },
@@ -141,6 +147,7 @@ async function isReadable({ deps, destination, target, signal, onWait }: Sending
   return exchange.status === 200
 }
 
+/** Returns the entries of the request, in its order. Reads them from the database only if they differ or have ids. */
 async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)
@@ -156,10 +163,11 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 
 const oneUser: SentEntry = { id: null, users: 1 }
 
-function waitFor(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): number {
+/** Returns the milliseconds until the same bytes may be sent again: the backoff, or a longer wait that the service requested. */
+function retryWaitMs(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): number {
   const { settings, clock } = sending.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
-  const own = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
-  const asked = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
-  return Math.max(own, Math.min(asked, settings.retryAfterCapMs))
+  const backoff = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))
+  const requested = exchange.kind === 'answer' ? (requestedWaitMs(exchange, clock.now()) ?? 0) : 0
+  return Math.max(backoff, Math.min(requested, settings.retryAfterCapMs))
 }

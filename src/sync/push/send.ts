@@ -1,6 +1,6 @@
 /**
- * Sends one claimed batch: grant, committed attempt, bytes, answer. The answer is recorded separately (`recordAnswer.ts`), so that
- * the next request does not wait for it.
+ * Sends one claimed batch: takes a grant, commits the attempt, sends the bytes and waits for the answer. The answer is recorded
+ * separately (`recordAnswer.ts`), so that the next request does not wait for the database.
  */
 import type { Destination, Target } from '../../destinations/destination.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
@@ -27,17 +27,18 @@ export interface Sending {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  /** Run that counts the attempts. */
+  /** Run with which the attempts are stored. */
   readonly runId: number
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */
   readonly hardStop: AbortSignal
+  /** Called with each long wait for the rate limit. */
   readonly onWait: (ms: number) => void
   readonly state: PushState
 }
 
-/** Shared by the batches of one push. */
+/** Counters that the answers of one push change. */
 export interface PushState {
   /**
    * Consecutive refusals without a confirmation. At `refusalsBeforePause` the destination is paused, because the cause is not a
@@ -46,6 +47,7 @@ export interface PushState {
   refusals: number
   /** Time of the first of consecutive 401 answers, by the monotonic clock. */
   unauthorizedAtMs: number | undefined
+  /** False once an answer pointed at a record that was not failing. */
   trustPointers: boolean
 }
 
@@ -58,11 +60,15 @@ export interface Answered {
   readonly begunAtMs: number
 }
 
-/** Time between the HTTP deadline and the end of the lease. */
+/** Minimum time between the HTTP deadline and the end of the lease. */
 const leaseMarginMs = 5_000
+/** Number of successive failures after which the service counts as unreachable. */
 const unreachableAfter = 16
 
-/** Sends a claimed batch once. Returns undefined if nothing was sent: the batch was put back, split or superseded. @throws {LeaseLost} */
+/**
+ * Sends a claimed batch once. Returns undefined if there was nothing to send: the batch was released, split or superseded.
+ * @throws {LeaseLost} another process owns the batch now
+ */
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
   const { deps, destination, pace, runId } = sending
   const { db, clock, settings } = deps
@@ -92,6 +98,7 @@ export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<
   return { batch, attemptId: begun.attemptId, exchange, begunAtMs: begun.atMs }
 }
 
+/** Committed attempt. */
 interface Begun {
   readonly attemptId: number
   /** Time just before the lease was renewed, by the monotonic clock. The lease ends at the earliest `leaseMs` after it. */
@@ -100,7 +107,7 @@ interface Begun {
 
 /**
  * Takes a grant and begins the attempt. Takes another grant if the service requested a wait meanwhile. Returns undefined if there
- * is nothing to send.
+ * is nothing to send: the push is stopping, and the batch was released, or the batch was split.
  */
 async function beginUnderGrant(
   sending: Sending,
@@ -108,15 +115,18 @@ async function beginUnderGrant(
   allowance: Allowance,
 ): Promise<(Begun & { readonly grant: Grant }) | undefined> {
   for (;;) {
-    const grant = await allowance.take(sending)
-    if (grant === undefined) return putBack(sending, batch)
+    const grant = await allowance.takeGrant(sending)
+    if (grant === undefined) return release(sending, batch)
     const begun = await begin(sending, batch)
     if (begun === 'split') return undefined
     if (begun !== 'blocked') return { ...begun, grant }
   }
 }
 
-/** Runs the suppression check and commits the attempt in one transaction. */
+/**
+ * Runs the suppression check and commits the attempt in one transaction. Returns `split` if the batch had suppressed people, and
+ * `blocked` if the service has requested a wait.
+ */
 async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
   const { deps, destination, runId } = sending
   const { db, settings, workerId } = deps
@@ -133,13 +143,14 @@ async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'sp
   return attemptId === undefined ? 'blocked' : { attemptId, atMs }
 }
 
-/** Returns the grant, or a new one if it is too old or a requested wait lasts. */
+/** Returns the grant, or a new grant if that is stale or the service has requested a wait. Undefined if the push is stopping. */
 async function freshGrant(sending: Sending, allowance: Allowance, grant: Grant): Promise<Grant | undefined> {
   let current: Grant | undefined = grant
-  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.take(sending)
+  while (current?.stale || (current !== undefined && allowance.isBlocked)) current = await allowance.takeGrant(sending)
   return current
 }
 
+/** Sends the bytes of the batch and returns the answer. */
 function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange> {
   const { deps, destination, target } = sending
   const { method, path } = destination.request(target, batch.operation)
@@ -154,17 +165,18 @@ function exchangeBatch(sending: Sending, batch: ClaimedBatch): Promise<Exchange>
   return destination.exchange?.(request) ?? deps.transport.exchange(request)
 }
 
-/** Returns true if the service gave no usable answer. Then only probes are sent. */
+/** Returns true for no answer, 5xx and 408. Then the pace permits only one request at a time. */
 function isTransportFailure(exchange: Exchange): boolean {
   return exchange.kind !== 'answer' || exchange.status >= 500 || exchange.status === 408
 }
 
-/** Returns true if the service has not answered for so long that this run should end. */
+/** Returns true after so many successive failures that this run should end. */
 export function isUnreachable(pace: Pace): boolean {
   return pace.failuresInRow >= unreachableAfter
 }
 
-async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
+/** Releases the batch without an attempt. */
+async function release({ deps }: Sending, batch: ClaimedBatch): Promise<undefined> {
   await releaseBatch(
     deps.db,
     batch,
@@ -175,10 +187,10 @@ async function putBack({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
 }
 
 /**
- * Supersedes memberships whose frozen end has passed: they are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). If the batch may have been applied, its other entries must still be resolved, so they continue in
- * their own batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the audiences that
- * waited for the answer read their files again.
+ * Supersedes a batch with memberships whose frozen end has passed: its entries are not sent, and the next plan has new times
+ * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
+ * move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
+ * account's audiences read their sources again.
  */
 async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
   await deps.db.transaction(async (tx) => {

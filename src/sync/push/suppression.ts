@@ -26,11 +26,11 @@ export interface BatchHandler {
 }
 
 /**
- * Removes entries with a suppressed identifier from the batch; the rest moves to a new one. Returns true if the batch was split and
- * is no longer claimed. Must run in the transaction that commits the attempt. It locks list and erasures until the commit, so an
- * erasure is either found here or made after the attempt was committed.
+ * Removes entries with a suppressed identifier from the batch; the other entries move to a new batch. Returns true if the batch had such
+ * entries; then the batch is superseded and no longer claimed. Must run in the transaction that commits the attempt: it locks the lists
+ * and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
  *
- * Costs only two lookups if the list is unchanged and no person was erased after the plan was made.
+ * Runs only three short statements if the lists are unchanged and no person was erased after the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (!destination.reachesPeople || batch.operation !== 'upsert') return false
@@ -49,14 +49,14 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
      where t.id = $1 and exists (select from erasure x where x.service = t.service and x.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
     [batch.destinationId, batch.planId],
   )
-  // The snapshot has the sum of all lists.
+  // The snapshot has the sum of the versions of all lists.
   const version = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const changed = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== version)
   if (erased === undefined && !changed) return false
   // An entry is suppressed by its keys, or by another identifier of its record. For example, the list has one form of a phone
-  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record no
-  // longer has a key, the record that has it is searched in one pass over the audience. There are few such keys, but for operations of
-  // several users: they have the key of the first one's record. So by joins only, not by searches in arrays.
+  // number, which is sent under another record, and this entry has the other form (docs/decisions/both-forms.md). If the record of the
+  // entry does not have a key, all records of the audience are searched for that key. Few entries have such keys, except operations of
+  // several users, which have only the first user's record. Therefore the search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys'>>(
     `with carried as materialized (
        select e.ord, e.keys, e.record_key, coalesce(o.identifiers, '{}') as identifiers
@@ -80,7 +80,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     [batch.id, lists.map((list) => list.id), batch.destinationId, erased?.service ?? null],
   )
   if (suppressed.length === 0) return false
-  await takeOut(
+  await removeEntries(
     tx,
     destination,
     batch,
@@ -98,19 +98,19 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   return true
 }
 
-/** Ends a claimed batch and moves its entries, except those at `ords`, to a new one. */
-export async function takeOut(
+/** Supersedes a claimed batch and moves its entries, except the entries at `ords`, to a new batch. Without other entries there is none. */
+export async function removeEntries(
   tx: Queryable,
   destination: Destination,
   batch: ClaimedBatch,
   ords: readonly number[],
   by: BatchHandler,
 ): Promise<void> {
-  const out = new Set(ords)
-  const rest = (await remainingOrds(tx, batch.id)).filter((ord) => !out.has(ord))
-  if (rest.length > 0) {
+  const removed = new Set(ords)
+  const kept = (await remainingOrds(tx, batch.id)).filter((ord) => !removed.has(ord))
+  if (kept.length > 0) {
     const status = batch.maybeApplied ? 'ambiguous' : 'pending'
-    await splitBatch(tx, destination, batch, [{ ords: rest, status, attempts: batch.attempts, miscounts: 0, reason: null, waitMs: 0 }])
+    await splitBatch(tx, destination, batch, [{ ords: kept, status, attempts: batch.attempts, miscounts: 0, reason: null, waitMs: 0 }])
   }
   await expandEntries(tx, [batch.id])
   await supersedeEntries(tx, batch.id, 'suppressed')
@@ -121,14 +121,14 @@ export async function takeOut(
     runId: by.runId,
     planId: batch.planId,
     batchId: batch.id,
-    detail: { reason: 'suppressed', users: out.size },
+    detail: { reason: 'suppressed', users: removed.size },
   })
 }
 
 /**
- * Plans two deletes of identifiers that the service may have: one after the horizon of the earlier attempt, and one after a second
- * horizon, because a stopped process may have sent the update late. Returns their batches. `beside`: the batch that contained the
- * identifiers; the counts of its plan exclude the deletes.
+ * Plans deletes of identifiers that the service may have: one for each of `how.waitsMs`, as a rule after one and after two horizons,
+ * because a stopped process may have sent the update late. Returns the ids of their batches. `beside`: the batch that contained the
+ * identifiers; the deletes belong to its plan, but the counts of the plan exclude them.
  */
 export async function planErasure(
   tx: Queryable,

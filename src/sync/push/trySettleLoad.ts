@@ -1,5 +1,5 @@
 /**
- * Settles a batch of a first load as a whole: its answer confirms everything, and all its keys are implied
+ * Settles a batch of a first load as a whole, without its keys: the answer confirms all users, and all keys are implied
  * (docs/decisions/implied-keys.md).
  */
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
@@ -8,6 +8,7 @@ import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { isRetryable, type Database } from '../../db/database.ts'
 
+/** Worker, run and exchange of the attempt. */
 interface SettleOptions {
   readonly horizonMs: number
   readonly workerId: string
@@ -18,7 +19,7 @@ interface SettleOptions {
 
 export type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
 
-/** Returns true if all users of a request are confirmed, without a warning to store. */
+/** Returns true if the counts of the answer confirm all users of the request, without a warning to store. */
 export function confirmsAll(destination: Destination, outcome: RequestOutcome): outcome is EntriesOutcome {
   return (
     outcome.kind === 'entries' &&
@@ -29,7 +30,7 @@ export function confirmsAll(destination: Destination, outcome: RequestOutcome): 
 
 /**
  * Settles the batch. Returns false if nothing was written: some keys are stored, another process claimed the batch, or the statement met
- * a deadlock or a serialization failure. Then the caller reconciles key by key.
+ * a deadlock or a serialization failure. Then the caller records the answer key by key. `confirmed`: number of entries.
  */
 export async function trySettleLoad(
   db: Database,

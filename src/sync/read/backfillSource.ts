@@ -1,22 +1,22 @@
-/** Source of a backfill, which replaces the sources of the pipeline. */
+/** Returns the pipeline of a backfill, whose source replaces the sources of the pipeline. */
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
 import { openLocalFile } from '../../sources/file/localFile.ts'
 
-/** Number of bytes in which the encoding is detected: the header, and in most files the first character beyond ASCII. */
+/** Number of bytes that are read to detect the encoding. In most files they include the first character beyond ASCII. */
 const headBytes = 1_048_576
 
 /**
- * Returns the pipeline with `uri` as its source. A file with the columns of `sluice rejects --csv` is read as UTF-8 with its header
- * on line 1, unless a spreadsheet saved it in the encoding of the source. Every other source is read with the settings of the
- * pipeline. Credentials are used only for the same type of source, and those that are sent in clear only for the same host.
+ * Returns the pipeline with `uri` as its only source. A local file with the columns of `sluice rejects --csv` is read as CSV in UTF-8 or
+ * UTF-16; if a spreadsheet saved the file in another encoding, in the encoding of the first source. Every other source is read with the
+ * settings of the first source, and with its credentials if `mayShare` permits.
  *
- * @throws RunError as `openLocalFile`
+ * @throws {RunError} as `openLocalFile`
  */
 export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
   const [first] = pipeline.sources
-  if (!first) throw new Error('a pipeline has a source')
+  if (!first) throw new Error('a pipeline must have a source')
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
   if (head === undefined || !isRejectsHeader(firstLine(head))) {
@@ -35,8 +35,9 @@ export async function withBackfillSource(pipeline: Pipeline, uri: string): Promi
 }
 
 /**
- * Returns true if the source at `other` may get the credentials of `own`. A web server receives the secret itself, so it must have
- * the same origin. For SFTP the host key is pinned; object stores and databases receive only a proof of the secret.
+ * Returns true if the source at `other` may use the credentials of `own`: both have the same scheme. A web server receives the secret
+ * itself, so it must also have the same origin. For SFTP the host key is pinned; object stores and databases receive only a proof of the
+ * secret.
  */
 function mayShare(own: string, other: string): boolean {
   const [kind] = other.split(':')
@@ -44,6 +45,7 @@ function mayShare(own: string, other: string): boolean {
   return !/^https?$/i.test(kind) || (URL.canParse(own) && URL.canParse(other) && new URL(own).origin === new URL(other).origin)
 }
 
+/** Returns at least the first `headBytes` of a local file, or the whole file if it is smaller. */
 async function readHead(uri: string): Promise<Buffer> {
   const stream = await openLocalFile(uri)
   const chunks: Buffer[] = []
@@ -64,6 +66,7 @@ function isUtf16(head: Buffer): boolean {
   return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)
 }
 
+/** Returns the first line, without a byte-order mark and trailing spaces. */
 function firstLine(head: Buffer): string {
   const text = isUtf16(head)
     ? new TextDecoder(head[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(head.subarray(0, 131_072))

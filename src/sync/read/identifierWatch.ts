@@ -4,26 +4,32 @@ import { SeenFilter } from './seenFilter.ts'
 
 /** Facts about the staged identifiers. Rows that are removed from the stage later do not make these facts wrong. */
 export interface IdentifierFacts {
-  /** First bytes (`sharedBytes`) of the identifiers that may be on several rows. Undefined: any may be. */
+  /** First bytes (`sharedBytes`) of the identifiers that may be on several rows. Undefined: any identifier may be. */
   readonly mayShare: readonly Buffer[] | undefined
-  /** False if no row has times of its own. */
+  /** False if no row has own times (`effective_at`, `expires_at`). */
   readonly mayHaveTimes: boolean
   /** True if every identifier is a digest, and none a `partner_user_id`. */
   readonly areDigests: boolean
 }
 
-/** A type and 7 bytes of a digest. */
+/** Number of bytes that identify an identifier here: its type and 7 bytes of the digest. */
 export const sharedBytes = 8
+/** Bytes of a packed digest: its type and a SHA-256. */
 const digestLength = 33
-/** Maximum number of logged identifiers (20 MB). With more, a filter replaces the log. The filter also names some that are on one row only. */
+/**
+ * Maximum number of logged identifiers (20 MB). Above it, a filter replaces the log; the filter also returns some identifiers that are on
+ * one row only.
+ */
 const mostLogged = 2_500_000
+/** Maximum number of shared identifiers. Above it, `mayShare` is undefined. */
 const mostShared = 100_000
 
+/** Collects the facts while rows are staged. */
 export class IdentifierWatch {
   readonly #log = new PairLog()
   readonly #mostLogged: number
   #filter: SeenFilter | undefined
-  /** First bytes of identifiers that the filter has seen before. Undefined if there are too many of them, or if some are not digests. */
+  /** First bytes of identifiers that may be on several rows. Undefined if there are too many, or if an identifier is not a digest. */
   #shared: Buffer[] | undefined = []
   #mayHaveTimes = false
   #areDigests = true
@@ -32,6 +38,7 @@ export class IdentifierWatch {
     this.#mostLogged = logged
   }
 
+  /** Adds the packed identifiers of one row. `hasTimes`: true if the row has own times. */
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
@@ -42,30 +49,30 @@ export class IdentifierWatch {
       if (this.#shared === undefined) continue
       const low = wordAt(identifier, 0)
       const high = wordAt(identifier, 4)
-      if (this.#filter !== undefined) this.#filtered(low, high)
+      if (this.#filter !== undefined) this.#addToFilter(low, high)
       else if (this.#log.size < this.#mostLogged) this.#log.add(low, high)
       else {
         this.#filter = new SeenFilter()
-        this.#log.each((low, high) => this.#filtered(low, high))
+        this.#log.each((low, high) => this.#addToFilter(low, high))
         this.#log.free()
-        this.#filtered(low, high)
+        this.#addToFilter(low, high)
       }
     }
   }
 
-  /** Ends the watch. */
+  /** Ends the watch, frees its memory and returns the facts. */
   finish(): IdentifierFacts {
-    for (const [low, high] of this.#log.repeats()) this.#share(low, high)
+    for (const [low, high] of this.#log.repeats()) this.#addShared(low, high)
     const facts = { mayShare: this.#shared, mayHaveTimes: this.#mayHaveTimes, areDigests: this.#areDigests }
     this.#giveUp()
     return facts
   }
 
-  #filtered(low: number, high: number): void {
-    if (this.#filter?.add(low, high) === true) this.#share(low, high)
+  #addToFilter(low: number, high: number): void {
+    if (this.#filter?.add(low, high) === true) this.#addShared(low, high)
   }
 
-  #share(low: number, high: number): void {
+  #addShared(low: number, high: number): void {
     if (this.#shared === undefined) return
     if (this.#shared.length === mostShared) {
       this.#giveUp()
@@ -77,6 +84,7 @@ export class IdentifierWatch {
     this.#shared.push(bytes)
   }
 
+  /** Frees the memory: from now on any identifier may be shared. */
   #giveUp(): void {
     this.#shared = undefined
     this.#log.free()

@@ -4,18 +4,18 @@ import { digestBytes, digestWords } from './recordDigest.ts'
 /** Number of digests after the last match that are compared before the hash table is used. */
 const ahead = 8
 
-/** A file counts as reordered after 64 misses in a row, or after misses for one in 32 known records. */
+/** A file counts as reordered after 64 misses in a row, or once the misses are more than one in 32 known records. */
 const newInARow = 64
 const newOfAll = 32
 
 /**
- * Digests of a snapshot, which a read looks up and marks as seen. Filled by `add`.
+ * Digests of a snapshot, which a read finds and marks as seen.
  *
  * A file usually keeps its order, so a record is compared with the digests after the previous match. A record without a match there
- * is nearly always new. A moved record may count as new: it is read again, and the diff finds its content unchanged. A hash table
- * of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). Building it takes 31 ms for a
- * million records, in a run of some 500 ms. Memory: 18 bytes per known record, and 5 to 11 for the table. The arrays are flat,
- * because a million objects would take hundreds of megabytes.
+ * is nearly always new. A moved record may count as new: the record is read again, and the diff finds its content unchanged. A hash
+ * table of all digests is built only for a reordered file, or if every repeat must be found (`everywhere`). Building the table takes
+ * 31 ms for a million records, in a run of some 500 ms. Memory: 18 bytes per known record, and 5 to 11 for the table. The arrays are
+ * flat, because a million objects would take hundreds of megabytes.
  */
 export class KnownDigests {
   readonly #words: Int32Array
@@ -30,7 +30,7 @@ export class KnownDigests {
   readonly #everywhere: boolean
   #slots: Int32Array | undefined
 
-  /** `everywhere`: finds a record at any place in the file. */
+  /** `capacity`: number of digests that will be added. `everywhere`: finds a record at any place in the file. */
   constructor(capacity: number, { everywhere = false }: { readonly everywhere?: boolean } = {}) {
     this.#everywhere = everywhere
     this.#words = new Int32Array(capacity * digestWords)
@@ -40,8 +40,8 @@ export class KnownDigests {
   }
 
   /**
-   * Appends a stored chunk of 16-byte digests. Those at the positions `outdated` are no longer current and are never found.
-   * `featureSets`: two bytes each, big-endian.
+   * Appends a stored chunk of 16-byte digests. The digests at the positions `outdated` are no longer current, so they are never found.
+   * `featureSets`: two bytes for each digest, big-endian.
    */
   add(chunk: number, digests: Uint8Array, featureSets: Uint8Array, outdated: readonly number[]): void {
     const first = this.#count
@@ -57,7 +57,7 @@ export class KnownDigests {
     }
   }
 
-  /** Returns the index of the digest; -1 for a new record, and for one that counts as new. */
+  /** Returns the index of the digest; -1 for a new record, and for a moved record that counts as new. */
   find(digest: Int32Array): number {
     const from = this.#next
     const to = Math.min(from + ahead, this.#count)
@@ -87,7 +87,7 @@ export class KnownDigests {
     return this.#featureSets[i] as number // an index that `find` gave
   }
 
-  /** Returns the digests that were not seen again, by chunk and position. */
+  /** Returns the current digests that were not marked as seen, by chunk and position. */
   unseen(): UnseenDigests[] {
     return this.#chunks.flatMap(({ chunk, first, count }) => {
       const positions: number[] = []

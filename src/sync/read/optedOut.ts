@@ -1,13 +1,13 @@
 /**
- * Identifiers that a row of this read opted out: no other row may send them (docs/consent.md). Set-based, in the temporary table
- * `opted_out`, which the diff uses too.
+ * Collects the identifiers that a row of this read opted out, in the temporary table `opted_out`, which the diff uses too. No other row
+ * may send these identifiers (docs/consent.md).
  */
 import type pg from 'pg'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { stagedKind } from './stageTable.ts'
 
 /**
- * Numbers of staged rows that opt identifiers out: whole rows (`optedOut`), and valid rows with some identifiers opted out
+ * Number of staged rows that opt out all their identifiers (`optedOut`), and of valid rows that opt out only some of them
  * (`withholding`).
  */
 export interface OptingOut {
@@ -28,7 +28,7 @@ export async function collectOptedOut(client: pg.PoolClient, { optedOut, withhol
   return collected.rowCount ?? 0
 }
 
-/** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then only a full read can remove it. */
+/** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then a full read is needed. */
 export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
   // A transaction for the cursor of the search, with one snapshot: retention and erasures change the search meanwhile.
@@ -52,16 +52,17 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
   return rowCount === 1
 }
 
+/** Number of rows that lost identifiers because another row opted out. */
 export interface SharedRows {
   /** Rows that share an identifier with a row that opted out. */
   readonly rows: number
-  /** Number of these rows without another identifier: they count as opted out too. */
+  /** Number of these rows that have no other identifier. These rows count as opted out. */
   readonly emptied: number
 }
 
 /**
- * Removes the identifiers of `opted_out` from the valid rows of the stage. Such a row gets no digest, so that the next read maps it
- * again: its outcome depends on more than its own bytes.
+ * Removes the identifiers of `opted_out` from the valid rows of the stage. The changed rows get no digest, so that the next read maps
+ * them again, because their outcome depends on other rows.
  */
 export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
   await client.query(

@@ -5,18 +5,20 @@ const chunkNumbers = 1024
 const slabChunks = 256
 
 /**
- * Log of 64-bit values as two words each, 8 bytes per value, which finds the values that it has several times. A value goes to the end
- * of one of 256 buckets, and each bucket is searched at the end: a million values take 0.02 s. A hash table of all values took 0.2 s and
- * up to 20 bytes per value, because nearly each access missed the processor's cache.
+ * Log of 64-bit values, which finds repeated values. Each value has two words and takes 8 bytes. `add` appends the value to one of 256
+ * buckets, and `repeats` searches each bucket: a million values take 0.02 s. A hash table of all values took up to 20 bytes per value, and
+ * 0.2 s, because nearly each access missed the processor's cache.
  */
 export class PairLog {
   readonly #slabs: Int32Array<ArrayBuffer>[] = []
   #chunks = 0
   /** Numbers of the chunks of each bucket, in order. */
   readonly #chunksOf: number[][] = Array.from({ length: buckets }, () => [])
-  /** Slab and place of the next value of each bucket. `left`: how many values its last chunk still takes. */
+  /** Slab of the last chunk of each bucket. */
   readonly #slab = new Int32Array(buckets)
+  /** Place of the next value of each bucket in its slab. */
   readonly #next = new Int32Array(buckets)
+  /** Number of values that still fit into the last chunk of each bucket. */
   readonly #left = new Int32Array(buckets)
   #size = 0
 
@@ -39,8 +41,8 @@ export class PairLog {
     this.#size++
   }
 
-  /** Calls `take` with every value. */
-  each(take: (low: number, high: number) => void): void {
+  /** Calls `visit` with every value, in no particular order. */
+  each(visit: (low: number, high: number) => void): void {
     for (let bucket = 0; bucket < buckets; bucket++) {
       // `bucket` is below the length of these arrays.
       const chunks = this.#chunksOf[bucket] as number[]
@@ -49,7 +51,7 @@ export class PairLog {
         const slab = this.#slabs[Math.floor(chunk / slabChunks)] as Int32Array // chunks are numbered in the order of the slabs
         const from = (chunk % slabChunks) * chunkNumbers
         const free = i === chunks.length - 1 ? left * 2 : 0
-        for (let at = from; at < from + chunkNumbers - free; at += 2) take(slab[at] as number, slab[at + 1] as number) // within the chunk
+        for (let at = from; at < from + chunkNumbers - free; at += 2) visit(slab[at] as number, slab[at + 1] as number) // within the chunk
       }
     }
   }
@@ -101,6 +103,7 @@ export class PairLog {
     this.#size = 0
   }
 
+  /** Adds a chunk to a bucket. */
   #extend(bucket: number): void {
     const chunk = this.#chunks++
     if (chunk % slabChunks === 0) this.#slabs.push(new Int32Array(slabChunks * chunkNumbers))
@@ -111,7 +114,7 @@ export class PairLog {
   }
 }
 
-/** Returns four bytes of `bytes` as a signed number. */
+/** Returns the four bytes from `at` as a signed number, little-endian. Missing bytes count as 0. */
 export function wordAt(bytes: Uint8Array, at: number): number {
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the rows of a snapshot: all rows, or only those that the last complete snapshot does not have (a gated read;
+ * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have (a gated read;
  * docs/benchmarks.md).
  */
 import type pg from 'pg'
@@ -31,23 +31,28 @@ export interface ReadContext {
   readonly client: pg.PoolClient
   readonly pipeline: Pipeline
   readonly run: RunRow
+  /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
+  /** Facts about the sources from the last read; empty if there are none. */
   readonly previous: readonly SourceFacts[]
   /** True if no source was read into this destination before. */
   readonly first: boolean
 }
 
-/** Maximum number of known records in memory (29 bytes each). A larger file is read in full, with constant memory. */
+/** Maximum number of known records in memory (at most 29 bytes each). A larger file is read in full, with constant memory. */
 const mostKnown = 5_000_000
 
-/** Maximum number of columns that a gated read of JSON or XML takes over from the last read. Far below `ReadLimits.columns`. */
+/** Maximum number of columns of JSON or XML with which a gated read starts, far below `ReadLimits.columns`. */
 const mostColumns = 256
 
 /**
- * Returns true if unchanged records may be skipped. All records must be read if the outcome of a row depends on the time, for standard
- * input (which cannot be read twice), with `guards.hold` (which needs all rows), and for row groups. The same holds for
- * `duplicates: last` if the last read had repeated keys (`repeats`): the rows that lost have no record, so they would count as new, and
- * each gated read would end as a full one.
+ * Returns true if unchanged records may be skipped. All records must be read:
+ * - if `expires_at` is mapped, because the outcome of a row then depends on the time;
+ * - for standard input, which cannot be read twice;
+ * - with `guards.hold`, which needs all rows, and for row groups;
+ * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
+ *   and each gated read would end as a full read;
+ * - for JSON or XML with more than `mostColumns` columns.
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (
@@ -70,13 +75,17 @@ const storedQuality: z.ZodType<StoredQuality> = z.object({
 })
 export const decodeQuality = jsonColumn('record_quality', 'quality', storedQuality)
 
+/** Records of the last complete snapshot, for a gated read. */
 export interface KnownRecords {
   readonly digests: KnownDigests
   /** Warnings that the skipped records would have. */
   readonly quality: StoredQuality
 }
 
-/** Returns the digests of the last complete snapshot, if there is one for every valid record. */
+/**
+ * Returns the digests of the last complete snapshot. Returns undefined if a full read is needed: if not every valid record has a digest,
+ * there are too many records, or the statistics require it. `last`: row counts of that snapshot.
+ */
 export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
   const stored = await loadDigests(client, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
@@ -93,18 +102,20 @@ export async function knownRecords(client: pg.PoolClient, destinationId: number,
   return { digests: known, quality }
 }
 
+/** Result of reading all sources. */
 export interface ReadRecords {
   readonly staged: Staged
   readonly rows: RowCounts
-  /** Undefined for a full read. */
+  /** Known digests that no row had; undefined for a full read. */
   readonly unseen: readonly UnseenDigests[] | undefined
   /** Statistics of the current rows, for the next read. */
   readonly quality: StoredQuality
 }
 
 /**
- * Reads all sources. With `known`, skips the known records. Returns undefined if a full read is needed: if a row contradicts or
- * repeats a record that was skipped, or if a limit may be exceeded by new and skipped rows together.
+ * Reads all sources. With `known`, skips the known records. Returns undefined if a full read is needed: if a row contradicts, repeats,
+ * removes or opts out a record that was skipped, or if new and skipped rows together may exceed a limit. Then nothing stays staged, and
+ * the rejects are deleted.
  */
 export async function readRecords(
   context: ReadContext,
@@ -128,7 +139,7 @@ export async function readRecords(
     first: context.first,
   })
   crashPoint('read.staged')
-  // Only the columns of joins and groups; the long columns would take five times as long.
+  // Analyzes only the columns of joins and groups; the long columns would take five times as long.
   await client.query('analyze stage (key, kind)')
   const type = destinationOf(pipeline.destination.kind)
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(client, staged) : 0
@@ -136,9 +147,9 @@ export async function readRecords(
   if (unseen) {
     await collectLeftKeys(client, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
-    const takesAlong = type.removesBy === 'identifier' && staged.optedOut > 0
+    const removesSkipped = type.removesBy === 'identifier' && staged.optedOut > 0
     const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
-    if (takesAlong || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
+    if (removesSkipped || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
       await client.query('truncate stage, opted_out')
       await client.query('drop table unseen_key')
       await deleteRejects(deps.db, [run.id])
@@ -179,7 +190,7 @@ function optedOutNote(rows: number): WarningSummary {
 }
 
 /**
- * Returns true if a staged row has the key of a skipped record. Drops rejected rows with such a key, because they change nothing.
+ * Returns true if a staged row has the key of a skipped record. First deletes rejected rows with such a key, because they change nothing.
  */
 async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'

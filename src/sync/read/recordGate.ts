@@ -1,16 +1,17 @@
 /**
- * The record gate (docs/benchmarks.md): a raw record whose digest is in the last complete snapshot is unchanged, so it is neither
- * parsed, mapped nor staged. A digest includes the shape of the file (header, delimiter, prefixes): equal bytes with another
- * header are another record.
+ * The record gate (docs/benchmarks.md): a raw record whose digest is in the last complete snapshot is unchanged, so the record is not
+ * parsed, mapped or staged. A digest includes the shape of the file (header, delimiter, prefixes): equal bytes under another header are
+ * another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
 import { FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 
-/** Digests every record, and skips those that are known. */
+/** Digests every raw record, and skips the known records. */
 export class DigestGate implements RecordGate {
   #knownDigests: KnownDigests | undefined
+  /** Columns of the last read, set by the caller for each source (`RecordGate`). */
   columns: readonly string[] = []
   readonly #digester: RecordDigester
   readonly #shape = new Int32Array(digestWords)
@@ -58,17 +59,19 @@ export class DigestGate implements RecordGate {
     return featureSets
   }
 
+  /** Sets the shape of the following records. */
   beginShape(shape: string): void {
     // A shape starts with a line end and a record never does, so the two cannot have the same digest.
     const bytes = Buffer.from(`\nshape ${shape}`)
-    this.#digester.take(bytes, 0, bytes.length)
+    this.#digester.compute(bytes, 0, bytes.length)
     this.#shape.set(this.#digester.digest)
-    // The shape changes only after all earlier rows were yielded, so nothing pending is lost.
+    // The shape changes only after all earlier rows were yielded, so no digest in the queue is needed any more.
     this.#clearQueue()
   }
 
+  /** Returns true if the record `bytes[start, end)` is known; its row is then not parsed. Otherwise stores its digest for `digestOf`. */
   skips(bytes: Buffer, start: number, end: number, line: number): boolean {
-    this.#digester.take(bytes, start, end)
+    this.#digester.compute(bytes, start, end)
     const { digest } = this.#digester
     const shape = this.#shape
     // `digest` and `shape` have `digestWords` elements, so the casts hold.
@@ -86,13 +89,12 @@ export class DigestGate implements RecordGate {
   }
 
   /**
-   * Returns the digest of a parsed row, valid until the next call. Undefined if the gate never got the raw record of the row: unusual
-   * quoting, or a format without raw records.
+   * Returns the digest of a parsed row, valid until the next call. Returns undefined if the gate never got the raw record of the row:
+   * unusual quoting, or a format without raw records. Must be called in the order of the rows.
    */
   digestOf(line: number): Uint8Array | undefined {
     const lines = this.#lines
-    // Skips the lines of trailer rows: the gate was called for them, but they are not yielded.
-    // Indexes below `#count` have a line.
+    // Skips the lines of trailer rows: the gate got their raw records, but they are not yielded. Indexes below `#count` have a line.
     while (this.#next < this.#count && (lines[this.#next] as number) < line) this.#next++
     if (this.#next === this.#count || lines[this.#next] !== line) return undefined
     const at = this.#next++ * digestWords

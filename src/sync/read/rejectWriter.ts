@@ -13,6 +13,7 @@ export class RejectWriter {
     this.#runId = runId
   }
 
+  /** True if the caller should call `flush`. */
   get full(): boolean {
     return this.#rows.length >= 500
   }
@@ -32,6 +33,7 @@ export class RejectWriter {
     })
   }
 
+  /** Writes the added rejects. Must be called after the last one. */
   async flush(): Promise<void> {
     if (this.#rows.length === 0) return
     const rows = this.#rows

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { PairLog, wordAt } from './pairLog.ts'
 import { digestBytes, RecordDigester } from './recordDigest.ts'
 
-/** Maximum number of keys in memory: 20 MB. With more, `possible` is true, and a query searches for repeats. */
+/** Maximum number of keys in memory: 20 MB. Above it, `possible` is true, and a query searches for repeats. */
 const mostKeys = 2_500_000
 
 /**
- * Detects keys that may be on two rows. Saves a query to Postgres, which takes half a second to group a million keys. Keeps 64 bits of
- * each key. Two keys with the same bits cost one needless query.
+ * Detects whether a key may be on two rows. Saves a query to Postgres, which takes half a second to group a million keys. Stores 64 bits
+ * of each key. Two keys with the same bits cost one needless query.
  */
 export class RepeatWatch {
   readonly #digester = new RecordDigester(randomBytes(digestBytes))
@@ -16,7 +16,7 @@ export class RepeatWatch {
   #isFull = false
   readonly #areDigests: boolean
 
-  /** `areDigests`: the keys are evenly distributed digests, so their first bytes are taken as they are. */
+  /** `areDigests`: the keys are evenly distributed digests, so their first 8 bytes are used without another digest. */
   constructor({ areDigests = false }: { readonly areDigests?: boolean } = {}) {
     this.#areDigests = areDigests
   }
@@ -26,6 +26,7 @@ export class RepeatWatch {
     return this.#isFull || this.#keys.repeats().next().done !== true
   }
 
+  /** Adds the key of a row. */
   add(key: Uint8Array): void {
     if (this.#isFull) return
     if (this.#keys.size === mostKeys) {
@@ -36,7 +37,7 @@ export class RepeatWatch {
     // The key is copied, because the digester is faster on one buffer than on many small ones. Every index is below its length.
     if (key.length > this.#bytes.length) this.#bytes = Buffer.alloc(key.length * 2)
     for (let i = 0; i < key.length; i++) this.#bytes[i] = key[i] as number
-    this.#digester.take(this.#bytes, 0, key.length)
+    this.#digester.compute(this.#bytes, 0, key.length)
     const [low = 0, high = 0] = this.#digester.digest
     this.#keys.add(low, high)
   }

@@ -1,7 +1,7 @@
 /**
- * Reduces the staged rows to one row per key. Repeats with equal content are merged. Contradicting rows are all rejected, or the
- * last one wins with `duplicates: last`. Opted-out rows win over others, and suppressed people are marked. Set-based: one hash
- * aggregate, and only if a key may be repeated. The caller must analyze the stage first.
+ * Reduces the staged rows to one row per key. Of rows with equal content, one stays. Contradicting rows are all rejected; with
+ * `duplicates: last`, the last row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats are
+ * searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
 import type pg from 'pg'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
@@ -11,11 +11,13 @@ import { omitOptedOut, type SharedRows } from './optedOut.ts'
 import type { Staged } from './stage.ts'
 import { stagedKind } from './stageTable.ts'
 
+/** Number of rows by result. */
 export interface Resolved {
+  /** Rows left out because another row of the same key has equal content, or is later with `duplicates: last`. */
   readonly duplicates: number
   /** Rows rejected because another row of the same key has other content. */
   readonly conflicting: number
-  /** Rows without consent, opted out, or of people on the do-not-reach list. */
+  /** Rows without consent, opted out, or of people who are erased or on a do-not-reach list. */
   readonly suppressed: number
   readonly valid: number
   /** Rows that lost an identifier because another row opted it out. */
@@ -24,6 +26,7 @@ export interface Resolved {
 
 const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
+/** Resolves the staged rows, and stores the rejects of contradicting rows. */
 export async function resolveStage(
   client: pg.PoolClient,
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
@@ -32,11 +35,11 @@ export async function resolveStage(
     readonly keyField: string
     readonly removesBy: 'key' | 'identifier'
     readonly duplicates: 'reject' | 'last'
-    /** Destinations whose identifiers are suppressed here. */
+    /** Ids of the do-not-reach lists whose people must not be sent. */
     readonly suppressedBy: readonly number[]
     /** Audience whose erased people are suppressed; undefined for other destinations. */
     readonly erasures: ErasureScope | undefined
-    /** Number of identifiers in `opted_out`; 0 if no other row may have one. */
+    /** Number of identifiers in the table `opted_out`. */
     readonly optedOutIdentifiers: number
   },
 ): Promise<Resolved> {
@@ -49,7 +52,7 @@ export async function resolveStage(
       ? staged.optedOut === 0
         ? 0
         : await suppressWithRemoved(client)
-      : (options.suppressedBy.length === 0 ? 0 : await suppress(client, options.suppressedBy)) +
+      : (options.suppressedBy.length === 0 ? 0 : await suppressListedMembers(client, options.suppressedBy)) +
         (options.erasures === undefined ? 0 : await suppressErased(client, options.erasures))
   if (repeats === undefined)
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOutRows, valid: validRows - suppressed, sharedRows: shared.rows }
@@ -58,7 +61,7 @@ export async function resolveStage(
   return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
 }
 
-/** Resolves repeated keys. Returns undefined if there are none. */
+/** Resolves repeated keys. Returns undefined if no key is repeated. */
 async function resolveRepeats(
   client: pg.PoolClient,
   options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
@@ -73,7 +76,7 @@ async function resolveRepeats(
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)
     window k as (partition by s.key)`)
-  // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out with it.
+  // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out too.
   await client.query(`
     update stage s set kind = ${stagedKind.optedOut}
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
@@ -100,8 +103,8 @@ async function resolveRepeats(
 }
 
 /**
- * Keeps the last usable row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which
- * is the order of the file, because these rows were not updated.
+ * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which
+ * is the order of the file, because these rows were not updated. Returns the number of deleted rows.
  */
 async function keepLast(client: pg.PoolClient): Promise<number> {
   const dropped = await client.query(`
@@ -112,7 +115,7 @@ async function keepLast(client: pg.PoolClient): Promise<number> {
   return dropped.rowCount ?? 0
 }
 
-/** Rejects all rows with one key and different contents, with the lines of the others (docs/inputs.md 58). */
+/** Rejects all rows with one key and different contents; the message has their lines (docs/inputs.md 58). Returns their number. */
 async function rejectContradictions(
   client: pg.PoolClient,
   options: { readonly runId: number; readonly keyField: string },
@@ -133,10 +136,10 @@ async function rejectContradictions(
 }
 
 /**
- * Marks members that are on the account's do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins): one suppressed
- * identifier is enough.
+ * Marks members with at least one identifier on the do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins). Returns
+ * their number.
  */
-async function suppress(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
+async function suppressListedMembers(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
   const listed = await client.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
   if (listed.rowCount === 0) return 0
   const marked = await client.query(
@@ -155,7 +158,7 @@ export interface ErasureScope {
   readonly service: string
 }
 
-/** Marks staged rows of erased people as suppressed, and returns how many. */
+/** Marks staged rows of erased people as suppressed, and returns their number. */
 export async function suppressErased(client: pg.PoolClient, { destinationId, service }: ErasureScope): Promise<number> {
   const known = await client.query('select from erased_key where service = $1 limit 1', [service])
   if (known.rowCount === 0) return 0
@@ -171,7 +174,7 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
   return marked.rowCount ?? 0
 }
 
-/** Keeps one row per key, a usable one if there is one, because the diff joins on the key. */
+/** Keeps one row per key, because the diff joins on the key. Prefers a row that was not rejected. */
 async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
   await client.query(`
     delete from stage s using (
@@ -181,8 +184,9 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
 }
 
 /**
- * Suppresses the rows of a list that have an identifier which another row removes (plan/desired.ts, `optOutByIdentifier`). Otherwise
- * the next run would add the identifier again. Their other identifiers suppress no further rows.
+ * Suppresses the rows of a do-not-reach list that have an identifier which another row removes (plan/desired.ts, `optOutByIdentifier`);
+ * without this the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows.
+ * Returns the number of suppressed rows.
  */
 async function suppressWithRemoved(client: pg.PoolClient): Promise<number> {
   const marked = await client.query(

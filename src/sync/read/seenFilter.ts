@@ -3,16 +3,19 @@ const blockBits = 512
 const blocks = 2 ** 20
 
 /**
- * Bloom filter of 64 MB for 56-bit values: shows if a value may have been added before. Each value sets 4 bits of one block, so it
- * costs one access to memory. Of 20 million different values some 3,000 are wrongly taken for repeats; no repeat is missed.
+ * Bloom filter of 64 MB for 56-bit values: shows if a value may have been added before. Each value sets 4 bits of one block, so adding
+ * costs one access to memory. Of 20 million different values some 3,000 are wrongly reported as repeats; no repeat is missed.
  */
 export class SeenFilter {
   readonly #words = new Int32Array((blocks * blockBits) / 32)
 
-  /** Adds a value: three bytes, `low` above its first byte, and four, `high`. Returns true if it may have been added before. */
+  /**
+   * Adds a value: the upper three bytes of `low`, and the four bytes of `high`. Returns true if the value may have been added before,
+   * false if it certainly was not.
+   */
   add(low: number, high: number): boolean {
     const block = (high >>> 12) * blockBits
-    // 12 bits of `high` and 24 of `low` are left: four places of 9 bits.
+    // The other 12 bits of `high` and 24 bits of `low` give four places of 9 bits.
     const a = this.#set(block + (high & 511))
     const b = this.#set(block + (((high >>> 9) & 7) | (((low >>> 8) & 63) << 3)))
     const c = this.#set(block + ((low >>> 14) & 511))

@@ -1,6 +1,6 @@
 /**
  * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
- * and suppression list), reads nothing and uses that one (docs/benchmarks.md).
+ * and do-not-reach lists), reads no rows and uses the last snapshot (docs/benchmarks.md).
  */
 import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -27,39 +27,42 @@ import { DigestGate } from './recordGate.ts'
 import { createStage } from './stageTable.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 
+/** Result of reading the sources. */
 export interface SnapshotResult {
   readonly snapshotId: number
   readonly rows: RowCounts
-  /** `unchanged`: no source changed, and the stage is empty. `gated`: only unknown records are staged. */
+  /** `unchanged`: no source changed, and the stage is empty. `gated`: only rows that differ from known records are staged. */
   readonly reading: 'whole' | 'gated' | 'unchanged'
-  /** Known records that a gated read did not find. */
+  /** Known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
-  /** Number of valid rows of the last complete snapshot whose deletes no guard withheld. */
+  /** Number of valid rows of the last complete snapshot whose deletes no guard withheld; undefined if there is none. */
   readonly previousValid: number | undefined
-  /** Sources with far fewer rows than in that snapshot; empty if the pipeline has only one source. */
+  /** Sources with far fewer rows than in the last complete snapshot; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
-  /** Reason why the end is not proven; undefined if it is. */
+  /** Reason for which the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
-  /** Do-not-reach lists of the account that the audience respects. */
+  /** Ids of the do-not-reach lists of the account that the pipeline respects. */
   readonly suppressedBy: readonly number[]
-  /** Proof that the end was reached. */
+  /** Proof that the ends of the sources were reached. If `incomplete` is set, not all are proven. */
   readonly proof: string
   readonly warnings: readonly WarningSummary[]
-  /** Stored with the digests; undefined if nothing was read. */
+  /** Statistics to store with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
-  /** Undefined unless the read is the destination's first. */
+  /** Facts about the staged identifiers; undefined unless the read is the destination's first. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the staged people; absent for products, and if nothing was read. */
   readonly spread?: KeySpread
 }
 
-/** Source that has less than half of its rows (from 20 on), or none any more. */
+/** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
 export interface FallenSource {
   readonly uri: string
+  /** Number of rows in the last complete snapshot whose deletes no guard withheld. */
   readonly before: number
   readonly now: number
 }
 
+/** Last complete snapshot of the pipeline's own sources. */
 interface LastSnapshot {
   readonly id: number
   readonly definitionHash: string
@@ -71,15 +74,20 @@ interface LastSnapshot {
    * next read.
    */
   readonly goodValid: number | undefined
-  /** Sources of that read. */
+  /** Sources of the read that `goodValid` counts. */
   readonly goodSources: readonly SourceFacts[]
-  /** Warnings of its run, and the header that it read. */
+  /** Warnings of the run that read the snapshot. */
   readonly warnings: readonly WarningSummary[]
+  /** Header that the run read. */
   readonly columns: readonly string[]
-  /** A guard withheld deletes, or another read came between: the same bytes must be read again. */
+  /** True if a guard withheld deletes, or another read came between. Then equal bytes must be read again. */
   readonly mustReread: boolean
 }
 
+/**
+ * Reads the sources into a new snapshot and the temporary table `stage`, or returns the last snapshot if nothing changed. Stores the
+ * warnings and columns with the run. If the read fails, discards the new snapshot and throws the error.
+ */
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
@@ -97,7 +105,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-    const warnings = last.warnings.filter(({ code }) => !ofTheDay.has(code))
+    const warnings = last.warnings.filter(({ code }) => !comparingCodes.has(code))
     await updateRun(deps.db, run, { columns: last.columns, warnings })
     return {
       snapshotId: last.id,
@@ -161,7 +169,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     await discardSnapshot(deps.db, snapshotId)
     throw error
   } finally {
-    // An earlier source may have failed. Closing twice is safe.
+    // If an earlier source failed, the opened ones were not read. Closing a source twice is safe.
     for (const source of bytes.opened.values()) await source.close()
   }
 }
@@ -171,8 +179,8 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
-/** Codes of notes on changes since the last read. An unchanged source does not repeat them. */
-const ofTheDay: ReadonlySet<string> = new Set([
+/** Codes of notes on one run or on changes since the last read. The run of an unchanged source does not repeat these notes. */
+const comparingCodes: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'MOST_CHANGED',
@@ -224,22 +232,23 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
 }
 
 /**
- * Returns the sources that lost most of their rows. The rows of all sources together may hide that, for example if the feed of one of
- * twelve countries is empty.
+/**
+ * Returns the sources that lost most of their rows. The sum of all sources may hide such a loss, for example if the feed of one of twelve
+ * countries is empty. Empty if there is only one source.
  */
 function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
   if (now.length < 2) return []
   return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
-    // The newest match of a pattern has another name in each read.
-    const last = before.find((one) => one.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
+    // A pattern may select a file of another name in each read, so a source without an equal name is compared by its place.
+    const last = before.find((source) => source.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
     const former = last?.rows ?? 0
     return former > 0 && (rows === 0 || (former >= 20 && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
   })
 }
 
 /**
- * Returns the number of valid rows of a first load that was interrupted, because it leaves no complete snapshot. Undefined if there is
- * none.
+ * Returns the number of valid rows of the last interrupted first load, because that leaves no complete snapshot. Undefined if there is no
+ * such load.
  */
 async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
   if (readsBackfillSource(run)) return undefined
@@ -255,8 +264,8 @@ async function interruptedValid(db: Database, run: RunRow): Promise<number | und
 }
 
 /**
- * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Returns a
- * changed source opened, so that it is not requested twice.
+ * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Stops at the first
+ * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
  */
 async function sameBytes(
   deps: EngineDeps,
@@ -293,9 +302,9 @@ async function sameBytes(
 }
 
 /**
- * Returns the do-not-reach lists of the same account that this audience respects, and the version of their desired content. The
- * service has one list per account (docs/spec-notes.md#audience-uploads). A list that was replaced at the service still suppresses
- * its former members (docs/guarantees.md#suppression-wins).
+ * Returns the do-not-reach lists of the account that the pipeline respects, and the sum of the versions of their desired content. The
+ * service has one list per account (docs/spec-notes.md#audience-uploads). If another list replaced a list at the service, the replaced
+ * list still suppresses its former members (docs/guarantees.md#suppression-wins).
  */
 async function suppressionOf(
   deps: EngineDeps,

@@ -14,37 +14,41 @@ import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
+/** Result of checking a source. */
 export interface SourceResult {
   /** Warnings of the run; some codes stop it (sync/plan/qualityGuard.ts). */
   readonly warnings: readonly WarningSummary[]
   /** Warnings counted row by row, by code and field. */
   readonly counted: readonly WarningSummary[]
+  /** Figures to compare the next read with. */
   readonly figures: QualityFigures
   /** Codes of notes that cannot be decided without reading the unchanged rows too. */
   readonly doubts: readonly string[]
 }
 
+/** Checks the rows of one source. */
 export interface SourceQuality {
-  /** Returns the number of the row's feature set (mapping/rowStatistics.ts). */
+  /** Adds a mapped row. Returns the number of its feature set (mapping/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
    * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set.
    *
-   * @throws RunError FILE_SPREADSHEET_DAMAGE, FILE_MAPPING
+   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
   readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts) => SourceResult
 }
 
 /** Mapper that also checks its rows. Sources are mapped one after the other. */
 export interface WatchedMapper extends RecordMapper {
-  /** Begins a source. `previous`: facts of the last read. */
+  /** Begins a source. `previous`: facts of the last read for a gated read; undefined for a full read. */
   readonly begin: (previous: SourceFacts | undefined) => void
-  /** Returns the feature set of the last mapped row. */
+  /** Returns the feature set of the last mapped row that was not filtered out. */
   readonly featureSet: () => number
   /** Ends a source. */
   readonly finish: SourceQuality['finish']
 }
 
+/** Returns a mapper that maps like `mapper` and checks the rows of each source. */
 export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics = openStatistics()): WatchedMapper {
   let quality = createSourceQuality(statistics, undefined)
   let featureSet = 0
@@ -64,7 +68,7 @@ export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics 
   }
 }
 
-/** Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses them too. */
+/** Adds a warning for each column of emails or phone numbers that no setting uses. The hint is a `map:` that uses these columns too. */
 function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefined): SourceResult {
   if (unread === undefined) return result
   const found = unread.identifiers.map(({ column, message, count, lines }) => ({
@@ -81,8 +85,8 @@ function addUnreadWarnings(result: SourceResult, unread: UnreadReport | undefine
 const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'CONSENT_UNKNOWN']
 
 /**
- * Completes a note about consent: adds the values of its column, and the `consent:` setting for this file as the hint. Returns
- * other notes unchanged.
+ * Completes a note about consent: adds the values of its column to the message, and the `consent:` setting for this file as the hint.
+ * Returns other notes unchanged.
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
@@ -104,31 +108,36 @@ export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'fiel
   }
 }
 
-// Shares are checked in files of 100 rows or more (docs/inputs.md).
+/** Minimum number of rows for checks of shares (docs/inputs.md). */
 const checkedFrom = 100
+/** Maximum share of rows that a spreadsheet damaged. */
 const damagedShare = 0.005
+/** Maximum share of rows with an email in a phone column, or the reverse. */
 const misplacedShare = 0.05
+/** Maximum share of rows with a role or example address without a warning. */
 const roleShare = 0.01
 /** Percentage points by which a fill rate may fall without a warning. */
 const fillFall = 20
-/** Code that is counted once per column, for any number of rows. */
+/** Code of the note on columns with personal numbers. It is reported once per column, as a note on the source. */
 const personalCode = 'PERSONAL_COLUMN'
+/** Codes that count once per column, for any number of rows. */
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
+/** Starts the checks of a source. `previous`: facts of the last read for a gated read. */
 function createSourceQuality(statistics: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
   const quality = createQuality(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
     statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`)
-  const damaged = new Places()
-  const misplaced = new Places()
+  const damaged = new LineCount()
+  const misplaced = new LineCount()
   return {
     add: (row, mapped) => {
       const { reject, warnings } = mapped
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject !== undefined && isMisplaced(reject.message)) misplaced.add(reject.line)
       const dropped = warnings.some(isDroppedAsMisplaced)
-      const numbers = personal.look(row)
+      const numbers = personal.find(row)
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
@@ -196,13 +205,16 @@ function isMisplaced(message: string): boolean {
   return message.includes(looksLikeEmail) || message.includes(looksLikePhone)
 }
 
-/** Returns columns that the last read had and this one lacks, at most 20. Only for tables: items of XML and JSON omit empty fields. */
+/** Returns at most 20 columns that only the last read had; none for XML and JSON, whose items omit empty fields. */
 function vanishedColumns(facts: SourceFacts, previous: SourceFacts | undefined): string[] {
   if (previous === undefined || !['csv', 'tsv', 'xlsx', 'sql'].includes(facts.format)) return []
   return previous.columns.filter((column) => !facts.columns.includes(column)).slice(0, 20)
 }
 
-/** Returns the identifier types whose fill rate fell by more than `fillFall`, with the percentages before and now. */
+/**
+ * Returns the identifier types whose fill rate fell by more than `fillFall` percentage points, with the percentages before and now. Empty
+ * if one of the reads had fewer than `checkedFrom` members.
+ */
 function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures): [kind: string, before: number, now: number][] {
   if (before === undefined || before.members < checkedFrom || now.members < checkedFrom) return []
   return Object.entries(before.filled).flatMap(([kind, count]): [string, number, number][] => {
@@ -212,7 +224,8 @@ function fallenFillRates(before: QualityFigures | undefined, now: QualityFigures
   })
 }
 
-class Places {
+/** Number of rows, and the line of the first row; 0 if there is none. */
+class LineCount {
   count = 0
   first = 0
   add(line: number): void {

@@ -1,6 +1,6 @@
 /**
- * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed. The raw text of rows is
- * dropped afterwards.
+ * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed, because the raw text of a row
+ * is dropped once the row is staged.
  */
 import type pg from 'pg'
 import { RunError } from '../../errors.ts'
@@ -27,38 +27,44 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Number of rows after which V8's space for new objects no longer grows. */
+/** Number of rows after which V8's space for new objects is limited again. */
 const rowsUntilFlat = 30_000
 /** Number of first parts whose rows a first load stages before its stage is partitioned, because that takes 0.1 s. */
 const firstPartsUntilPartitioned = 8
 
+/** Result of staging all sources. Counts are numbers of rows. */
 export interface Staged {
+  /** Parsed rows, without rows that the gate skipped. */
   readonly read: number
   /** Rows rejected by the mapper; SQL finds conflicts between rows later. */
   readonly rejected: number
   /** Rows that `only:` and `except:` filter out. */
   readonly filtered: number
-  /** Rows staged as valid; `optedOut`: rows staged as opted out or removed. */
+  /** Rows staged as valid. */
   readonly valid: number
+  /** Rows staged as opted out, or as removed by `remove:`. */
   readonly optedOut: number
-  /** Valid rows that withhold identifiers. */
+  /** Valid rows that opt out some of their identifiers. */
   readonly withholding: number
   /** False if every key was staged once. */
   readonly mayRepeat: boolean
-  /** Undefined unless the read is the destination's first. */
+  /** Facts about the staged identifiers; undefined unless the read is the destination's first. */
   readonly identifiers: IdentifierFacts | undefined
   /** Keys of the rows staged as valid; undefined for products. */
   readonly spread: KeySpread | undefined
   readonly facts: readonly SourceFacts[]
   readonly warnings: readonly WarningSummary[]
+  /** Columns of the first row of all sources. */
   readonly columns: readonly string[]
   /** Codes of rejects and notes that only a full read can decide; empty for a full read. */
   readonly doubts: readonly string[]
 }
 
 /**
- * Reads every source to its end into `stage`. Rethrows errors of a source (unreadable, damaged, wrong header). Rejects that were
- * already written are kept.
+ * Reads every source to its end into the table `stage`, and stores the rejects. Throws errors of a source (unreadable, damaged, wrong
+ * header) and of its checks; rejects that were written before are kept.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal, and other codes
  */
 export async function stageSources(
   deps: EngineDeps,
@@ -129,7 +135,7 @@ export async function stageSources(
           if (reject === 'filtered') filtered++
           else if (reject) {
             rejected++
-            if (reject.key) writer.present(reject.key, row.line)
+            if (reject.key) writer.addRejectedKey(reject.key, row.line)
             rejects.add(lines.nameRecord(reject, writer.recordKind, rows[at + 1]), index, mapper.mask(row))
           }
         }
@@ -154,16 +160,16 @@ export async function stageSources(
       }
       await writer.copy.end()
       const ended = source.facts()
-      // A file with only a header is checked for the right header too.
+      // The header of a file without rows is checked too.
       if (started === undefined && ended.columns.length > 0) {
         if (columns.length === 0) columns = ended.columns
         atStart = mapper.start(ended.columns, definition.uri)
       }
       // Rows of JSON and XML have their own columns, so even the last row may add one.
       const grown = started !== undefined && started.length !== ended.columns.length
-      const ofHeader = grown ? whole(atStart, mapper.start(ended.columns, definition.uri)) : atStart
+      const ofHeader = grown ? mergedWarnings(atStart, mapper.start(ended.columns, definition.uri)) : atStart
       const unread = mapper.unread?.()
-      // Accepted findings need no full read: they are the same with and without the known rows.
+      // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
       const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
         unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
       for (const warning of ofHeader) warnings.add(hinted(warning))
@@ -219,15 +225,15 @@ function consentColumnMissing(column: string): Warning {
 }
 
 /**
- * Returns the warnings for the final columns, and those of the first columns that stop the run: they may apply to rows before a
- * later column appeared.
+ * Returns the warnings on the final columns, and the warnings on the first columns that stop the run, because rows before a later column
+ * appeared may have their cause.
  */
-function whole(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
+function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
   return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]
 }
 
-/** Opens a source for a full read, without a conditional request. */
+/** Opens a source to read all its bytes: the request to a server is not conditional. */
 async function openWhole(
   deps: EngineDeps,
   definition: SourceDefinition,
@@ -248,12 +254,14 @@ function withoutValidators(last: SourceFacts): SourceFacts {
   return facts
 }
 
+/** Returns the error of a run that a signal stopped, or that another process ended. */
 export function interrupted(): RunError {
   return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', {
     hint: 'run the same command again to continue',
   })
 }
 
+/** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */
 function stageRow(
   mapper: WatchedMapper,
   row: Row,
@@ -264,7 +272,7 @@ function stageRow(
   const { record, reject, filtered } = mapper.map(row)
   if (filtered) return 'filtered'
   if (reject) return reject
-  if (!record) throw new Error('a mapper returns a record or a reject')
+  if (!record) throw new Error('a mapper must return a record or a reject')
   if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= options.startedAtMs) {
     return {
       line: row.line,

@@ -1,4 +1,4 @@
-/** Creates the stage table, which receives the mapped rows of a run, and writes products and members to it. */
+/** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
@@ -10,13 +10,14 @@ import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
- * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as that of an erased person.
+ * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as the row of an erased person.
  */
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
   body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
 
+/** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
 export async function createStage(client: pg.PoolClient): Promise<void> {
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
   await client.query(`
@@ -25,12 +26,12 @@ export async function createStage(client: pg.PoolClient): Promise<void> {
     create temp table opted_out (identifier bytea primary key)`)
 }
 
-/** Number of partitions of the stage of a first load; they differ in the first bits of the key, which is a digest. */
+/** Number of partitions of the table `stage` in a first load, by the first bits of the key, which is a digest. */
 const partitions = 16
 
 /**
- * Partitions the stage by key, with the rows that it has. Each part of a first load (plan/loadParts.ts) then reads only its range:
- * 14 parts read a million rows 2 times instead of 14 times, each of which took 0.15 s.
+ * Replaces the table `stage` by a table with the same rows that is partitioned by key. Each part of a first load (plan/loadParts.ts) then
+ * reads only the partitions of its keys: 14 parts read a million rows twice in total instead of 14 times. Reading them once took 0.15 s.
  */
 export async function partitionStage(client: pg.PoolClient): Promise<void> {
   const bound = (i: number) => `'\\x${(i * (256 / partitions)).toString(16).padStart(2, '0')}'`
@@ -42,7 +43,7 @@ export async function partitionStage(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create temp table partitioned_stage (${columns}) partition by range (key);
     ${parts.join('\n')}
-    -- Of all partitions together as many rows are sampled as of the table without them.
+    -- Together, as many rows of all partitions are sampled as of the unpartitioned table.
     alter table partitioned_stage alter key set statistics 1, alter kind set statistics 1;
     alter table only partitioned_stage alter key set statistics 10, alter kind set statistics 10;
     insert into partitioned_stage select * from stage;
@@ -54,10 +55,11 @@ export async function partitionStage(client: pg.PoolClient): Promise<void> {
 export interface StageTally {
   valid: number
   optedOut: number
-  /** Valid rows with an identifier that the person opted out of. */
+  /** Rows that opt out only some of their identifiers. */
   withholding: number
+  /** Keys of all staged rows. */
   readonly keys: RepeatWatch
-  /** Undefined unless the read is the destination's first. */
+  /** Identifiers of all staged members. Undefined unless the read is the destination's first. */
   readonly identifiers: IdentifierWatch | undefined
   /** Keys of valid members; undefined for products. */
   readonly spread: KeySpread | undefined
@@ -65,7 +67,7 @@ export interface StageTally {
 
 const noHash = Buffer.alloc(16)
 
-/** Writes rows to the stage table: the common columns here, further columns in a subclass for each type of record. */
+/** Writes rows to the table `stage`. A subclass for each type of record writes the columns that only this type has. */
 export abstract class StageWriter {
   abstract readonly recordKind: MappedRecord['kind']
   readonly copy: CopyWriter
@@ -73,7 +75,7 @@ export abstract class StageWriter {
   readonly #source: number
   readonly #own: number
 
-  /** `own`: further columns of the subclass. */
+  /** `own`: columns of the subclass. */
   constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
     this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
     this.tally = tally
@@ -81,17 +83,20 @@ export abstract class StageWriter {
     this.#own = own.length
   }
 
-  /** Stages a record. `featureSet`: number of its row statistics (mapping/rowStatistics.ts), stored with its digest. */
+  /**
+   * Stages a record. `digest`: digest of the raw record; undefined if there is none. `featureSet`: number of the row's feature set
+   * (mapping/rowStatistics.ts), stored with the digest.
+   */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 
   /** Stages the key of a rejected row, so that its record does not count as missing. */
-  present(key: Uint8Array, line: number): void {
-    this.row(key, noHash, stagedKind.rejected, line, undefined, 0)
+  addRejectedKey(key: Uint8Array, line: number): void {
+    this.writeCommonColumns(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
 
-  /** Writes the common columns. The caller must write its own columns next. */
-  protected row(
+  /** Starts a row and writes its common columns. The caller must write its own columns next. */
+  protected writeCommonColumns(
     key: Uint8Array,
     content: Uint8Array,
     kind: number,
@@ -122,15 +127,15 @@ class ProductStage extends StageWriter {
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
-    if (record.kind !== 'product') throw new Error('a catalog takes products')
+    if (record.kind !== 'product') throw new Error('a catalog has only products')
     this.tally.valid++
-    this.row(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, featureSet)
+    this.writeCommonColumns(record.key, contentHash(record.json), stagedKind.valid, record.line, digest, featureSet)
     this.copy.text(record.json)
   }
 }
 
 class MemberStage extends StageWriter {
-  /** The key of a member is a SHA-256. */
+  /** True, because the key of a member is 16 bytes of a SHA-256. */
   static readonly keysAreDigests = true
   override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
@@ -140,7 +145,7 @@ class MemberStage extends StageWriter {
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
-    if (record.kind !== 'member') throw new Error('an audience takes members')
+    if (record.kind !== 'member') throw new Error('an audience has only members')
     memberHash(record, this.#hash)
     if (record.desired) {
       this.tally.valid++
@@ -148,9 +153,9 @@ class MemberStage extends StageWriter {
     } else this.tally.optedOut++
     if (record.withheld !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
-    // Without a digest the row is mapped in every read: its opted-out identifiers affect other rows.
+    // A row that opts out identifiers gets no digest, so that every read maps the row, because these identifiers affect other rows.
     const kept = record.withheld === undefined ? digest : undefined
-    this.row(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
+    this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
     copy.byteaArray(record.identifiers)
     if (record.withheld === undefined) copy.null()
@@ -164,15 +169,15 @@ class MemberStage extends StageWriter {
 
 export const stageWriters = { products: ProductStage, identifiers: MemberStage } satisfies Record<Destination['keys'], unknown>
 
-/** Returns 16 bytes of SHA-256. Products with equal hashes have equal content. */
+/** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */
 export function contentHash(json: string): Buffer {
   return hash('sha256', json, 'buffer').subarray(0, 16)
 }
 
 /**
- * Writes 16 bytes to `out`: a hash of a member's identifiers and explicit times. Identifiers are SHA-256 digests, so XOR, rotated by
- * type, is as good as another hash and costs a tenth (0.15 against 1.5 µs per row with two identifiers). A `partner_user_id` is not a
- * digest and is hashed before the XOR.
+ * Writes 16 bytes to `out`: a hash of a member's identifiers and own times. Identifiers are SHA-256 digests, so their XOR, rotated by
+ * type, is as good as another hash and takes a tenth of the time (0.15 against 1.5 µs per row with two identifiers). A `partner_user_id`
+ * is not a digest, so it is hashed before the XOR.
  */
 function memberHash(record: MemberRecord, out: Buffer): void {
   out.fill(0)

@@ -1,19 +1,21 @@
 import type { Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
+/** Maximum number of lines per warning. */
 const linesKept = 5
-/** Maximum of different warnings, by code and field. */
+/** Maximum number of different warnings, by code and field. Further ones are not counted. */
 const kindsKept = 500
 
-/** Counts warnings by code and field and keeps the first lines. Memory is bounded for any feed. */
+/** Counts warnings by code and field, with the message of the first and the lines of the first five. Memory is bounded for any feed. */
 export class WarningCounter {
   readonly #kinds = new Map<string, { code: string; field: string; message: string; count: number; lines: number[]; hint?: string }>()
 
+  /** Adds the warning of one row. */
   add({ line, ...warning }: Warning): void {
     this.addSummary({ ...warning, count: 1, lines: [line] })
   }
 
-  /** Adds warnings counted elsewhere, over the rows of a source. */
+  /** Adds a warning that was already counted over the rows of a source. */
   addSummary({ code, field, message, count, lines, hint }: WarningSummary): void {
     const id = `${code}\0${field}`
     const kind = this.#kinds.get(id)
@@ -25,7 +27,7 @@ export class WarningCounter {
     }
   }
 
-  /** Returns the warnings, most frequent first; equally frequent ones in the order of the source. */
+  /** Returns the warnings, the most frequent first; equally frequent warnings in the order of their first lines. */
   summaries(): readonly WarningSummary[] {
     return [...this.#kinds.values()].sort(
       (a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0) || (a.code + a.field < b.code + b.field ? -1 : 1),

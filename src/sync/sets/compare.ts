@@ -1,19 +1,25 @@
-/** Compares the product sets of a pipeline file with those that it created. Pure. */
+/** Compares the desired product sets of a pipeline with the sets that Sluice created. Pure functions. */
 import type { ListedSet } from '../../destinations/productSets.ts'
 import type { StoredContent, StoredSet } from '../../db/productSets.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 
-/** Returns the action that brings an existing set to its desired content. Type and filters cannot be changed: the set is replaced. */
+/**
+ * Returns the action that gives an existing set its desired content. A set whose type or filters differ is replaced, because the service
+ * cannot change them.
+ */
 export function actionOf(desired: StoredContent, kept: StoredContent): ProductSetChange['action'] {
   if (desired.type !== kept.type || !sameFilters(desired.filters, kept.filters)) return 'replace'
   if (desired.description !== kept.description || desired.name !== kept.name) return 'update'
   if (desired.type === 'FILTERED') return 'unchanged'
-  // The desired content of a plan has no keys: products that it creates get them later.
+  // The desired content of a plan has no product keys, because products that the plan creates get their keys later.
   const sameKeys = desired.productKeys.length === 0 || sameTexts(desired.productKeys, kept.productKeys)
   return sameKeys && sameTexts(desired.productIds, kept.productIds) ? 'unchanged' : 'update'
 }
 
-/** Returns true if a listed set has the content of a create whose answer is missing. */
+/**
+ * Returns true if a listed set is the result of a create whose answer is missing: it has the content of the create, did not exist
+ * before, and no other stored set has its id (`owned`).
+ */
 export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet<string>): boolean {
   return (
     set.knownIds !== null &&
@@ -27,8 +33,8 @@ export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet
 }
 
 /**
- * Returns the content of a set with the name and description that the service lists, so that a change by another writer is found
- * and undone.
+ * Returns the content of a set with the name and description that the service lists, so that changes by another writer are detected
+ * and reverted. An unlisted set keeps its stored content.
  */
 export function withListed(kept: StoredContent, listed: ListedSet | undefined): StoredContent {
   if (listed === undefined) return kept

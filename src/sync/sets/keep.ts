@@ -1,6 +1,6 @@
 /**
  * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. Each row is written
- * before its request, so that the next run finds the requests of a killed one.
+ * before its request, so that the next run finds the requests of a killed run.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
@@ -25,6 +25,7 @@ import { desiredContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './listing.ts'
 import { newestOf } from './plan.ts'
 
+/** Run and catalog whose product sets are kept in sync. */
 export interface Keeping {
   readonly deps: EngineDeps
   readonly run: LeasedRun & { readonly destinationId: number }
@@ -32,12 +33,18 @@ export interface Keeping {
 }
 
 interface Work extends Keeping {
+  /** Run and actor, for the audit log. */
   readonly actor: { readonly id: number; readonly actor: string }
   /** Undefined if the service has no listing of sets. */
   readonly listed: readonly ListedSet[] | undefined
 }
 
-/** Creates or updates the set of every rule, and deletes sets without a rule. */
+/**
+ * Creates or updates the set of every rule, and deletes sets without a rule. Returns the result of each set; a refused or unresolved set
+ * does not stop the others.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED`
+ */
 export async function keepProductSets(keeping: Keeping, rules: readonly ProductSetRule[]): Promise<readonly ProductSetChange[]> {
   const { deps, run, target } = keeping
   const listed = await listProductSets(deps, target)
@@ -53,25 +60,25 @@ export async function keepProductSets(keeping: Keeping, rules: readonly ProductS
     await assertRunning(work)
     if (names.has(set.name) && (set.state !== 'removing' || unresolved.has(set.name))) continue
     const change = await removeSet(work, set)
-    // A replaced set is reported only if it still exists.
+    // A replaced set is reported only if its delete is not confirmed.
     if (!names.has(set.name) || change.outcome !== 'confirmed') changes.push(change)
   }
   return changes
 }
 
-/** @throws {RunError} RUN_INTERRUPTED: the run was ended, and a later run may keep the sets by other rules */
+/** Renews the lease. @throws {RunError} `RUN_INTERRUPTED`: another process ended the run, and a later run may have other rules */
 async function assertRunning({ deps, run }: Work): Promise<void> {
   if (deps.signal?.aborted || !(await heartbeatRun(deps.db, run, deps.settings.leaseMs))) throw interrupted()
 }
 
-/** Searches the listing for sets whose create got no answer. Returns the names of sets that may still appear. */
+/** Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. */
 async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
   const stored = await loadProductSets(deps.db, run.destinationId)
   const owned = ownedIds(stored)
   const unresolved = new Set<string>()
   for (const set of stored.filter(({ state }) => state === 'creating')) {
-    const found = listed?.find((one) => isResultOf(set, one, owned))
+    const found = listed?.find((listedSet) => isResultOf(set, listedSet, owned))
     if (found !== undefined) {
       owned.add(found.id)
       await confirmProductSet(deps.db, actor, { id: set.id, setId: found.id, content: set.content, what: 'created' })
@@ -82,6 +89,7 @@ async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
   return unresolved
 }
 
+/** Creates, updates or replaces the set of one rule. */
 async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet<string>): Promise<ProductSetChange> {
   const { deps, run, listed, actor } = work
   const { name } = rule
@@ -105,29 +113,29 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
     kept = undefined
   }
   if (isProblem(desired)) return { name, action: kept === undefined ? 'create' : 'update', outcome: 'refused', ...desired }
-  if (kept?.setId == null) return create(work, desired, 'create')
+  if (kept?.setId == null) return createManagedSet(work, desired, 'create')
   const action = actionOf(desired, withListed(kept.content, found))
-  if (action === 'replace') return create(work, desired, 'replace')
+  if (action === 'replace') return createManagedSet(work, desired, 'replace')
   if (action === 'unchanged') return { name, action, outcome: 'confirmed' }
   const answer = await sendSetRequest(deps, updateSet(work.target, kept.setId, desired))
-  if (answer.kind !== 'done') return { name, action, ...failed(answer) }
+  if (answer.kind !== 'done') return { name, action, ...failureOf(answer) }
   await confirmProductSet(deps.db, actor, { id: kept.id, setId: kept.setId, content: desired, what: 'updated' })
   return { name, action, outcome: 'confirmed' }
 }
 
-/** Returns true for a set that is not listed and not found by its id. */
+/** Returns true if a set that is not listed is not found by its id either. False while reads may not show the set yet. */
 async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))
   return answer.kind === 'refused' && answer.status === 404
 }
 
-/** Creates a set, unless the catalog has an unmanaged set of that name. */
-async function create(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
+/** Creates a set, unless the catalog has an unmanaged set of that name. `replace`: also marks the earlier sets of the name for removal. */
+async function createManagedSet(work: Work, content: StoredContent, action: 'create' | 'replace'): Promise<ProductSetChange> {
   const { deps, run, target, listed, actor } = work
   const { name } = content
   const owned = ownedIds(await loadProductSets(deps.db, run.destinationId))
-  const unmanaged = listed?.find((one) => one.name?.trim().toLowerCase() === name.toLowerCase() && !owned.has(one.id))
+  const unmanaged = listed?.find((set) => set.name?.trim().toLowerCase() === name.toLowerCase() && !owned.has(set.id))
   if (unmanaged !== undefined)
     return {
       name,
@@ -149,9 +157,9 @@ async function create(work: Work, content: StoredContent, action: 'create' | 're
     return { name, action, outcome: 'confirmed' }
   }
   if (answer.kind === 'refused' || answer.kind === 'again') {
-    const [set] = (await loadProductSets(deps.db, run.destinationId)).filter((one) => one.id === id)
+    const [set] = (await loadProductSets(deps.db, run.destinationId)).filter((stored) => stored.id === id)
     if (set !== undefined) await forgetProductSet(deps.db, actor, set, 'not_created')
-    return { name, action, ...failed(answer) }
+    return { name, action, ...failureOf(answer) }
   }
   await storeLateUntil(deps.db, id, deps.settings.horizonMs + deps.settings.readLagMs)
   return {
@@ -163,12 +171,13 @@ async function create(work: Work, content: StoredContent, action: 'create' | 're
   }
 }
 
-/** Marks the sets that a new one replaces; they are deleted at the end. */
+/** Marks the earlier sets of a name for removal. `keepProductSets` deletes them at its end. */
 async function removeReplaced({ deps, run }: Work, name: string, newId: number): Promise<void> {
   for (const set of await loadProductSets(deps.db, run.destinationId))
     if (set.name === name && set.id !== newId && set.state === 'kept') await startRemoval(deps.db, set.id)
 }
 
+/** Deletes a set. A set that does not exist any more counts as deleted. */
 async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise<ProductSetChange> {
   const { name, setId } = set
   if (setId === null) {
@@ -182,16 +191,18 @@ async function removeSet({ deps, target, actor }: Work, set: StoredSet): Promise
   crashPoint('sets.before_delete')
   const answer = await sendSetRequest(deps, deleteSet(target, setId))
   const isDeleted = answer.kind === 'done' || (answer.kind === 'refused' && answer.status === 404)
-  if (!isDeleted) return { name, action: 'delete', ...failed(answer) }
+  if (!isDeleted) return { name, action: 'delete', ...failureOf(answer) }
   await forgetProductSet(deps.db, actor, set, 'deleted')
   return { name, action: 'delete', outcome: 'confirmed' }
 }
 
-function failed(answer: Exclude<SetAnswer, { kind: 'done' }>): Pick<ProductSetChange, 'outcome' | 'code' | 'message'> {
+/** Returns the outcome of a request without a confirmation. */
+function failureOf(answer: Exclude<SetAnswer, { kind: 'done' }>): Pick<ProductSetChange, 'outcome' | 'code' | 'message'> {
   if (answer.kind === 'refused') return { outcome: 'refused', code: answer.code, message: answer.reason }
   return { outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: answer.reason }
 }
 
+/** Returns the ids of the stored sets at the service. */
 function ownedIds(stored: readonly StoredSet[]): Set<string> {
   return new Set(stored.flatMap(({ setId }) => (setId === null ? [] : [setId])))
 }

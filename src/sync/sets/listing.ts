@@ -13,17 +13,22 @@ import type { EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/allowance.ts'
 import { interrupted } from '../read/stage.ts'
 
-/** Maximum number of attempts of one request. Few, because the next run tries again. */
+/** Maximum number of attempts of one request. The number is small, because the next run tries again. */
 const attempts = 3
-/** Maximum number of listed pages. With more, the existing sets count as unknown. */
+/** Maximum number of listed pages. If there are more, the existing sets count as unknown. */
 const mostPages = 50
 
-/** Sends a request until its answer is clear. A request that is not repeatable is sent again only if it was not applied. */
+/**
+ * Sends a request, at most three times until its answer is clear. A request that is not repeatable is sent again only if the service
+ * certainly did not apply it.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED` after the signal
+ */
 export async function sendSetRequest(deps: EngineDeps, { request, limit, repeatable }: SetRequest): Promise<SetAnswer> {
   const { clock, settings, signal, transport } = deps
   const allowance = await Allowance.open(deps, limit)
   for (let attempt = 1; ; attempt++) {
-    const grant = await allowance.take({ signal })
+    const grant = await allowance.takeGrant({ signal })
     if (grant === undefined) throw interrupted()
     const exchange = await transport.exchange({
       ...request,
@@ -40,8 +45,8 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the service has no such listing: its specification mentions only the rate limit
- * (docs/spec-notes.md#catalogs 'Sets').
+ * Lists all sets of a catalog. Returns undefined if the service has no readable listing of sets, whose specification mentions only the
+ * rate limit (docs/spec-notes.md#catalogs 'Sets'), or if the listing has more than `mostPages` pages.
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

@@ -1,4 +1,4 @@
-/** Plans product sets: the changes of a run to the sets that the pipeline created. Sends nothing. */
+/** Plans the product sets of a pipeline: which sets a run creates, changes and deletes. Sends nothing. */
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
 import { loadProductSets, type StoredSet } from '../../db/productSets.ts'
@@ -8,7 +8,7 @@ import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
 import { isProblem, plannedContent } from './setContent.ts'
 
-/** Stores the product sets with the plan. Returns undefined if the pipeline has none and has created none. */
+/** Stores the planned product sets with the plan. Returns undefined if the pipeline has no rules for sets and has created none. */
 export async function planProductSets(
   db: Queryable,
   destinationId: number,
@@ -27,12 +27,13 @@ export async function planProductSets(
   return planned
 }
 
-/** Returns the product sets of a stored plan. */
+/** Returns the planned product sets of a stored plan; undefined if it has none. */
 export async function plannedSetsOf(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
   const [row] = await db.query<Row<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
   return row === undefined ? undefined : (decodePlannedSets(row.product_sets, planId) ?? undefined)
 }
 
+/** Returns the planned change of the set of one rule. */
 async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRule, set: StoredSet | undefined): Promise<ProductSetChange> {
   const { name } = rule
   const desired = await plannedContent(db, destinationId, rule)
@@ -41,7 +42,7 @@ async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRu
   return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }
 }
 
-/** Returns the newest set of a rule. If a set is being replaced, that is its replacement. */
+/** Returns the newest stored set of a rule, which is the replacement if a set is being replaced; undefined if there is no set. */
 export function newestOf(stored: readonly StoredSet[], name: string): StoredSet | undefined {
   return stored.findLast((set) => set.name === name && set.state !== 'removing')
 }

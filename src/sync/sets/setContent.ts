@@ -1,10 +1,10 @@
-/** Desired content of product sets: filters from the rule, products of a brand from the current state. */
+/** Returns the desired content of product sets: the filters of the rule, or the products of a brand from the current state. */
 import { mostSetProducts } from '../../destinations/productSets.ts'
 import type { Queryable } from '../../db/database.ts'
 import { confirmedOfBrand, productsOfBrand, type StoredContent } from '../../db/productSets.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 
-/** Reason why a set is not changed. */
+/** Reason for which a set is not changed. */
 export interface SetProblem {
   readonly code: 'PRODUCT_SET_TOO_LARGE' | 'PRODUCT_SET_EMPTY'
   readonly message: string
@@ -12,32 +12,34 @@ export interface SetProblem {
 
 type Desired = StoredContent | SetProblem
 
+/** Returns true if the set cannot have its desired content. */
 export function isProblem(desired: Desired): desired is SetProblem {
   return 'code' in desired
 }
 
-/** Returns the content to send, with the products that the service has confirmed. */
+/** Returns the content to send, with the confirmed products of the brand and their keys. */
 export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
-  if (rule.brand === undefined) return filtered(rule)
+  if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
-  return listed(
+  return manualContent(
     rule,
     products.map(({ id }) => id),
     products.map(({ productKey }) => productKey),
   )
 }
 
-/** Returns the content for a plan: the desired products, without their keys. */
+/** Returns the content for a plan, with the desired products of the brand, without their keys. */
 export async function plannedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
-  if (rule.brand === undefined) return filtered(rule)
-  return listed(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [])
+  if (rule.brand === undefined) return filteredContent(rule)
+  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [])
 }
 
-function filtered(rule: ProductSetRule): StoredContent {
+function filteredContent(rule: ProductSetRule): StoredContent {
   return { ...headOf(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
-function listed(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[]): Desired {
+/** Returns the content of a set that lists its products. `productKeys`: keys of the products, or empty for a plan. */
+function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[]): Desired {
   if (productIds.length > mostSetProducts)
     return {
       code: 'PRODUCT_SET_TOO_LARGE',
