@@ -7,7 +7,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /** Number of bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
 export const keyBytes = 33
-/** Placeholder of a digest. JSON never contains this byte. */
+/** Placeholder of a digest, the byte 0, which JSON never contains. */
 const mark = '\0'
 const keyDigits = keyBytes * 2
 
@@ -24,7 +24,12 @@ export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | unde
     template += text.slice(at, found) + mark
     at = found + digest.length
   }
-  return deflateRawSync(Buffer.from(template + text.slice(at), 'latin1'), { level: 1 })
+  return compressTemplate(Buffer.from(template + text.slice(at), 'latin1'))
+}
+
+/** Returns a template to store. `text`: a body with the byte 0 in place of each digest. */
+export function compressTemplate(text: Buffer): Buffer {
+  return deflateRawSync(text, { level: 1 })
 }
 
 /** Rebuilds a body. `keys`: all keys in hex, concatenated. @throws {Error} if the digest of the result is not `sha256` */

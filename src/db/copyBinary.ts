@@ -109,6 +109,21 @@ export class CopyWriter {
     this.#at = at
   }
 
+  /** `bytea[]`, one dimension, not empty, of values that follow each other in `bytes`. `length`: number of bytes of each, or of all. */
+  byteaSlices(bytes: Uint8Array, length: number | Int32Array): void {
+    const count = typeof length === 'number' ? bytes.length / length : length.length
+    this.#need(24 + count * 4 + bytes.length)
+    let at = this.#arrayHead(20 + count * 4 + bytes.length, byteaOid, count)
+    const buffer = this.#buffer
+    for (let i = 0, from = 0; i < count; i++) {
+      const size = typeof length === 'number' ? length : (length[i] ?? 0)
+      at = put32(buffer, at, size)
+      // The index is below the length.
+      for (const to = from + size; from < to; from++) buffer[at++] = bytes[from] as number
+    }
+    this.#at = at
+  }
+
   /** `bytea[]` of values given in hex. */
   hexArray(values: readonly string[]): void {
     let size = 20
@@ -129,7 +144,7 @@ export class CopyWriter {
   }
 
   /** `integer[]`, one dimension, not empty. */
-  int4Array(values: readonly number[]): void {
+  int4Array(values: ArrayLike<number> & Iterable<number>): void {
     this.#need(24 + values.length * 8)
     let at = this.#arrayHead(4 * 5 + values.length * 8, int4Oid, values.length)
     for (const value of values) at = put32(this.#buffer, put32(this.#buffer, at, 4), value)

@@ -1,3 +1,4 @@
+/** Reads bytes from Postgres by COPY … WITH (FORMAT binary). */
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 
@@ -36,4 +37,15 @@ export async function* copyOut(client: pg.PoolClient, query: string): AsyncGener
     buffer.copyWithin(0, at, length)
     length -= at
   }
+}
+
+/** Returns the value of a query with one row of one `bytea` column; undefined if it is null. Sends the query before it returns. */
+export async function copyValue(client: pg.PoolClient, query: string): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  const answer: AsyncIterable<Buffer> = client.query(copyTo(`copy (${query}) to stdout (format binary)`))
+  for await (const chunk of answer) chunks.push(chunk)
+  const bytes = Buffer.concat(chunks)
+  // The row has the number of its fields, the length of the field (-1 for null), and its bytes.
+  const length = bytes.readInt32BE(headerBytes + 2)
+  return length === -1 ? undefined : bytes.subarray(headerBytes + 6, headerBytes + 6 + length)
 }

@@ -15,6 +15,15 @@ export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
 }
 
+/** Sets the error that `causeOf` returns. */
+export function setCause(client: pg.PoolClient, error: unknown): void {
+  failures.set(client, error)
+}
+
+export function forgetCause(client: pg.PoolClient): void {
+  failures.delete(client)
+}
+
 /** Yields up to `rows` rows at a time. `query` is SQL from our code without parameters. Only one cursor of the same `name` may be open. */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
@@ -22,7 +31,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
   query: string,
   rows: number,
 ): AsyncGenerator<Row[]> {
-  failures.delete(client)
+  forgetCause(client)
   await client.query(`declare ${name} no scroll cursor for ${query}`)
   try {
     const fetch = () => client.query<Row>(`fetch ${rows} from ${name}`)
@@ -33,7 +42,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
       if (!last) {
         next = fetch()
         // A caller that stops or fails does not await this promise. Its own statement then fails too.
-        next.catch((error: unknown) => failures.set(client, error))
+        next.catch((error: unknown) => setCause(client, error))
       }
       if (portion.length > 0) yield portion
       if (last) break

@@ -62,22 +62,35 @@ export class ImpliedKeyIndex {
   async add(records: readonly { readonly key: Buffer; readonly keys: string }[]): Promise<void> {
     for (const { key, keys } of records) {
       for (let at = 0; at < keys.length; at = keys.indexOf(',', at) + 1 || keys.length) {
-        if (this.#entries === this.#digests.length) await this.#store()
+        if (!this.hasRoom(1)) await this.store()
         // Skips the type of the identifier, which is two hex digits.
-        this.#digests[this.#entries] = Number.parseInt(keys.slice(at + 2, at + 2 + digestBytes * 2), 16)
-        key.copy(this.#keys, this.#entries * keyBytes, 0, keyBytes)
-        this.#entries++
+        this.addOne(Number.parseInt(keys.slice(at + 2, at + 2 + digestBytes * 2), 16), key, 0)
       }
     }
   }
 
+  /** Returns false if `store` must be called before `count` identifiers are added. */
+  hasRoom(count: number): boolean {
+    return this.#entries + count <= this.#digests.length
+  }
+
+  /** Adds an identifier. `digest`: its first 4 bytes. The record key is at `at` in `source`. */
+  addOne(digest: number, source: Buffer, at: number): void {
+    this.#digests[this.#entries] = digest
+    const to = this.#entries * keyBytes
+    // The index is within the key.
+    for (let i = 0; i < keyBytes; i++) this.#keys[to + i] = source[at + i] as number
+    this.#entries++
+  }
+
   /** Stores the last entries. Returns the number of parts that are stored now. */
   async end(): Promise<number> {
-    if (this.#entries > 0) await this.#store()
+    if (this.#entries > 0) await this.store()
     return this.#parts
   }
 
-  async #store(): Promise<void> {
+  /** Stores the identifiers so far as one more part of each chunk. */
+  async store(): Promise<void> {
     const ends = new Uint32Array(chunks)
     for (let i = 0; i < this.#entries; i++) {
       const chunk = (this.#digests[i] ?? 0) >>> otherBits

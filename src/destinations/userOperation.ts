@@ -13,7 +13,7 @@ export interface UserOperation {
 }
 
 /** Type byte of `partner_user_id`, the only identifier that is sent as plain text. */
-const plainType = identifierTypes.indexOf('partner_user_id') + 1
+export const plainType = identifierTypes.indexOf('partner_user_id') + 1
 
 /**
  * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): keys of the operation are
@@ -32,6 +32,22 @@ export function renderUserOperation(operation: UserOperation): Buffer {
   }
   return Buffer.from(text + ']}}')
 }
+
+/**
+ * Returns the text of an update of one user before and after the user's identifiers, for `UpdateWriter`. Each type of identifier
+ * begins with its `listOpens`.
+ */
+export function textAroundUser(times: Pick<UserOperation, 'effectiveAtMs' | 'expiresAtMs'>): {
+  readonly open: string
+  readonly close: string
+} {
+  const operation = renderUserOperation({ op: 'update', users: [[]], ...times }).toString()
+  const close = '}]}}'
+  return { open: operation.slice(0, -close.length), close }
+}
+
+/** Text before the first value of each type of identifier in a user, by type byte; empty for 0, which is no type. */
+export const listOpens: readonly string[] = ['', ...identifierTypes.map((type) => `"${type}":[`)]
 
 /** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
 export function wireTime(ms: number): string {
@@ -53,7 +69,7 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
     const identifier = identifiers[i]! // the index is within bounds
     const type = typeOf(identifier)
     if (type < before) return renderUser(identifiers.toSorted((a, b) => typeOf(a) - typeOf(b)))
-    if (type > before) text += `${before === 0 ? '' : '],'}"${identifierTypes[type - 1]}":[`
+    if (type > before) text += (before === 0 ? '' : '],') + listOpens[type]
     else text += ','
     text += renderValue(identifier)
     before = type

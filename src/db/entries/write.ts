@@ -3,6 +3,7 @@
  */
 import type pg from 'pg'
 import type { Destination, Operation } from '../../destinations/destination.ts'
+import { recordKeyBytes, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
@@ -109,7 +110,7 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
     if (first.expiresAtMs === null) copy.null()
     else copy.timestamp(first.expiresAtMs)
     copy.int4(offsets[0] ?? 0)
-    copy.int4Array(once([...lengths]))
+    copy.int4Array(once(lengths))
     if (template === undefined) copy.null()
     else copy.bytes(template)
     if (copy.full) await copy.flush()
@@ -117,9 +118,43 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
   await copy.end()
 }
 
+/** Entries of a batch of a first load: a new user each. */
+export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 'template'> {
+  readonly batchId: number
+  /** Content of every entry. */
+  readonly hash: Buffer
+  readonly expiresAtMs: number
+  readonly template: Buffer
+}
+
+/** Writes the same rows as `writeEntries`, from bytes instead of objects. */
+export async function writeLoadedEntries(client: pg.PoolClient, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
+  const copy = new CopyWriter(client, `batch_entries (${togetherColumns})`)
+  for (const { batchId, recordKeys, keys, keyLengths, hash, expiresAtMs, firstOffset, lengths, template } of batches) {
+    copy.row(13)
+    copy.int8(batchId)
+    copy.int4(destinationId)
+    copy.bytes(recordKeys.subarray(0, recordKeyBytes))
+    copy.bytes(recordKeys.subarray(-recordKeyBytes))
+    copy.byteaSlices(recordKeys, recordKeyBytes)
+    copy.byteaSlices(keys, keyLengths)
+    copy.textArray(['create'])
+    copy.byteaArray([hash])
+    copy.int4Array([1])
+    copy.timestamp(expiresAtMs)
+    copy.int4(firstOffset)
+    copy.int4Array(once(lengths))
+    copy.bytes(template)
+    if (copy.full) await copy.flush()
+  }
+  await copy.end()
+}
+
 /** Returns one element if all are equal. */
-function once<T>(values: readonly T[]): readonly T[] {
-  return values.every((value) => value === values[0]) ? values.slice(0, 1) : values
+function once<Values extends readonly unknown[] | Int32Array>(values: Values): Values
+function once(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
+  for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return values
+  return values.slice(0, 1)
 }
 
 async function writeEach(client: pg.PoolClient, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {

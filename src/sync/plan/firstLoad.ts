@@ -10,6 +10,7 @@ import { queryable } from '../../db/database.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/desireKeys.ts'
+import { plainType } from '../../destinations/userOperation.ts'
 import { sharedBytes, type IdentifierFacts } from '../read/identifierWatch.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { desiredTimes, type DesiredContext } from './desired.ts'
@@ -130,8 +131,9 @@ async function haveTimes(client: pg.PoolClient): Promise<boolean> {
  * of its row.
  */
 async function areDigests(client: pg.PoolClient): Promise<boolean> {
+  const last = 'identifiers[cardinality(identifiers)]'
   const other = await client.query(
-    `select from stage where kind = ${stagedKind.valid} and length(identifiers[cardinality(identifiers)]) <> ${keyBytes} limit 1`,
+    `select from stage where kind = ${stagedKind.valid} and (length(${last}) <> ${keyBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
   )
   return other.rowCount === 0
 }

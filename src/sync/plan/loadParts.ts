@@ -18,6 +18,7 @@ import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
 import { insertLoaded, type FirstLoad } from './firstLoad.ts'
 import { freeze, nothingFrozen, type Frozen } from './freeze.ts'
+import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
@@ -80,21 +81,24 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   await insertLoaded(work.desired.context, first, range)
   const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
   const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.indexParts })
-  const context = { client, destinationId, full: work.full }
-  const frozen = await freeze(
-    client,
-    work.type,
-    firstMembers(context, terms, { shared: first.shared, range, index }),
-    {
-      planId,
-      destinationId,
-      loadId: first.loadId,
-      lastSeq,
-      // Only the first part reports this progress. From then on, that of the requests is shown.
-      onProgress: (done) => isFirst && deps.onProgress?.({ stage: 'plan', done }),
-    },
-    part.frozen,
-  )
+  // Only the first part reports this progress. From then on, that of the requests is shown.
+  const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
+  const { shared, loadId } = first
+  const frozen =
+    terms.usersPerOperation === 1 && loadId !== undefined
+      ? await freezeLoad(
+          client,
+          work.type,
+          { planId, destinationId, loadId, lastSeq, terms, shared, range, index, onProgress },
+          part.frozen,
+        )
+      : await freeze(
+          client,
+          work.type,
+          firstMembers({ client, destinationId, full: work.full }, terms, { shared, range, index }),
+          { planId, destinationId, loadId, lastSeq, onProgress },
+          part.frozen,
+        )
   const indexParts = await index.end()
   const isLast = upTo === undefined
   if (isFirst && isLast) await endSnapshot(work)

@@ -142,7 +142,7 @@ export function firstMembers(
 }
 
 /** Desired content of identifiers without own times (`plainTimes`). */
-const plainHash = Buffer.from([1])
+export const plainHash = Buffer.from([1])
 
 /** Yields the users of a first load, and adds their identifiers to the index. */
 async function* firstGroups(

@@ -1,4 +1,5 @@
 /** Watches the identifiers of a first read, so that the first load needs no search through all of them. */
+import { plainType } from '../../destinations/userOperation.ts'
 import { PairLog, wordAt } from './pairLog.ts'
 import { SeenFilter } from './seenFilter.ts'
 
@@ -42,7 +43,7 @@ export class IdentifierWatch {
   add(identifiers: readonly Uint8Array[], hasTimes: boolean): void {
     if (hasTimes) this.#mayHaveTimes = true
     for (const identifier of identifiers) {
-      if (identifier.length !== digestLength) {
+      if (identifier.length !== digestLength || identifier[0] === plainType) {
         this.#areDigests = false
         this.#giveUp()
       }

@@ -7,7 +7,7 @@ import { goodProduct, item, rss } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
 const people = (audience: string, packed: number) => `source: { url: "{folder}/people.csv" }
-map: { key: id, email: [e1, e2, e3], expires_at: ends }
+map: { key: id, email: [e1, e2, e3], partner_user_id: partner, expires_at: ends }
 consent: { column: consent, values: ["yes"] }
 destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: ${audience}, users_per_operation: ${packed} }
 guards: { min_rows: 0, max_reject_percent: 100 }
@@ -73,21 +73,30 @@ const row = fc.record({
   emails: fc.uniqueArray(address, { maxLength: 3 }),
   consent: fc.constantFrom('yes', 'yes', 'yes', 'no'),
   ends: fc.constantFrom('', '', '2090-05-01T00:00:00Z'),
+  /** As long as a digest, but sent as plain text. */
+  partner: fc.constantFrom('p', 'q').map((letter) => letter.repeat(32)),
 })
 
 test('a first load of members stores the same state as the general path, with shared addresses and times of rows', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(row, { maxLength: 25 }), fc.boolean(), fc.constantFrom(1, 3), async (rows, timed, packed) => {
-      await using engine = await engineUnderTest()
-      engine.pipeline('people', people('aud1', packed))
-      engine.pipeline('people2', people('aud2', packed))
-      const lines = rows.map(
-        ({ id, emails: [a = '', b = '', c = ''], consent, ends }) => `${id},${a},${b},${c},${consent},${timed ? ends : ''}\n`,
-      )
-      engine.write('people.csv', `id,e1,e2,e3,consent,ends\nfirst,first@example.com,a1@example.com,,yes,\n${lines.join('')}`)
-      const [first, general] = await planBoth(engine, 'people', 'people2')
-      expect(first).toEqual(general)
-    }),
+    fc.asyncProperty(
+      fc.array(row, { maxLength: 25 }),
+      fc.boolean(),
+      fc.boolean(),
+      fc.constantFrom(1, 3),
+      async (rows, timed, partners, packed) => {
+        await using engine = await engineUnderTest()
+        engine.pipeline('people', people('aud1', packed))
+        engine.pipeline('people2', people('aud2', packed))
+        const lines = rows.map(
+          ({ id, emails: [a = '', b = '', c = ''], consent, ends, partner }) =>
+            `${id},${a},${b},${c},${consent},${timed ? ends : ''},${partners ? partner : ''}\n`,
+        )
+        engine.write('people.csv', `id,e1,e2,e3,consent,ends,partner\nfirst,first@example.com,a1@example.com,,yes,,\n${lines.join('')}`)
+        const [first, general] = await planBoth(engine, 'people', 'people2')
+        expect(first).toEqual(general)
+      },
+    ),
     { numRuns: 12 },
   )
 })
@@ -109,7 +118,7 @@ test('a first load whose end is not proven reports that, and sends its rows', as
     'people',
     people('1nmth', 1).replace('people.csv" }', 'people.csv", complete: { trailer: "#rows={n}" } }').replace('min_rows: 0', 'min_rows: 5'),
   )
-  engine.write('people.csv', 'id,e1,e2,e3,consent,ends\n1,a@example.com,b@example.com,,yes,\n2,b@example.com,,,yes,\n')
+  engine.write('people.csv', 'id,e1,e2,e3,consent,ends,partner\n1,a@example.com,b@example.com,,yes,,\n2,b@example.com,,,yes,,\n')
   const report = await engine.run('people')
   expect(report).toMatchObject({ status: 'withheld', counts: { creates: 1, confirmed: 1, withheld: 0, unchanged: 1 } })
   expect(report.guards.map(({ code }) => code)).toEqual(['GUARD_MIN_ROWS', 'GUARD_INCOMPLETE'])

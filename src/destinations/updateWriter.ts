@@ -1,0 +1,220 @@
+/**
+ * Writes bodies of updates with one user each, byte by byte from packed identifiers, for first loads. The bodies equal those of
+ * `renderUserOperation` and `Packer`, without an object or a string per user.
+ */
+import { hash } from 'node:crypto'
+import type { BatchLimits } from './destination.ts'
+import { OversizedOperationError } from './pack.ts'
+import { listOpens, plainType, textAroundUser, type UserOperation } from './userOperation.ts'
+
+/** Number of bytes of the record key of a person. */
+export const recordKeyBytes = 16
+/** Number of bytes of a type and a digest. */
+const identifierBytes = 33
+const comma = 0x2c
+const quote = 0x22
+const bracket = 0x5d
+const digits = Buffer.from('0123456789abcdef')
+const highDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte >>> 4] ?? 0)
+const lowDigits = Uint8Array.from({ length: 256 }, (_, byte) => digits[byte & 15] ?? 0)
+const opens = listOpens.map((text) => Buffer.from(text))
+/** Number of bytes of a digest in the body, with its quotes. */
+const valueBytes = 2 + 64
+
+/** Place of a user in a buffer. */
+export interface UserAt {
+  source: Buffer
+  /** Position of the record key, `recordKeyBytes` long. */
+  key: number
+  /** Position of the first identifier, 33 bytes long. The identifiers are ordered by type. */
+  identifiers: number
+  /** Distance between the positions of two identifiers. */
+  stride: number
+  /** Number of identifiers, at least one. */
+  count: number
+}
+
+/** One body, and its entries in order. */
+export interface WrittenUpdates {
+  /** Valid until the next user is added. */
+  readonly body: Buffer
+  readonly sha256: Buffer
+  /** The body with a byte 0 in place of each digest. Valid until the next user is added. */
+  readonly template: Buffer
+  readonly users: number
+  /** Record keys, one behind the other. */
+  readonly recordKeys: Buffer
+  /** Packed identifiers of all users, one behind the other. */
+  readonly keys: Buffer
+  /** Number of bytes of each user in `keys`. */
+  readonly keyLengths: Int32Array
+  /** Position of the first operation in the body. One comma is between two. */
+  readonly firstOffset: number
+  /** Number of bytes of each operation in the body. */
+  readonly lengths: Int32Array
+}
+
+export class UpdateWriter {
+  readonly #limits: BatchLimits
+  readonly #frameOpen: Buffer
+  readonly #frameClose: Buffer
+  readonly #open: Buffer
+  readonly #close: Buffer
+  /** As large as a body may be. Pages that are never written take no memory. */
+  readonly #body: Buffer
+  readonly #template: Buffer
+  #bodyEnd = 0
+  #templateEnd = 0
+  #users = 0
+  #recordKeys = Buffer.alloc(0)
+  #keys = Buffer.alloc(0)
+  #keysEnd = 0
+  #keyLengths = new Int32Array()
+  #lengths = new Int32Array()
+
+  constructor(
+    frame: { readonly open: string; readonly close: string },
+    limits: BatchLimits,
+    times: Pick<UserOperation, 'effectiveAtMs' | 'expiresAtMs'>,
+  ) {
+    const { open, close } = textAroundUser(times)
+    this.#limits = limits
+    this.#frameOpen = Buffer.from(frame.open)
+    this.#frameClose = Buffer.from(frame.close)
+    this.#open = Buffer.from(open)
+    this.#close = Buffer.from(close)
+    this.#body = Buffer.allocUnsafeSlow(limits.bytes)
+    this.#template = Buffer.allocUnsafeSlow(limits.bytes)
+  }
+
+  /**
+   * Returns false if `user` needs a new body: call `finish` before `add`.
+   *
+   * @throws {OversizedOperationError} if the user is too large for any body
+   * @throws {Error} if an identifier is not a digest, or the types are out of order
+   */
+  fits(user: UserAt): boolean {
+    const length = this.#lengthOf(user)
+    const alone = this.#frameOpen.length + length + this.#frameClose.length
+    if (alone > this.#limits.bytes) throw new OversizedOperationError(alone, this.#limits.bytes)
+    if (this.#users === 0) return true
+    return this.#users < this.#limits.entries && this.#bodyEnd + 1 + length + this.#frameClose.length <= this.#limits.bytes
+  }
+
+  /** Adds a user who fits. */
+  add(user: UserAt): void {
+    if (this.#users === 0) this.#begin()
+    else {
+      this.#body[this.#bodyEnd++] = comma
+      this.#template[this.#templateEnd++] = comma
+    }
+    const from = this.#bodyEnd
+    this.#write(this.#open)
+    this.#writeIdentifiers(user)
+    this.#write(this.#close)
+    this.#lengths[this.#users] = this.#bodyEnd - from
+    this.#keyLengths[this.#users] = user.count * identifierBytes
+    copyBytes(user.source, user.key, recordKeyBytes, this.#recordKeys, this.#users * recordKeyBytes)
+    this.#users++
+  }
+
+  /** Ends the body; returns undefined if it has no user. */
+  finish(): WrittenUpdates | undefined {
+    if (this.#users === 0) return undefined
+    this.#write(this.#frameClose)
+    const users = this.#users
+    this.#users = 0
+    const body = this.#body.subarray(0, this.#bodyEnd)
+    return {
+      body,
+      sha256: hash('sha256', body, 'buffer'),
+      template: this.#template.subarray(0, this.#templateEnd),
+      users,
+      recordKeys: this.#recordKeys.subarray(0, users * recordKeyBytes),
+      keys: this.#keys.subarray(0, this.#keysEnd),
+      keyLengths: this.#keyLengths.subarray(0, users),
+      firstOffset: this.#frameOpen.length,
+      lengths: this.#lengths.subarray(0, users),
+    }
+  }
+
+  #begin(): void {
+    const { entries } = this.#limits
+    this.#bodyEnd = 0
+    this.#templateEnd = 0
+    this.#write(this.#frameOpen)
+    // The last ones belong to the caller.
+    this.#recordKeys = Buffer.allocUnsafe(entries * recordKeyBytes)
+    this.#keys = Buffer.allocUnsafe(Math.max(this.#keysEnd, entries * identifierBytes * 2))
+    this.#keysEnd = 0
+    this.#keyLengths = new Int32Array(entries)
+    this.#lengths = new Int32Array(entries)
+  }
+
+  /** Returns the number of bytes that `add` will write to the body, without a comma. */
+  #lengthOf({ source, identifiers, stride, count }: UserAt): number {
+    let length = this.#open.length + this.#close.length
+    let before = 0
+    for (let i = 0, at = identifiers; i < count; i++, at += stride) {
+      const type = source[at] ?? 0
+      if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
+      // A comma, or the begin of the list and the end of the one before it, with their comma.
+      length += valueBytes + (type === before ? 1 : (opens[type]?.length ?? 0) + (before === 0 ? 0 : 2))
+      before = type
+    }
+    // The bracket that ends the last list.
+    return length + 1
+  }
+
+  #writeIdentifiers({ source, identifiers, stride, count }: UserAt): void {
+    if (this.#keysEnd + count * identifierBytes > this.#keys.length)
+      this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + count * identifierBytes)
+    let before = 0
+    for (let i = 0, at = identifiers; i < count; i++, at += stride) {
+      const type = source[at] ?? 0
+      if (type === before) this.#writeByte(comma)
+      else {
+        if (before !== 0) {
+          this.#writeByte(bracket)
+          this.#writeByte(comma)
+        }
+        this.#write(opens[type] ?? this.#open)
+      }
+      this.#writeByte(quote)
+      let end = this.#bodyEnd
+      const body = this.#body
+      for (let digit = at + 1; digit < at + identifierBytes; digit++) {
+        // The index is within the identifier.
+        const byte = source[digit] as number
+        body[end++] = highDigits[byte] as number // 256 values
+        body[end++] = lowDigits[byte] as number // 256 values
+      }
+      this.#bodyEnd = end
+      this.#template[this.#templateEnd++] = 0
+      this.#writeByte(quote)
+      copyBytes(source, at, identifierBytes, this.#keys, this.#keysEnd)
+      this.#keysEnd += identifierBytes
+      before = type
+    }
+    this.#writeByte(bracket)
+  }
+
+  #write(bytes: Buffer): void {
+    copyBytes(bytes, 0, bytes.length, this.#body, this.#bodyEnd)
+    this.#bodyEnd += bytes.length
+    copyBytes(bytes, 0, bytes.length, this.#template, this.#templateEnd)
+    this.#templateEnd += bytes.length
+  }
+
+  #writeByte(byte: number): void {
+    this.#body[this.#bodyEnd++] = byte
+    this.#template[this.#templateEnd++] = byte
+  }
+}
+
+/** Copies a few bytes, faster than `Buffer.copy` up to some fifty. */
+function copyBytes(source: Buffer, from: number, length: number, target: Buffer, at: number): void {
+  if (length > 48) source.copy(target, at, from, from + length)
+  // The index is below the length.
+  else for (let i = 0; i < length; i++) target[at + i] = source[from + i] as number
+}

@@ -1,0 +1,179 @@
+/**
+ * Freezes a first load of people, each user as an operation of its own. Writes the same batches and entries as `freeze` does with
+ * `firstMembers`, but reads records and writes bodies as bytes, without an object or a string per user.
+ * test/integration/sync/firstLoad.test.ts compares the two.
+ */
+import type pg from 'pg'
+import { compressTemplate } from '../../db/bodyTemplate.ts'
+import { copyBatches, reserveBatchIds } from '../../db/batches/insert.ts'
+import { copyValue } from '../../db/copyOut.ts'
+import { forgetCause, setCause } from '../../db/cursor.ts'
+import { writeLoadedEntries } from '../../db/entries/write.ts'
+import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
+import { crashPoint } from '../crashPoint.ts'
+import { inRange, type FirstLoad, type KeyRange } from './firstLoad.ts'
+import type { Frozen } from './freeze.ts'
+import { plainHash, type MembershipTerms } from './operations.ts'
+
+export interface LoadToFreeze {
+  readonly planId: string
+  readonly destinationId: number
+  readonly loadId: number
+  /** `seq` of the last batch that the plan has already. */
+  readonly lastSeq: number
+  readonly terms: MembershipTerms
+  readonly shared: FirstLoad['shared']
+  readonly range: KeyRange
+  /** Gets the identifiers for the search for implied keys. */
+  readonly index: ImpliedKeyIndex
+  readonly onProgress: (done: number) => void
+}
+
+/** Number of records read at a time. */
+const rowsAtATime = 5_000
+/** Number of batches written at a time. */
+const batchesAtATime = 2
+
+/** Its template is compressed. The body is not kept, because it is rebuilt from the template and the keys. */
+type LoadedBatch = Omit<WrittenUpdates, 'body'>
+
+/** Writes the users of the range as batches. Returns the totals of them and of `before`, which stays as it is. */
+export async function freezeLoad(client: pg.PoolClient, destination: Destination, load: LoadToFreeze, before: Frozen): Promise<Frozen> {
+  const { terms, index } = load
+  const bodies = before.bodies.copy()
+  const { limitClass } = destination.request({ accountId: '', targetId: '', version: '' }, 'upsert')
+  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits('upsert'), {
+    expiresAtMs: terms.expiresAtMs,
+    ...(terms.withEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),
+  })
+  let batches = 0
+  let users = 0
+  let collected: LoadedBatch[] = []
+  // Postgres stores these batches while the next ones are made.
+  let writing = Promise.resolve()
+  const write = async () => {
+    const group = collected
+    const firstSeq = load.lastSeq + batches - group.length + 1
+    collected = []
+    await writing
+    writing = writeBatches(client, load, group, firstSeq)
+    // The next `await writing` throws the error.
+    writing.catch(() => undefined)
+    load.onProgress(users)
+  }
+  const take = (written: WrittenUpdates | undefined) => {
+    if (written === undefined) return
+    const { body, template, ...rest } = written
+    bodies.update(body)
+    collected.push({ ...rest, template: compressTemplate(template) })
+    batches++
+    users += rest.users
+  }
+  // One object for all users, because a million take as long to make as their bodies.
+  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride, count: 0 }
+  try {
+    for await (const records of recordsOf(client, load)) {
+      user.source = records
+      for (let end = 0; end < records.length;) {
+        end = findUser(user, end)
+        // All identifiers of this row are sent under other rows.
+        if (user.count === 0) continue
+        if (!index.hasRoom(user.count)) await index.store()
+        for (let at = user.identifiers; at < end; at += stride) index.addOne(records.readUInt32BE(at + 1), records, user.key)
+        if (!writer.fits(user)) take(writer.finish())
+        writer.add(user)
+      }
+      if (collected.length >= batchesAtATime) await write()
+    }
+    take(writer.finish())
+    if (collected.length > 0) await write()
+  } finally {
+    // If storing batches failed, that is the cause. The connection must be free before the rollback.
+    await writing
+  }
+  return {
+    batches: before.batches + batches,
+    entries: { ...before.entries, create: before.entries.create + users },
+    bodies,
+    requests: { ...before.requests, [limitClass]: (before.requests[limitClass] ?? 0) + batches },
+  }
+}
+
+/** `array_send` writes the number of dimensions, flags, the type, and for each dimension its length and first index. */
+const emptyHeaderBytes = 12
+const headerBytes = 20
+/** Then each element with its length before it. */
+const lengthBytes = 4
+const stride = lengthBytes + 33
+
+/** Sets the places of the user whose record begins at `at`. Returns where the next one begins. */
+function findUser(user: UserAt, at: number): number {
+  const array = at + recordKeyBytes
+  user.key = at
+  const isEmpty = user.source.readInt32BE(array) === 0
+  user.count = isEmpty ? 0 : user.source.readInt32BE(array + emptyHeaderBytes)
+  user.identifiers = array + headerBytes + lengthBytes
+  return isEmpty ? array + emptyHeaderBytes : array + headerBytes + user.count * stride
+}
+
+/**
+ * Yields the records of the range in key order, some thousand at a time: for each its key, and its identifiers as `array_send` writes
+ * them, without those that are sent under other rows. Postgres collects the next ones while the caller works on these.
+ */
+async function* recordsOf(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
+  const identifiers = shared
+    ? `case when l.key is null then r.identifiers else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
+    : 'r.identifiers'
+  // The last key is once more behind the records.
+  const read = (after: Buffer | undefined) =>
+    copyValue(
+      client,
+      `select string_agg(r.key || array_send(r.identifiers), '') || (array_agg(r.key))[count(*)] from (
+         select r.key, ${identifiers} as identifiers from record r ${shared ? 'left join omitted l on l.key = r.key' : ''}
+         where r.destination_id = ${destinationId} and ${inRange('r.key', { after, upTo: range.upTo })} order by r.key limit ${rowsAtATime}) r`,
+    )
+  forgetCause(client)
+  let records = await read(range.after)
+  while (records !== undefined) {
+    const next = read(records.subarray(-recordKeyBytes))
+    // A caller that stops or fails does not await this promise. Its own statement then fails too.
+    next.catch((error: unknown) => setCause(client, error))
+    yield records.subarray(0, -recordKeyBytes)
+    records = await next
+  }
+}
+
+async function writeBatches(client: pg.PoolClient, load: LoadToFreeze, batches: readonly LoadedBatch[], firstSeq: number): Promise<void> {
+  const { planId, destinationId, loadId, terms } = load
+  const ids = await reserveBatchIds(client, batches.length)
+  const stored = batches.map((batch, i) => {
+    const id = ids[i]
+    if (id === undefined) throw new Error('each batch has an id')
+    return { ...batch, id, seq: firstSeq + i }
+  })
+  await copyBatches(
+    client,
+    stored.map(({ id, seq, sha256, users, recordKeys }) => ({
+      id,
+      planId,
+      destinationId,
+      seq,
+      phase: 1,
+      operation: 'upsert',
+      body: undefined,
+      sha256,
+      entryCount: users,
+      userCount: users,
+      expiresAtMs: terms.expiresAtMs,
+      load: { id: loadId, firstKey: recordKeys.subarray(0, recordKeyBytes) },
+    })),
+  )
+  crashPoint('plan.batches_written')
+  await writeLoadedEntries(
+    client,
+    destinationId,
+    stored.map(({ id, ...entries }) => ({ ...entries, batchId: id, hash: plainHash, expiresAtMs: terms.expiresAtMs })),
+  )
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compressTemplate, fillTemplate } from '../../../src/db/bodyTemplate.ts'
+import { OversizedOperationError, Packer } from '../../../src/destinations/pack.ts'
+import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../../src/destinations/updateWriter.ts'
+import { renderUserOperation } from '../../../src/destinations/userOperation.ts'
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+const frame = { open: '[', close: ']' }
+
+interface User {
+  readonly key: Buffer
+  readonly identifiers: readonly Buffer[]
+}
+
+const identifier = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 0, max: 1_000 }))
+const users = fc.array(fc.array(identifier, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 20 }).map((all): readonly User[] =>
+  all.map((identifiers, i) => ({
+    key: digest(`key ${i}`).subarray(0, recordKeyBytes),
+    identifiers: identifiers.map(([type, n]) => Buffer.concat([Buffer.from([type]), digest(`${n}`)])).toSorted(Buffer.compare),
+  })),
+)
+
+/** Users with other bytes before, between and behind them. */
+function placed({ key, identifiers }: User, gap: number): UserAt {
+  const between = Buffer.alloc(gap, 0xee)
+  return {
+    source: Buffer.concat([between, key, between, ...identifiers.flatMap((one) => [one, between])]),
+    key: gap,
+    identifiers: gap * 2 + recordKeyBytes,
+    stride: 33 + gap,
+    count: identifiers.length,
+  }
+}
+
+interface Written extends Omit<WrittenUpdates, 'template'> {
+  readonly rebuilt: Buffer
+}
+
+function write(writer: UpdateWriter, all: readonly User[], gap: number): Written[] {
+  const written: Written[] = []
+  const take = (updates: WrittenUpdates | undefined) => {
+    if (updates === undefined) return
+    const { body, template, ...rest } = updates
+    const rebuilt = fillTemplate(compressTemplate(template), rest.keys.toString('hex'), rest.sha256)
+    written.push({ ...rest, body: Buffer.from(body), rebuilt })
+  }
+  for (const user of all) {
+    const at = placed(user, gap)
+    if (!writer.fits(at)) take(writer.finish())
+    writer.add(at)
+  }
+  take(writer.finish())
+  return written
+}
+
+test('the bodies, and the facts about their entries, are those of renderUserOperation and Packer', () => {
+  const times = fc.constantFrom({ expiresAtMs: 0 }, { effectiveAtMs: 1_000, expiresAtMs: 1_830_000_000_000 })
+  const limits = fc.record({ entries: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 700, max: 3_000 }) })
+  fc.assert(
+    fc.property(users, times, limits, fc.integer({ min: 0, max: 5 }), (all, ofOperation, limit, gap) => {
+      const packer = new Packer<{ readonly bytes: Buffer; readonly user: User }>(frame, limit)
+      const packed = all.flatMap((user) => {
+        const bytes = renderUserOperation({ op: 'update', users: [user.identifiers], ...ofOperation })
+        return packer.add({ bytes, user }) ?? []
+      })
+      packed.push(...[packer.flush()].filter((batch) => batch !== undefined))
+      expect(write(new UpdateWriter(frame, limit, ofOperation), all, gap)).toEqual(
+        packed.map(({ body, sha256, items, offsets, lengths }) => ({
+          body,
+          rebuilt: body,
+          sha256,
+          users: items.length,
+          recordKeys: Buffer.concat(items.map(({ user }) => user.key)),
+          keys: Buffer.concat(items.flatMap(({ user }) => user.identifiers)),
+          keyLengths: Int32Array.from(items, ({ user }) => user.identifiers.length * 33),
+          firstOffset: offsets[0],
+          lengths,
+        })),
+      )
+    }),
+  )
+})
+
+const one = (...types: readonly number[]): User => ({
+  key: Buffer.alloc(recordKeyBytes),
+  identifiers: types.map((type) => Buffer.concat([Buffer.from([type]), digest(`${type}`)])),
+})
+
+test('a user who is too large for any body is refused, and the body so far stays as it is', () => {
+  const writer = new UpdateWriter(frame, { entries: 10, bytes: 400 }, { expiresAtMs: 0 })
+  writer.add(placed(one(1), 0))
+  expect(() => writer.fits(placed(one(1, 2, 3, 4, 5), 0))).toThrow(OversizedOperationError)
+  expect(writer.finish()?.body.toString()).toBe(
+    `[${renderUserOperation({ op: 'update', users: [one(1).identifiers], expiresAtMs: 0 }).toString()}]`,
+  )
+})
+
+test.for([[[2, 1]], [[6]], [[0]]] as const)('identifiers of types %s are no sorted digests and throw', ([types]) => {
+  const writer = new UpdateWriter(frame, { entries: 10, bytes: 4_000 }, { expiresAtMs: 0 })
+  expect(() => writer.fits(placed(one(...types), 0))).toThrow(/an identifier of type/)
+})
