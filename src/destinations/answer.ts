@@ -1,25 +1,26 @@
-/** Classifies responses for every destination: status, error bodies, and what they prove (docs/guarantees.md). */
+/** Classifies the status and the error body of a response, for every destination (docs/guarantees.md). */
 import { cleanText } from '../service/client/cleanText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'
 import { isObject, parseAnswer, type Json, type JsonObject, isList } from './json.ts'
 
+/** Error in a response of the service. */
 export interface ServiceError {
-  /** Code from the service; integers become text (docs/spec-notes.md#errors). */
+  /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none. */
   readonly code: string
-  /** Cleaned of digests and control characters, at most 300 characters. */
+  /** Message without digests and control characters, at most 300 characters; empty if the error has none. */
   readonly message: string
 }
 
-/** 2xx response whose body is one JSON object without errors: the destination classifies it. */
+/** 2xx response whose body is one JSON object without errors. The destination classifies the body. */
 export interface Success {
   readonly kind: 'success'
   readonly body: JsonObject
 }
 
 /**
- * Classifies an exchange by status and structure, never by text. Returns a success with its body for the destination to classify.
- * `entryCount`: number of entries sent, which limits the indexes in `operation_errors`.
+ * Classifies an exchange by its status, structure and error codes, never by messages. Returns a success with its body, or the outcome of
+ * any other exchange. `entryCount`: number of entries sent, which limits the indexes in `operation_errors`.
  */
 export function classifyEnvelope(exchange: Exchange, entryCount: number): Success | RequestOutcome {
   switch (exchange.kind) {
@@ -32,6 +33,7 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
   }
 }
 
+/** Returns an ambiguous outcome. Defaults: not miscounted, cannot be applied later, no failing entries. */
 export function ambiguous(
   reason: string,
   more: { miscounted?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},
@@ -46,8 +48,8 @@ export function ambiguous(
 }
 
 /**
- * Returns the errors of one result in any form of docs/spec-notes.md#errors and #catalogs: strings, or objects with `code` and
- * `message`.
+ * Returns the errors in a list of a response: strings, or objects with `code` or `message` (docs/spec-notes.md#errors). Empty for null
+ * or a missing value; undefined for another shape.
  */
 export function readErrors(value: Json | undefined): ServiceError[] | undefined {
   if (value === undefined || value === null) return []
@@ -64,7 +66,7 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
   if (status === 429) return { kind: 'retry', reason: 'rate-limited', status }
-  // A gateway timed out, or the server did not wait for the body: the bytes of the request may still arrive.
+  // If a gateway timed out, or the server did not wait for the body, the bytes of the request may still arrive.
   if (status === 408 || status === 502 || status === 504) return ambiguous(`http-${status}`, { mayLandLater: true })
   if (status < 200 || (status >= 300 && status < 400) || status >= 500) return ambiguous(`http-${status}`)
 
@@ -74,8 +76,8 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
     return classifySuccess(body, entryCount)
   }
   const errors = body === undefined ? undefined : readFailure(body, entryCount)
-  // One record may be the cause of an unreadable refusal, so the batch may be split after three of them. Not for errors about the
-  // caller.
+  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`miscounted`). Errors about the
+  // caller, 401 and 423 never have a record as their cause.
   if (errors === undefined)
     return ambiguous(`http-${status}-unreadable`, { miscounted: !aboutTheCaller.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
@@ -88,8 +90,9 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
 /** Statuses of errors about the destination, the access or the API version, and not about the records. */
 const aboutTheCaller = new Set([403, 404, 405, 410, 415])
 
+/** Classifies a 2xx response. Errors without results mean that the whole request was refused. */
 function classifySuccess(body: JsonObject, entryCount: number): Success | RequestOutcome {
-  const hasErrors = filled(body['errors']) || filled(body['operation_errors'])
+  const hasErrors = hasContent(body['errors']) || hasContent(body['operation_errors'])
   if (!hasErrors) return { kind: 'success', body }
   if (body['data'] !== undefined && body['data'] !== null && !(Array.isArray(body['data']) && body['data'].length === 0)) {
     return ambiguous('errors-beside-results')
@@ -99,7 +102,7 @@ function classifySuccess(body: JsonObject, entryCount: number): Success | Reques
   return { kind: 'refused', code: errors.first.code, reason: errors.first.message, failing: errors.failing }
 }
 
-/** Returns undefined if there are no readable `errors` or `operation_errors`. */
+/** Returns the first error and the indexes of failing entries; undefined if there are no readable `errors` or `operation_errors`. */
 function readFailure(
   body: JsonObject,
   entryCount: number,
@@ -112,7 +115,7 @@ function readFailure(
   const failing: number[] = []
   let first = errors[0]
   for (const [index, item] of operations.entries()) {
-    // Either an array of errors for each operation, or one object or null for each (docs/spec-notes.md#audience-uploads).
+    // Each operation has either an array of errors, or one object or null (docs/spec-notes.md#audience-uploads).
     const own = readErrors(item === null ? [] : Array.isArray(item) ? item : [item])
     if (own === undefined) return undefined
     if (own.length === 0) continue
@@ -136,18 +139,20 @@ function readError(item: Json): ServiceError | undefined {
   }
 }
 
-function filled(value: Json | undefined): boolean {
+/** Returns true unless the value is missing, null, or a list of nulls and empty lists. */
+function hasContent(value: Json | undefined): boolean {
   if (value === undefined || value === null) return false
   if (!isList(value)) return true
   return value.some((item) => !(item === null || (Array.isArray(item) && item.length === 0)))
 }
 
-/** Returns false if the response names another type or encoding than JSON in UTF-8. */
+/** Returns false if the `content-type` names another type or encoding than JSON in UTF-8. True without this header. */
 export function isJson({ headers }: Answer): boolean {
   const type = headers['content-type']
   return type === undefined || (/\bjson\b/i.test(type) && !/charset=(?!"?utf-?8"?)/i.test(type))
 }
 
+/** Returns the JSON object of a response; undefined for any other body. */
 function readBody(answer: Answer): JsonObject | undefined {
   if (!isJson(answer)) return undefined
   const parsed = parseAnswer(answer.body)

@@ -1,4 +1,4 @@
-/** Product catalogs: products by id, deletes by product_key (spec 4.2). */
+/** Product catalogs: products are put by id and deleted by product_key (spec 4.2). */
 import { z } from 'zod'
 import { catalogBinder } from '../mapping/bindCatalog.ts'
 import { productFields } from '../mapping/products/vocabulary.ts'
@@ -78,7 +78,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   classify,
 }
 
-/** Renders a product: the JSON of its record. */
+/** Renders one element of `products` from the JSON of a record. */
 export function renderProduct(json: string): Buffer {
   return Buffer.from(json)
 }
@@ -88,6 +88,7 @@ export function renderProductKey(productKey: string): Buffer {
   return Buffer.from(JSON.stringify(productKey))
 }
 
+/** Classifies a response to a put or a delete of products. */
 function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation): RequestOutcome {
   const envelope = classifyEnvelope(exchange, sent.length)
   if (op === 'delete' && envelope.kind === 'pause' && exchange.kind === 'answer' && exchange.status === 404 && sent.length > 1) {
@@ -102,7 +103,7 @@ function classify(exchange: Exchange, sent: readonly SentEntry[], op: Operation)
 }
 
 /**
- * Classifies each product by its id, never by position. The id must occur once, with a known status
+ * Returns the outcome of each product, found by its id and never by position. Ambiguous unless the id occurs once, with a known status
  * (docs/guarantees.md#match-by-identity).
  */
 function classifyProducts(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
@@ -140,8 +141,8 @@ function classifyProduct(result: JsonObject): EntryOutcome {
 }
 
 /**
- * Classifies each key. It must occur once in the response, as `product_key` or `failed_product_key`
- * (docs/guarantees.md#match-by-identity).
+ * Returns the outcome of each product key. Ambiguous unless the key occurs once in the response, as `product_key` or
+ * `failed_product_key` (docs/guarantees.md#match-by-identity).
  */
 function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): EntryOutcome[] {
   const byKey = indexBy(results, (result) => [result['product_key'], result['failed_product_key']])
@@ -160,7 +161,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
   })
 }
 
-/** Indexes results by their ids. A result that names an id in two places counts once; a result without id is omitted. */
+/** Indexes results by their ids. A result that names one id in two places is listed once; a result without id is omitted. */
 function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readonly (Json | undefined)[]): Map<string, JsonObject[]> {
   const byId = new Map<string, JsonObject[]>()
   for (const result of results) {
@@ -175,12 +176,13 @@ function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readon
   return byId
 }
 
-/** Reads a key as text; a key written as a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). */
+/** Returns an id or key as text; a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for other values. */
 function readKey(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
+/** Returns the product key in a slice of a request body. */
 function parseKey(bytes: Uint8Array): string {
   const key: unknown = JSON.parse(Buffer.from(bytes).toString())
   if (typeof key !== 'string') throw new TypeError('a frozen entry of a delete is not a key')

@@ -3,8 +3,8 @@ import { mapperOf, type DescribingMapper } from '../mapping/mapper.ts'
 import { destinationOf } from './index.ts'
 
 /**
- * Creates the mapper for one source file. Pure except for a cache of bound headers. `today`: day for the age of a person, and for
- * the end of a membership whose row has none.
+ * Creates the mapper for the sources of a pipeline. Pure except for a cache of bound headers. `today`: current day, to compute a person's
+ * age and to check times of rows.
  */
 export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
   return mapperOf(pipeline, destinationOf(pipeline.destination.kind).bind(pipeline, today))

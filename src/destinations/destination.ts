@@ -1,6 +1,6 @@
 /**
  * Interface of a type of destination. Each type is one object: `catalog.ts`, `audience.ts` and `doNotReach.ts`. The engine has no branch on
- * the type: what differs is a member of this interface.
+ * the type: each difference between types is a member of this interface.
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint, LimitClass } from '../service/contract/endpoint.ts'
@@ -17,16 +17,16 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly settings: z.ZodType<Definition> & z.core.$ZodTypeDiscriminable
   /** Target fields that `map` may have. */
   readonly fields: readonly string[]
-  /** Checks the rules between `map`, `preset` and `consent`. Called only if `map` has at least one field. */
+  /** Returns the broken rules between `map`, `preset` and `consent`. */
   checkMap(given: GivenMap): readonly MapProblem[]
-  /** Binds the header of a source: returns functions that map its rows. */
+  /** Returns a function that binds the header of a source, so that its rows can be mapped. `today`: current day. */
   bind(pipeline: Pipeline & { readonly destination: Definition }, today: Date): (columns: readonly string[]) => Bound
-  /** Identity at its service. Two pipelines with one identity conflict. */
+  /** Returns the identity of the destination at its service. Two pipelines with one identity conflict. */
   identity(definition: Definition): DestinationIdentity
-  /** Name for messages: `catalog 4001`. */
+  /** Returns the name for messages: `catalog 4001`. */
   name(definition: Definition): string
   readonly words: DestinationWords
-  /** Product sets that the pipeline keeps in sync; undefined if the type has none. */
+  /** Returns the product sets that the pipeline keeps in sync; undefined if the type has no product sets. */
   productSets(definition: Definition): readonly ProductSetRule[] | undefined
   /**
    * Unit of the synced state. `products`: each record has one key, its id. `identifiers`: a record has several keys, which records
@@ -37,12 +37,12 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
   readonly showsRecords: boolean
   /** Field of `map` that identifies a row. */
   readonly keyField: string
-  /** Effect of a row that is missing from a complete read of the whole source. */
+  /** Returns the effect of a row that is missing from a complete read of the whole source. */
   missing(definition: Definition): Missing
   /** True if the delete guards apply. */
   readonly guardsDeletes: boolean
   /**
-   * True if the record of a removed key is kept until its delete is confirmed: the delete names a key that only an accepted put
+   * True if the record of a removed key is kept until its delete is confirmed. The delete needs a product key that only an accepted put
    * returns, so the record may have to be sent once more.
    */
   readonly deletesNeedRecord: boolean
@@ -60,26 +60,28 @@ export interface Destination<Definition extends DestinationDefinition = Destinat
    * True for do-not-reach lists: their members are not sent to the audiences of the account for which `heedsSuppression` is true.
    */
   readonly suppresses: boolean
+  /** Returns true if members of the account's do-not-reach lists must not be sent to this destination. */
   heedsSuppression(definition: Definition): boolean
-  /** Settings of its memberships; undefined if its content does not expire. */
+  /** Returns the settings of the memberships; undefined if the content of the destination does not expire. */
   membership(definition: Definition): Membership | undefined
   /** Time for which settled entries are stored, as an SQL interval (docs/retention.md). */
   readonly keepsEntries: '12 months' | '30 days'
   /** Reads the destination back; undefined if no endpoint lists its content. */
   readonly listing?: Listing
-  /** Texts and settings for `sluice init`; undefined if it does not offer the type. */
+  /** Texts and settings for `sluice init`; undefined if `init` does not offer the type. */
   readonly init?: InitTerms
-  /** Request that shows that the destination exists. */
+  /** Returns the request that shows that the destination exists. */
   probe(definition: Definition, version: string): Probe
 }
 
-/** Fields of `map`, and the settings beside it that its rules depend on. */
+/** Fields of `map`, and settings of the pipeline file that the rules of `map` depend on. */
 export interface GivenMap {
   readonly fields: readonly string[]
   readonly hasPreset: boolean
   readonly hasConsent: boolean
 }
 
+/** Broken rule of `map` or `consent`. `message`: text after the name of the setting. */
 export interface MapProblem {
   readonly setting: 'map' | 'consent'
   readonly message: string
@@ -87,11 +89,12 @@ export interface MapProblem {
 }
 
 /**
- * Effect of a missing row. `out-of-stock`: the product stays and becomes unavailable. `keep`: it stays as it is. `ignore`: no row
- * counts as missing.
+ * Effect of a missing row. `out-of-stock`: the product stays and becomes unavailable. `keep`: the product stays as it is. `ignore`: no
+ * row counts as missing.
  */
 export type Missing = 'delete' | 'out-of-stock' | 'keep' | 'ignore'
 
+/** Ids of a destination at its service. */
 export interface DestinationIdentity {
   /** Empty for destinations that belong to a user. */
   readonly accountId: string
@@ -99,32 +102,35 @@ export interface DestinationIdentity {
   readonly targetId: string
 }
 
+/** Words for messages. */
 export interface DestinationWords {
-  /** One record of its content. */
+  /** Noun for one record of the destination. */
   readonly record: 'product' | 'person'
-  /** Content of the destination, in the plural. */
+  /** The same noun in the plural. */
   readonly records: 'products' | 'people'
-  /** Value that `sluice explain` takes. */
+  /** Example of an argument of `sluice explain`. */
   readonly exampleKey: string
 }
 
+/** Texts and settings for `sluice init`. */
 export interface InitTerms {
-  /** Noun for its id: `catalog`. */
+  /** Noun before the id of the destination: `catalog`. */
   readonly noun: string
   readonly needsAccount: boolean
-  /** `destination` of the file, without its kind. */
+  /** Returns `destination` of the pipeline file, without its kind. */
   settings(targetId: string, accountId: string): Readonly<Record<string, string>>
   /** Optional settings, as comments of the file. */
   readonly comments: readonly string[]
 }
 
+/** Settings of memberships. */
 export interface Membership {
   readonly expiresIn: Duration
   readonly renewBefore: Duration
   readonly usersPerOperation: number
   /** True if uploads have `effective_at` (docs/spec-notes.md#audience-uploads). */
   readonly withEffectiveAt: boolean
-  /** True if a membership that must end earlier is deleted. False if it may last longer without harm. */
+  /** True if a membership that must end earlier is deleted. False if memberships may last longer without harm. */
   readonly endsExactly: boolean
 }
 
@@ -137,46 +143,51 @@ export interface Listing {
 
 export type ListingAnswer =
   | { readonly kind: 'page'; readonly products: readonly ListedProduct[]; readonly cursor: string | undefined }
-  /** Response that proves nothing. The request may be repeated, because it only reads. */
+  /** Response that proves nothing. The request may be sent again, because it only reads. */
   | { readonly kind: 'again'; readonly reason: string; readonly status?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
 
+/** Product in a listing. */
 export interface ListedProduct {
   readonly id: string
-  /** Null if the service names none. */
+  /** Null if the service returned no product key. */
   readonly productKey: string | null
-  /** Fields as returned. A missing field was not returned; that differs from null. */
+  /** Fields as returned. A field that is missing here was not returned, and may have a value; a null field is unset. */
   readonly fields: JsonObject
 }
 
+/** Request that shows that a destination exists. */
 export interface Probe {
   /** Path of a GET request that answers 200 if the destination exists. */
   readonly path: string
   /** Account that the credentials need access to. */
   readonly accountId?: string
-  /** Set if the answer lists several destinations: one of them must have this id. `setting`: key of the id in the pipeline file. */
+  /** Set if the answer is a list of destinations, of which one must have this id. `setting`: key of the id in the pipeline file. */
   readonly listed?: { readonly id: string; readonly setting: string }
 }
 
-/** Requests of a destination: form of an operation, form of a body, endpoint, and classification of a response. */
+/** Requests of a destination: limits and form of a body, endpoint, and classification of a response. */
 interface RequestFormat {
+  /** Returns the limits of one request. */
   readonly limits: (op: Operation) => BatchLimits
-  /** Method and path below the advertising host, version included. */
+  /** Returns method, path with the version, and class of the rate limit. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
-  /** Sends a request to another place than the service. Never throws: an error is an outcome. */
+  /** Sends a request to another server than the service; undefined if the service gets it. Never throws: an error is a result. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
-  /** Bytes before, between and after the entries of a body: `{"products":[`, `,`, `]}`. Entries never change (docs/guarantees.md#idempotent-resend). */
+  /**
+   * Returns the text before and after the entries of a body, such as `{"products":[` and `]}`. The entries are separated by commas and
+   * never change (docs/guarantees.md#idempotent-resend).
+   */
   readonly frame: (op: Operation) => { readonly open: string; readonly close: string }
-  /** Returns a text that two entries of one body must not share; undefined if any two may be in one body. */
+  /** Returns a text that two entries of one body must not share. Undefined if any two entries may be in one body. */
   collisionOf?(recordKey: Buffer): string
   /**
-   * Returns the name of this entry in the response: product id or product_key; null for users. `bytes` is its slice of the
-   * body.
+   * Returns the id of an entry in the response: product id or product_key; null for users. `bytes`: slice of the body with the entry.
    */
   readonly idOf: (keys: readonly Uint8Array[], bytes: Uint8Array, op: Operation) => string | null
   /**
-   * Evidence in a response. `ids`: the response names each entry. `counts`: it only counts users, so all entries of a body share
-   * one outcome.
+   * Evidence in a response. `ids`: the response names each entry. `counts`: the response only counts users, so all entries of a body
+   * share one outcome.
    */
   readonly evidence: 'ids' | 'counts'
   /** True if a refused delete, after an earlier attempt that may have been applied, proves that the key no longer exists. */
@@ -185,15 +196,17 @@ interface RequestFormat {
   readonly classify: (exchange: Exchange, sent: readonly SentEntry[], op: Operation) => RequestOutcome
 }
 
-/** Operation of a whole batch. Delete and Update of one key are never in one request (docs/guarantees.md#key-order). */
+/** Operation of a whole batch. A delete and an upsert are never in one request (docs/guarantees.md#key-order). */
 export type Operation = 'upsert' | 'delete'
 
+/** Endpoint of a request. */
 export interface DestinationRequest {
   readonly method: Endpoint['method']
   readonly path: string
   readonly limitClass: LimitClass
 }
 
+/** Ids of a destination in the path of a request, and the version of the API. */
 export interface Target {
   /** Account id; null for catalogs. */
   readonly accountId: string | null
@@ -202,20 +215,22 @@ export interface Target {
   readonly version: string
 }
 
+/** Limits of one request. */
 export interface BatchLimits {
-  /** Products, keys or operations of a request. */
+  /** Maximum number of products, product keys or operations. */
   readonly entries: number
-  /** UTF-8 bytes of the whole body. */
+  /** Maximum number of UTF-8 bytes of the whole body. */
   readonly bytes: number
 }
 
-/** Frozen entry, as classification needs it. `id`: product id or product_key as text; null for users. */
+/** Entry of a sent body. `id`: product id or product_key as text; null for users. */
 export interface SentEntry {
   readonly id: string | null
   /** Number of user objects: 1, except in batched operations. */
   readonly users: number
 }
 
+/** Outcome of one entry. `remoteKey`: product key that a put returned. */
 export type EntryOutcome =
   | { readonly outcome: 'confirmed'; readonly remoteKey?: string; readonly warnings?: readonly string[] }
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
@@ -226,20 +241,20 @@ export type EntryOutcome =
  * confirmed.
  */
 export type RequestOutcome =
-  /** Readable response: products have an outcome each, users have one in common. */
+  /** Readable response with the outcome of each entry, in the order of the body. Users all have the same outcome. */
   | { readonly kind: 'entries'; readonly entries: readonly EntryOutcome[] }
   /**
-   * Not applied; the same bytes are sent again before anything newer. The headers of the response give the wait
+   * Not applied. The same bytes are sent again before a newer request; the headers of the response may request a wait
    * (http/retryAfter.ts).
    */
   | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
   /** Not applied, for a reason that is not in the records. The destination is paused. */
   | { readonly kind: 'pause'; readonly code: string; readonly reason: string }
-  /** The service refused the whole request. `failing`: indexes of entries that the response names. */
+  /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `miscounted`: the response is complete, but its counts are wrong; the batch is split after three of
-   * them (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
+   * May or may not be applied. `miscounted`: the response has wrong counts or an unreadable refusal; after three such responses the batch is
+   * split (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
    */
   | {
       readonly kind: 'ambiguous'

@@ -35,7 +35,7 @@ const policy: MemberPolicy = {
   asksConsent: false,
   hasRemovals: true,
   takesEffectiveAt: false,
-  // Audiences may have sent either form.
+  // An audience may have sent either form of an address with an international domain.
   bothEmailForms: true,
 }
 
@@ -45,7 +45,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
   checkMap: ({ fields, hasPreset, hasConsent }) => [
     ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
-    // A consent test would remove the people without consent from the list, and they belong on it.
+    // A consent test would remove people without consent from the list, although they belong on the list.
     ...(hasConsent
       ? [
           {
@@ -64,7 +64,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   keys: 'identifiers',
   showsRecords: false,
   keyField: 'key',
-  // A missing row removes no person: only `map.remove` does.
+  // Only `map.remove` removes people; a missing row does not.
   missing: () => 'ignore',
   guardsDeletes: false,
   deletesNeedRecord: false,

@@ -1,15 +1,15 @@
-/** Endpoints and limits of a destination's requests, read from the contract. */
+/** Returns the requests and limits of destinations from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
-/** Returns the request of an endpoint. `ids`: values of the path parameters, by name. */
+/** Returns the request of an endpoint. `version`: replaces the version in the contract's path. `ids`: path parameters by name. */
 export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
   return { method, path: filled.replace(/^\/12\//, `/${version}/`), limitClass: limit }
 }
 
 /**
- * Returns the maximum of items of a list parameter.
+ * Returns the maximum number of items of a list parameter.
  *
  * @throws {RangeError} if the contract has no limit
  */

@@ -14,27 +14,29 @@ export function registerDestination(type: Destination): void {
   types.push(type)
 }
 
+/** Returns the type of a destination by its `kind`; undefined for an unknown kind. */
 export function findDestination(kind: unknown): Destination | undefined {
   return types.find((type) => type.kind === kind)
 }
 
-/** Returns the type of a destination by its `kind`. */
+/** Returns the type of a destination by its `kind`. @throws {RangeError} for an unknown kind */
 export function destinationOf(kind: string): Destination {
   const found = findDestination(kind)
   if (found === undefined) throw new RangeError(`"${kind}" is not a type of destination`)
   return found
 }
 
+/** Returns all registered types. */
 export function destinationTypes(): readonly Destination[] {
   return types
 }
 
-/** Returns the `kind` of every type that has a property, for queries of the table `destination`. */
+/** Returns the `kind` of every type for which `has` returns true, for queries of the table `destination`. */
 export function kindsWhere(has: (type: Destination) => boolean): string[] {
   return types.filter(has).map(({ kind }) => kind)
 }
 
-/** `destination` as a pipeline file writes it. */
+/** Setting `destination` of a pipeline file. */
 export type DestinationSettings = z.input<(typeof builtIn)[number]['settings']>
 
 /** Returns the schema of `destination` for all registered types. */

@@ -1,7 +1,7 @@
 /** Parses responses of the service strictly: whole, exact, without duplicate keys. */
 import { isInteger, parse as parseLossless } from 'lossless-json'
 
-/** Limit of a response; the largest real one (2,500 results and their echo) is under 1 MB. */
+/** Maximum size of a response. The largest expected response (2,500 results and their echo) is under 1 MB. */
 export const maxAnswerBytes = 8 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -12,8 +12,8 @@ export type JsonObject = { readonly [key: string]: Json | undefined }
 /**
  * Parses a body. Returns undefined for a body that is no evidence: not UTF-8, a byte order mark, not one JSON value, a duplicate
  * key, a `__proto__`, too deep, too large. Integers beyond 2^53 are bigint, never rounded (docs/spec-notes.md#echoes-and-cursors).
- * JSON.parse is enough if JSON.stringify gives the same text, because then no key is repeated and no number was rounded. Other
- * texts take a slower, exact parser (2 ms against 7 ms for 2,500 results with their echo).
+ * JSON.parse is used if JSON.stringify gives the same text, because then no key is repeated and no number was rounded. Other texts are
+ * read by a slower, exact parser (7 ms instead of 2 ms for 2,500 results with their echo).
  */
 export function parseAnswer(body: Uint8Array): Json | undefined {
   if (body.length === 0 || body.length > maxAnswerBytes) return undefined
@@ -38,7 +38,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
 }
 
 /**
- * Returns an integer ≥ 0 that is written as a JSON number. Undefined for anything else: texts, null and fractions are not counts
+ * Returns an integer ≥ 0 that is written as a JSON number. Returns undefined for other values: texts, null and fractions are not counts
  * (docs/guarantees.md#counts-are-evidence).
  */
 export function asCount(value: Json | undefined): number | undefined {

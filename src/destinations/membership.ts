@@ -8,8 +8,8 @@ import type { MapProblem } from './destination.ts'
 export const membershipSettings = { expires_in: duration.optional(), renew_before: duration.optional() }
 
 /**
- * Returns the times of a membership. By default it lasts 13 months and is renewed 30 days before its end. A short one is renewed
- * after half of its time.
+ * Returns the times of memberships. By default a membership lasts 13 months and is renewed 30 days before its end. `renewBefore` is at
+ * most half of `expiresIn`.
  */
 export function membershipTimes(given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined }): {
   readonly expiresIn: Duration
@@ -19,7 +19,7 @@ export function membershipTimes(given: { readonly expires_in?: Duration | undefi
   return { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
 }
 
-/** Returns a problem if no field of `map` is an identifier. `accepted`: identifiers that the destination takes. */
+/** Returns a problem if no field of `map` is an identifier. `accepted`: identifiers of the destination, for the message. */
 export function needsIdentifier(fields: readonly string[], accepted: readonly string[]): readonly MapProblem[] {
   if (fields.some((field) => identifierTypes.some((type) => type === field))) return []
   return [{ setting: 'map', message: `needs at least one of ${accepted.join(', ')}` }]

@@ -3,18 +3,21 @@ import { hash } from 'node:crypto'
 import { SluiceError } from '../errors.ts'
 import type { BatchLimits } from './destination.ts'
 
+/** Request body with its items. */
 export interface PackedBatch<T> {
-  /** UTF-8, frame and commas included. */
+  /** Whole body in UTF-8. */
   readonly body: Buffer
+  /** Digest of the body. */
   readonly sha256: Buffer
-  /** In the order of the body. */
+  /** Items in the order of the body. */
   readonly items: readonly T[]
   /** Offset of each item's bytes in the body. */
   readonly offsets: Int32Array
+  /** Length of each item in bytes. */
   readonly lengths: Int32Array
 }
 
-/** Error for one operation that is larger than a request may be. Nothing was sent; drop the operation and report it. */
+/** Error for one operation that is larger than a request may be. */
 export class OversizedOperationError extends SluiceError {
   readonly code = 'OPERATION_TOO_LARGE'
   readonly recovery = 'skip-record'
@@ -26,10 +29,9 @@ export class OversizedOperationError extends SluiceError {
 }
 
 /**
- * Takes items one by one, and returns a finished batch if the next item does not fit. Keeps one batch in memory. Items keep their
- * order, and each is in exactly one batch. The same items make the same bodies, byte for byte
- * (docs/guarantees.md#idempotent-resend). `limits.bytes` counts UTF-8, with frame and commas. Source: spec 8 (25 products, 2,500
- * operations, 5,000,000 bytes).
+ * Packs items into batches within the limits of a request (spec 8: 25 products, 2,500 operations, 5,000,000 bytes). Keeps one batch in
+ * memory. Items keep their order, and each item is in exactly one batch. The same items make the same bodies, byte for byte
+ * (docs/guarantees.md#idempotent-resend).
  */
 export class Packer<T extends { readonly bytes: Buffer }> {
   readonly #open: Buffer
@@ -46,7 +48,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
   }
 
   /**
-   * Adds an item; returns the batch that it completes.
+   * Adds an item to the current batch. If the item does not fit, starts a new batch with the item and returns the finished one.
    *
    * @throws {OversizedOperationError} if the item alone is too large; the packer is unchanged
    */
@@ -61,7 +63,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
     return finished
   }
 
-  /** Returns the current batch, if any; the packer is empty afterwards. */
+  /** Returns the current batch, and starts a new one. Returns undefined if the current batch is empty. */
   flush(): PackedBatch<T> | undefined {
     if (this.#items.length === 0) return undefined
     const batch = joinEntries(this.#items, this.#open, this.#close, this.#size)
@@ -71,7 +73,7 @@ export class Packer<T extends { readonly bytes: Buffer }> {
   }
 }
 
-/** Builds a body of exactly these items, for a split batch. The caller checks the limits; a part of a batch always fits. */
+/** Returns one batch of these items. Does not check the limits, because a part of a batch always fits. */
 export function pack<T extends { readonly bytes: Buffer }>(
   items: readonly T[],
   frame: { readonly open: string; readonly close: string },

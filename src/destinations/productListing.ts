@@ -1,4 +1,4 @@
-/** Lists products of a catalog: the request of a page, and the classification of its response (spec 4.2, 2.2). */
+/** Lists the products of a catalog: requests of pages, and the classification of their responses (spec 4.2, 2.2). */
 import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
@@ -10,12 +10,13 @@ const list = endpointOf('products.list')
 
 export const productListing: Listing = { limitClass: list.limit, request, classify }
 
+/** Returns the request of one page. `cursor`: cursor of the page; undefined for the first page. */
 function request(target: Target, cursor: string | undefined): ReturnType<Listing['request']> {
   const { method, path } = requestOf(list, target.version, { product_catalog_id: target.targetId })
   return { method, host: 'ads', path, query: { count: String(list.list?.countMax), ...(cursor === undefined ? {} : { cursor }) } }
 }
 
-/** Classifies a page. Pure. One product without an id makes the whole page unusable. */
+/** Classifies the response with a page. If one product has no id, the page is requested again. */
 function classify(exchange: Exchange): ListingAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   switch (envelope.kind) {
@@ -48,7 +49,8 @@ function readPage(body: JsonObject): ListingAnswer {
 }
 
 /**
- * Reads an id or cursor as text. A number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for an empty text.
+ * Returns an id or cursor as text. A number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for an empty text and
+ * other values.
  */
 function readText(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value

@@ -14,14 +14,14 @@ const textFields = [
 ] as const
 const numberFields = ['price', 'sale_price', 'inventory'] as const
 
-const noneEmpty = (given: object): boolean => Object.values(given).some((value) => value !== undefined)
+const hasValue = (given: object): boolean => Object.values(given).some((value) => value !== undefined)
 const number = z.number('must be a number').refine(Number.isFinite, 'must be a number')
 const value = word.refine((given) => given.trim() !== '', 'must not be empty')
 const textTest = z.union(
   [
     value,
     strict({ is: value.optional(), contains: value.optional(), not_contains: value.optional() }).refine(
-      noneEmpty,
+      hasValue,
       'needs is, contains or not_contains',
     ),
   ],
@@ -30,7 +30,7 @@ const textTest = z.union(
 const numberTest = z.union(
   [
     number,
-    strict({ is: number.optional(), above: number.optional(), below: number.optional() }).refine(noneEmpty, 'needs is, above or below'),
+    strict({ is: number.optional(), above: number.optional(), below: number.optional() }).refine(hasValue, 'needs is, above or below'),
   ],
   'must be a number, or { is, above, below }',
 )
@@ -40,9 +40,9 @@ const where = strict({
   ...Object.fromEntries(textFields.map((field) => [field, textTest.optional()])),
   ...Object.fromEntries(numberFields.map((field) => [field, numberTest.optional()])),
 })
-  .refine(noneEmpty, 'needs at least one condition')
+  .refine(hasValue, 'needs at least one condition')
   .refine(
-    (given) => given.brand === undefined || Object.values(given).filter((one) => one !== undefined).length === 1,
+    (given) => given.brand === undefined || Object.values(given).filter((condition) => condition !== undefined).length === 1,
     'brand cannot be combined: for several conditions, map the brand to a custom label',
   )
 
@@ -56,7 +56,7 @@ export const productSetsSchema = z
   .array(entry, 'must be a list of { name, where }')
   .refine((sets) => new Set(sets.map(({ name }) => name.trim().toLowerCase())).size === sets.length, 'each set needs a name of its own')
 
-/** Returns the rules with the service's filters. */
+/** Returns the rules with their filters in the form of the service. A condition on the brand is no filter. */
 export function toProductSets(given: z.output<typeof productSetsSchema>): ProductSetRule[] {
   return given.map(({ name, description, where: conditions }) => {
     const { brand, ...fields } = conditions
@@ -76,11 +76,12 @@ const operators: Readonly<Record<string, string>> = {
   below: 'LESS_THAN',
 }
 
+/** Returns the filters of one condition. `test`: a value, or an object with tests and their values. */
 function filtersOf(attribute: string, test: unknown): SetFilter[] {
   if (test === undefined) return []
   const is = numberFields.some((field) => field === attribute) ? 'EQUAL_TO' : 'MATCH'
   if (typeof test !== 'object' || test === null) return [{ attribute, operator: is, value: String(test) }]
-  return Object.entries(test).flatMap(([name, wanted]) =>
-    wanted === undefined ? [] : [{ attribute, operator: operators[name] ?? is, value: String(wanted) }],
+  return Object.entries(test).flatMap(([name, compared]) =>
+    compared === undefined ? [] : [{ attribute, operator: operators[name] ?? is, value: String(compared) }],
   )
 }

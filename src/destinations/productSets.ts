@@ -22,7 +22,7 @@ const endpoints = {
 /** Maximum number of products in a set without filters. */
 export const mostSetProducts = mostItems(endpoints.create, 'product_keys')
 
-/** Content of a set as it is written. */
+/** Content of a set to send. `filters` are empty for a manual set, `productKeys` for a filtered one. */
 export interface SetContent {
   readonly name: string
   readonly description: string | null
@@ -31,7 +31,7 @@ export interface SetContent {
   readonly productKeys: readonly string[]
 }
 
-/** A set as the service lists it. Null if a value is missing or not readable. */
+/** Set in a listing. A value is null if it is missing or not readable. */
 export interface ListedSet {
   readonly id: string
   readonly name: string | null
@@ -40,13 +40,15 @@ export interface ListedSet {
   readonly filters: readonly SetFilter[] | null
 }
 
+/** Request about a product set. */
 export interface SetRequest {
   readonly request: Pick<ExchangeRequest, 'method' | 'host' | 'path' | 'query' | 'body'>
   readonly limit: LimitClass
-  /** False for a create: if it were repeated, there would be two sets. */
+  /** False for a create: if a create were sent twice, there would be two sets. */
   readonly repeatable: boolean
 }
 
+/** Returns the request of one page. `cursor`: cursor of the page; undefined for the first page. */
 export function listSets(target: Target, cursor: string | undefined): SetRequest {
   const count = String(endpoints.list.list?.countMax)
   return setRequest(endpoints.list, target, { query: { count, ...(cursor === undefined ? {} : { cursor }) } })
@@ -96,15 +98,16 @@ function setRequest(
   }
 }
 
+/** Classified answer to a request about product sets. */
 export type SetAnswer =
   | { readonly kind: 'done'; readonly body: JsonObject }
-  /** Not applied: it may be sent again. */
+  /** Not applied. The request may be sent again. */
   | { readonly kind: 'again'; readonly reason: string }
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly status?: number }
   /** May or may not be applied. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Classifies an answer. Pure. */
+/** Classifies an answer. */
 export function classifySetAnswer(exchange: Exchange): SetAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   const status = exchange.kind === 'answer' ? { status: exchange.status } : {}
@@ -123,13 +126,15 @@ export function classifySetAnswer(exchange: Exchange): SetAnswer {
   }
 }
 
-/** Reads the id of the set from an answer; undefined if it has none. */
+/** Returns the id of the set in an answer; undefined if the answer has none. */
 export function readSetId(body: JsonObject): string | undefined {
   const data = body['data']
   return isObject(data) ? readId(data['id']) : undefined
 }
 
-/** Reads a page of sets. Returns undefined if any part of it has another shape, because an incomplete listing proves nothing. */
+/**
+ * Reads a page of sets. Returns undefined if the page or a set has no readable id or list, because an incomplete listing proves nothing.
+ */
 export function readSetPage(body: JsonObject): { readonly sets: readonly ListedSet[]; readonly cursor: string | undefined } | undefined {
   const data = body['data'] === null ? [] : body['data']
   if (!isList(data)) return undefined
@@ -148,15 +153,16 @@ export function readSetPage(body: JsonObject): { readonly sets: readonly ListedS
   return { sets, cursor: readId(body['next_cursor']) }
 }
 
+/** Returns the filters of a set; null if one of them is not readable. */
 function readFilters(value: Json | undefined): readonly SetFilter[] | null {
   if (!isList(value)) return null
   const filters: SetFilter[] = []
   for (const item of value) {
     if (!isObject(item)) return null
-    const { attribute, operator, value: wanted } = item
-    if (typeof attribute !== 'string' || typeof operator !== 'string' || (typeof wanted !== 'string' && typeof wanted !== 'number'))
+    const { attribute, operator, value: compared } = item
+    if (typeof attribute !== 'string' || typeof operator !== 'string' || (typeof compared !== 'string' && typeof compared !== 'number'))
       return null
-    filters.push({ attribute, operator, value: String(wanted) })
+    filters.push({ attribute, operator, value: String(compared) })
   }
   return filters
 }
@@ -165,6 +171,7 @@ function readText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
+/** Returns an id or cursor as text; undefined for an empty text and other values. */
 function readId(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined

@@ -9,9 +9,9 @@ import type { RequestOutcome, SentEntry } from './destination.ts'
 import { asCount, isObject, isList } from './json.ts'
 
 /**
- * Classifies by counts, because responses have no other evidence. Confirmed if the two counts of every result are equal, and each
- * of them sums up to the number of sent users. All entries share one outcome, because a batch succeeds or fails as a whole (spec
- * 4.3 rule 4).
+ * Classifies a response by its counts, because responses have no other evidence. All users are confirmed if the two counts of every
+ * result are equal, and the counts of all results add up to the number of sent users. Otherwise a readable success is ambiguous. All
+ * entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).
  */
 export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
   let expected = 0
@@ -45,11 +45,10 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
     if (own !== all || own !== sent[i]?.users) short.push(i)
   }
   if (readable && equal && success === expected && total === expected) return allConfirmed(sent)
-  // If the counts are equal but higher, the service counts in another way (docs/spec-notes.md#audience-uploads). Splitting does not
-  // help.
+  // If the counts are equal but higher, the service counts in another way (docs/spec-notes.md#audience-uploads). A split of the batch would
+  // not help.
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
-  // If there is one result per operation, in request order (spec 4.3 rule 4), the one with a lower count shows the failing
-  // operation.
+  // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const pointed = results.length === sent.length && short.length < sent.length ? short : []
   return ambiguous('count_mismatch', { miscounted: true, failing: pointed })
 }

@@ -1,14 +1,16 @@
 /** Renders operations of user lists (spec 2.3 'User-list operation item', spec 4.3). */
 import { identifierTypes, type PackedIdentifier } from '../model/record.ts'
 
+/** Operation on one or more users. */
 export interface UserOperation {
   readonly op: 'update' | 'delete'
   /**
-   * Packed identifiers of each user; a string is in hex, as the plan reads them. One user, or several in a batched operation.
+   * Packed identifiers of each user, as bytes or in hex. An operation has one user, or several in a batched operation.
    */
   readonly users: readonly (readonly (PackedIdentifier | string)[])[]
-  /** Milliseconds since 1970; written as whole seconds. Deletes have no times. */
+  /** Start of the membership in milliseconds since 1970, sent as whole seconds. Not sent for deletes. */
   readonly effectiveAtMs?: number
+  /** End of the membership, in the same form. */
   readonly expiresAtMs?: number
 }
 
@@ -16,9 +18,9 @@ export interface UserOperation {
 export const plainType = identifierTypes.indexOf('partner_user_id') + 1
 
 /**
- * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): keys of the operation are
- * sorted, keys of a user are in the order of `identifierTypes`, values in the given order. Concatenates strings, which is twice as
- * fast as JSON.stringify here (docs/benchmarks.md).
+ * Renders one operation. The same input gives the same bytes (docs/guarantees.md#idempotent-resend): JSON keys of the operation are
+ * sorted, identifier types are in the order of `identifierTypes`, and identifiers of one type in the given order. Concatenates strings,
+ * which is twice as fast as JSON.stringify here (docs/benchmarks.md).
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
   let text = operation.op === 'delete' ? '{"operation_type":"Delete","params":{' : '{"operation_type":"Update","params":{'
@@ -51,7 +53,7 @@ export const listOpens: readonly string[] = ['', ...identifierTypes.map((type) =
 
 /** Formats a time as ISO 8601 in UTC, whole seconds: the form of the specification's samples. */
 export function wireTime(ms: number): string {
-  // Cached, because most operations of a plan share their times, and formatting a date takes as long as the rest of the operation.
+  // Texts are cached, because most operations of a plan have the same times, and formatting one time takes half of the whole rendering.
   const known = wireTimes.get(ms)
   if (known !== undefined) return known
   const text = `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -62,6 +64,7 @@ export function wireTime(ms: number): string {
 
 const wireTimes = new Map<number, string>()
 
+/** Returns the JSON members of one user, sorted by type of identifier. */
 function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string {
   let text = ''
   let before = 0
@@ -77,6 +80,7 @@ function renderUser(identifiers: readonly (PackedIdentifier | string)[]): string
   return before === 0 ? '' : text + ']'
 }
 
+/** Returns the type byte of a packed identifier. */
 function typeOf(identifier: PackedIdentifier | string): number {
   // There are fewer than ten types, so the second hex digit is the whole type byte.
   return typeof identifier === 'string' ? identifier.charCodeAt(1) - 48 : identifier[0]!

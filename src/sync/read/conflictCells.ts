@@ -1,9 +1,11 @@
 /**
  * Fills the cells of contradicting rows, so that `rejects --csv` can show the columns of the source. SQL finds these rows after
- * their text was dropped, so their lines are read again. The cells stay empty if the source is standard input or its rows changed
- * meanwhile.
+ * their text was dropped, so their lines are read again. The cells stay empty if the source is standard input, cannot be read
+ * again, or changed meanwhile.
  */
-import type { Pipeline } from '../../model/pipeline.ts'
+import { SluiceError } from '../../errors.ts'
+import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
+import type { RecordMapper } from '../../mapping/mapper.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { fillCells, type FoundCells } from '../../db/rejects.ts'
 import type { Row, Value } from '../../db/row.ts'
@@ -13,10 +15,7 @@ import type { EngineDeps } from '../engine.ts'
 /** Maximum number of filled rows. If there are more, the operator needs the summary and not each row. */
 const rowsFilled = 10_000
 
-/**
- * Reads the sources again and stores the masked cells of the run's contradicting rows.
- * @throws {RunError} if a source cannot be opened or read again
- */
+/** Reads the sources again and stores the masked cells of the run's contradicting rows. */
 export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, runId: number): Promise<void> {
   const unfilled = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
     `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
@@ -35,26 +34,50 @@ export async function fillConflictCells(deps: EngineDeps, pipeline: Pipeline, ru
       lines.add(Number(line))
     }
     if (left.size === 0 || definition.uri === '-') continue
-    const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
     const found: FoundCells[] = []
     try {
-      for await (const rows of source.rows) {
-        for (const row of rows) {
-          const record = lines.has(row.line) ? mapper.map(row).record : undefined
-          if (record === undefined) continue
-          const key = Buffer.from(record.key).toString('hex')
-          const place = `${row.line} ${key}`
-          const nth = left.get(place)
-          if (nth === undefined) continue
-          found.push({ line: row.line, key, nth, cells: mapper.mask(row) })
-          if (nth > 1) left.set(place, nth - 1)
-          else left.delete(place)
-        }
-        if (left.size === 0) break
-      }
-    } finally {
-      await source.close()
+      await findCells(deps, definition, { mapper, lines, left, found })
+    } catch (error) {
+      if (deps.signal?.aborted === true || !(error instanceof SluiceError)) throw error
+      deps.log.warn(
+        { runId: `r_${runId}`, code: error.code },
+        'contradicting rows have no cells, because their source could not be read again',
+      )
     }
     await fillCells(deps.db, runId, index, found)
+  }
+}
+
+/** Contradicting rows of one source. */
+interface Search {
+  readonly mapper: RecordMapper
+  /** Lines of the rows. */
+  readonly lines: ReadonlySet<number>
+  /** Number of rows without cells, by line and key. Rows are removed when they are found. */
+  readonly left: Map<string, number>
+  /** Found rows, to which this search adds. */
+  readonly found: FoundCells[]
+}
+
+/** Reads a source until the cells of all its contradicting rows are found. */
+async function findCells(deps: EngineDeps, definition: SourceDefinition, { mapper, lines, left, found }: Search): Promise<void> {
+  const source = await openSource(definition, { env: deps.env, log: deps.log, ...(deps.signal ? { signal: deps.signal } : {}) })
+  try {
+    for await (const rows of source.rows) {
+      for (const row of rows) {
+        const record = lines.has(row.line) ? mapper.map(row).record : undefined
+        if (record === undefined) continue
+        const key = Buffer.from(record.key).toString('hex')
+        const place = `${row.line} ${key}`
+        const nth = left.get(place)
+        if (nth === undefined) continue
+        found.push({ line: row.line, key, nth, cells: mapper.mask(row) })
+        if (nth > 1) left.set(place, nth - 1)
+        else left.delete(place)
+      }
+      if (left.size === 0) return
+    }
+  } finally {
+    await source.close()
   }
 }
