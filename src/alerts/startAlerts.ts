@@ -106,7 +106,7 @@ async function startDeliveries(deps: AlertDeps, sending: Set<Promise<void>>, sig
   }
 }
 
-/** Sends one alert and stores the result. `receiver`: undefined if sluice.yaml no longer has it. */
+/** Sends one alert and stores the result. Does nothing if `receiver` is undefined, because sluice.yaml no longer has it. */
 async function deliver(
   deps: AlertDeps,
   delivery: DueDelivery,

@@ -97,7 +97,7 @@ export function apiAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows scrapers of this machine, and others with the token. */
+/** Allows scrapers on this machine, and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     if (isLocal(settings, c) || hasToken(settings, c)) return next()
@@ -106,7 +106,7 @@ export function metricsAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows browsers of this machine, and others with a session or the token; redirects the rest to the sign-in page. */
+/** Allows browsers on this machine, and others with a session or the token. Redirects all others to the sign-in page. */
 export function pageAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const local = isLocal(settings, c)
@@ -120,7 +120,7 @@ export function pageAccess(settings: AccessSettings) {
   })
 }
 
-/** Starts a session for a browser that sent the right token. Returns false for a wrong token. */
+/** Starts a session for a browser that sent the right token. Returns false for a wrong token, and if no token is configured. */
 export function signIn(settings: AccessSettings, c: Context, given: string): boolean {
   const { token } = settings
   if (token === undefined || !equals(given, token)) return false

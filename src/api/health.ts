@@ -12,14 +12,14 @@ export interface Readiness {
 export interface ReadyDeps {
   readonly db: Database
   readonly workerId: string
-  /** Returns the seconds since the scheduler's last poll, infinite before the first; undefined without a scheduler in this process. */
+  /** Returns the seconds since the scheduler's last poll; infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
 }
 
 const oldestPollS = 30
 const oldestHeartbeatS = 60
 
-/** Runs the checks of `/ready`. If the database does not answer, that is the only result. */
+/** Runs the checks of `/ready`. If the database does not answer, returns only the check `database`. */
 export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
   const checks: Readiness[] = []
   try {
@@ -31,7 +31,10 @@ export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readines
   const { applied, known } = await migrationStatus(deps.db.url, deps.db.schema).catch(() => ({ applied: 0, known: -1 }))
   checks.push({ check: 'migrations', ok: applied === known, message: known < 0 ? 'do not match this version' : `${applied} of ${known}` })
   const idle = deps.schedulerIdleS()
-  if (idle !== undefined) checks.push({ check: 'scheduler', ok: idle <= oldestPollS, message: `last poll ${Math.round(idle)} s ago` })
+  if (idle !== undefined) {
+    const message = Number.isFinite(idle) ? `last poll ${Math.round(idle)} s ago` : 'has not started yet'
+    checks.push({ check: 'scheduler', ok: idle <= oldestPollS, message })
+  }
   const worker = await findWorker(deps.db, deps.workerId)
   checks.push({
     check: 'worker',

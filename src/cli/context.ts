@@ -24,7 +24,7 @@ export interface Context {
   readonly clock: Clock
   /** Number of requests to the service in flight. The message after a signal shows it. */
   readonly inFlight: { requests: number }
-  /** Aborted by the first SIGINT or SIGTERM, and when the launcher dies. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, and when the launcher dies. */
   readonly signal: AbortSignal
 }
 

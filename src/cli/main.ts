@@ -12,7 +12,7 @@ module.enableCompileCache()
 keepMemoryFlat()
 
 process.exitCode = await main(process.argv.slice(2))
-endSoon()
+exitAfterOutput()
 
 /** Runs a command and returns its exit code. Only this file may end the process. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -47,8 +47,8 @@ async function exitCodeAfterOutput(stdout: Stream, stderr: Stream, code: number)
 }
 
 /** Ends the process once its output is written, even if sockets are still open. Checks every 500 ms. */
-function endSoon(): void {
-  setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : endSoon()), 500).unref()
+function exitAfterOutput(): void {
+  setTimeout(() => (process.stdout.writableLength + process.stderr.writableLength === 0 ? process.exit() : exitAfterOutput()), 500).unref()
 }
 
 interface Stream extends Output {

@@ -23,6 +23,7 @@ export type { Environment } from './values.ts'
 
 /** Configuration from the environment, read and checked once. Other modules get it as a value and do not read `process.env`. */
 export interface Config {
+  /** Undefined for the embedded Postgres. */
   readonly databaseUrl: Secret | undefined
   readonly dataDir: string
   /** Database schema of all tables. */
@@ -54,7 +55,7 @@ export interface ServerSettings {
 
 /** Configuration of the service. `needService` rejects undefined parts for the commands that call the service. */
 export interface ServiceSettings {
-  /** Addresses of the three hosts, without a final slash. The two of advertising default to `baseUrl`. */
+  /** Addresses of the three hosts, without a final slash. The two advertising hosts default to `baseUrl`. */
   readonly baseUrl: string | undefined
   readonly adsBaseUrl: string | undefined
   readonly adsSandboxBaseUrl: string | undefined
@@ -65,7 +66,7 @@ export interface ServiceSettings {
   readonly previousConsumerSecret: Secret | undefined
   readonly accessToken: Secret | undefined
   readonly accessTokenSecret: Secret | undefined
-  /** The service's own spelling by neutral word of the contract; empty if the service uses the neutral words. */
+  /** Neutral word of Sluice → the service's own word; empty if the service uses the neutral words. */
   readonly names: Readonly<Record<string, string>>
 }
 
@@ -185,7 +186,7 @@ function withTlsMode(given: Secret, secrets: Secret[]): Secret {
 }
 
 /**
- * Returns the settings of signed calls. `user: false`: for calls that only the application signs; the tokens of the user may be empty.
+ * Returns the settings of signed calls. `user: false`: for calls that only the application signs; the user's tokens may then be empty.
  *
  * @throws {ConfigError} `SERVICE_NOT_CONFIGURED`: names every variable that is missing
  */
@@ -210,7 +211,7 @@ export function needService(config: Config, options: { readonly user?: boolean }
     names: service.names,
   }
   if (missing.length > 0) {
-    // Signing in creates the tokens of the user, if only these are missing.
+    // If only the user's tokens are missing, the hint is to sign in, which creates them.
     const signIn = missing.every(({ path }) => path.startsWith('SLUICE_ACCESS_TOKEN'))
     throw new ConfigError(
       'SERVICE_NOT_CONFIGURED',

@@ -29,7 +29,7 @@ import { render } from './render.ts'
 
 export function createApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
-  // These two are before the host check, because probes use the name or address that the orchestrator has.
+  // `/health` and `/ready` are before the host check, because probes use the name or address that the orchestrator has.
   app.get('/health', (c) => c.json({ ok: true }))
   app.get('/ready', async (c) => {
     const checks = await checkReadiness(deps)

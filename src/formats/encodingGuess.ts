@@ -95,7 +95,7 @@ function labelOf(name: string): string | undefined {
   }
 }
 
-/** Names of the platform for encodings that the detector calls otherwise. */
+/** Names of the platform for encodings that the detector names differently. */
 const names: ReadonlyMap<string, string> = new Map([
   ['cp932', 'shift_jis'],
   ['cp949', 'euc-kr'],

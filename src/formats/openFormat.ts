@@ -45,7 +45,8 @@ export interface FormatHints {
 const sampleBytes = 65_536
 
 /**
- * Decompresses, decodes and detects a stream of bytes, and opens the reader for it. The content decides, not the file name.
+ * Decompresses and decodes a stream of bytes, detects its format, and opens the reader of that format. The content decides, within what
+ * `definition.format` permits; the file name has no effect.
  *
  * @throws RunError with the codes of fileError.ts
  */
@@ -73,8 +74,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const format = formatOf(sample, definition, name)
   const base = { encoding: decoded.encoding, compression: unpacked.compression }
   if (format === 'csv' || format === 'tsv') {
-    const delimiter =
-      format === 'tsv' && definition.csv.delimiter === 'auto' && definition.format === 'tsv' ? '\t' : definition.csv.delimiter
+    const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
     const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
     const reader = await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
     return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
@@ -210,7 +210,7 @@ function formatOf(
     return json ?? 'jsonl'
   }
   if (configured !== 'auto') throw wrongFormat(name, json === undefined ? 'a text table' : 'JSON', configured)
-  return json ?? (/\.(tsv|tab)(\.\w+)?$/i.test(name) ? 'tsv' : 'csv')
+  return json ?? 'csv'
 }
 
 /** Returns the place of the records inside one object, configured or detected; undefined for a plain array or JSON lines. */

@@ -78,7 +78,7 @@ export function isForbiddenAddress(address: string): boolean {
 export function isPrivateAddress(address: string): boolean {
   const { bare, family } = bareAddress(address)
   if (family === 0) return true
-  // Every mapped address (::ffff:a.b.c.d) is rejected, because it has no use but to hide an address.
+  // Every mapped address (::ffff:a.b.c.d) counts as private, because its only use in a URL is to hide an address.
   if (family === 6 && /^::ffff:/i.test(bare)) return true
   return blocked.check(bare, family === 4 ? 'ipv4' : 'ipv6')
 }

@@ -12,7 +12,10 @@ export { startScheduler, type Scheduler } from './scheduler.ts'
 export { wakeOnNotification } from './wake.ts'
 export { startWorker, type Worker } from './worker.ts'
 
-/** Starts scheduler and worker in one process, until `stop`. They share the queues. */
+/**
+ * Starts scheduler and worker in one process, with shared queues. `stop` waits for both. `schedulerIdleS` returns the seconds since the
+ * scheduler's last poll.
+ */
 export async function serve(deps: JobDeps): Promise<{ readonly stop: () => Promise<void>; readonly schedulerIdleS: () => number }> {
   const queues = await openQueues(deps.db, { supervise: true, log: deps.log })
   const started: { readonly stop: () => Promise<void> }[] = []

@@ -43,11 +43,11 @@ export class Timeouts {
       const timer = Number.isFinite(idleMs)
         ? setTimeout(() => reject(new StalledError(`nothing came for ${idleMs / 1000} s`)), idleMs)
         : undefined
-      const settle = () => {
+      const cleanUp = () => {
         clearTimeout(timer)
         this.#end.removeEventListener('abort', giveUp)
       }
-      step.then(resolve, reject).finally(settle)
+      step.then(resolve, reject).finally(cleanUp)
       if (this.#end.aborted) giveUp()
       else this.#end.addEventListener('abort', giveUp, { once: true })
     })

@@ -28,7 +28,7 @@ export const run: CommandRun = async (context, invocation) => {
   const file = { exported: option(invocation, 'export'), replayed: option(invocation, 'replay') }
   const named = person.emails.length + person.phones.length + person.keys.length > 0
   const chosen = [named, flag(invocation, 'list'), file.exported !== undefined, file.replayed !== undefined].filter(Boolean).length
-  if (chosen !== 1) throw needsOne(chosen)
+  if (chosen !== 1) throw selectionError(chosen)
   if (flag(invocation, 'list')) return listAll(context)
   if (file.exported !== undefined) return exportTo(context, file.exported)
   if (file.replayed !== undefined) return replay(context, invocation, file.replayed)
@@ -78,7 +78,7 @@ async function replay(context: Context, invocation: Invocation, file: string): P
   })
 }
 
-/** Writes the erasures as digests to a file, for `--replay`. */
+/** Writes the erasures at the environment's service to a file, as digests, for `--replay`. */
 async function exportTo(context: Context, path: string): Promise<number> {
   const { origin } = serviceIdentity(needService(context.config(), { user: false }))
   return withStore(context, async ({ db }) => {
@@ -129,7 +129,8 @@ function lineOf(receipt: Receipt): string {
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 
-function needsOne(chosen: number): UsageError {
+/** Returns the error of a command line that names nothing to do, or several things. */
+function selectionError(chosen: number): UsageError {
   return new UsageError(
     chosen === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
     chosen === 0
@@ -145,7 +146,7 @@ function readText(file: string): string {
   } catch (error) {
     throw new UsageError('INVALID_VALUE', `${file} cannot be read. Nothing was erased.`, {
       where: '--replay',
-      hint: 'sluice forget --export FILE   (writes one)',
+      hint: 'sluice forget --export FILE   (writes a file for --replay)',
       cause: error,
     })
   }

@@ -4,7 +4,7 @@ import { withEngine } from '../engine.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 
-/** Runs a worker until a signal. It executes queued runs and sends batches of other runs. Any number of machines may run one. */
+/** Runs a worker until a signal. The worker executes queued runs and sends batches of other runs. Several machines may run workers. */
 export const run: CommandRun = async (context, invocation) =>
   withEngine(
     context,

@@ -29,12 +29,12 @@ export interface SourceCheck {
     readonly fields: readonly { readonly field: string; readonly from: string }[]
     readonly hint: string | undefined
   }
-  /** Number of rows read, and of valid ones. */
+  /** Number of rows read, and of valid rows. */
   readonly rows: number
   readonly valid: number
   /** Rows that cannot be used; `rejects` has an entry for each of their faults. */
   readonly rejected: number
-  /** Rows that repeat another one. */
+  /** Rows that repeat another row. */
   readonly duplicates: number
   /** Rows without consent, or opted out. */
   readonly suppressed: number

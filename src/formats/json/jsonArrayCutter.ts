@@ -115,7 +115,7 @@ export class JsonArrayCutter implements RecordCutter {
     return this.#batch
   }
 
-  /** Handles a byte between two elements, or at an end of the array. */
+  /** Checks a byte between two elements or at an end of the array, and sets the state. */
   #between(byte: number): void {
     if (this.#state === beforeArray && byte === 0x5b) this.#state = beforeElement
     else if (this.#state === afterElement && byte === 0x2c) this.#state = beforeElement

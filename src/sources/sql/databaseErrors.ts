@@ -2,8 +2,8 @@ import pg from 'pg'
 import { RunError } from '../../errors.ts'
 
 /**
- * Converts the error of a query that failed after `line` rows. Messages of Postgres may quote values of rows, so the result has only the
- * code, and no cause. Returns a RunError unchanged.
+ * Converts the error of a query that failed after `line` rows to a RunError; returns a RunError unchanged. Messages of Postgres may quote
+ * values of rows, so its errors are reported by their code only, without a cause.
  */
 export function databaseError(error: unknown, where: string, line = 0): unknown {
   if (error instanceof RunError) return error

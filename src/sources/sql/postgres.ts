@@ -36,7 +36,7 @@ const groupBytes = 134_217_728
  * lost. There is only the timeout of the whole read, because a query may take long; keep-alive detects a lost server.
  *
  * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
- * and the limits of formats/fileError.ts
+ * and the FILE_… codes of exceeded limits
  */
 export async function openPostgres(definition: SourceDefinition, context: SourceContext): Promise<OpenedSource> {
   const { query } = definition
@@ -187,7 +187,7 @@ class QueryReading {
     }
   }
 
-  /** Sets and checks the columns of the query. */
+  /** Sets and checks the columns of the query. @throws RunError SOURCE_QUERY, FILE_DUPLICATE_COLUMN, FILE_TOO_MANY_COLUMNS */
   #setColumns(names: readonly string[]): void {
     this.#columns = names
     if (names.length === 0)
@@ -218,7 +218,7 @@ class QueryReading {
     })
   }
 
-  /** Adds the rows to the digest and the size of the result. */
+  /** Adds the rows to the digest and the size of the result. @throws RunError FILE_TOO_LARGE */
   #addToDigest(rows: readonly (readonly (Cell | null)[])[]): void {
     const text = JSON.stringify(rows)
     this.#bytes += Buffer.byteLength(text)

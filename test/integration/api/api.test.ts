@@ -186,6 +186,12 @@ test('health answers while the process lives; readiness names the checks that fa
   expect(await server.call('GET', '/ready')).toMatchObject({ status: 503, json: { ok: false, failing: ['worker'] } })
   await using asleep = await startServer(engine, { deps: { schedulerIdleS: () => 500 } })
   expect((await asleep.call('GET', '/ready')).json.failing).toEqual(['scheduler', 'worker'])
+  await using starting = await startServer(engine, { deps: { schedulerIdleS: () => Number.POSITIVE_INFINITY } })
+  expect((await starting.call('GET', '/ready')).json.checks).toContainEqual({
+    check: 'scheduler',
+    ok: false,
+    message: 'has not started yet',
+  })
 })
 
 test('a request with the ETag of a page gets no body, compressed or not', async () => {

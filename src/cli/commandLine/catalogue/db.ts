@@ -11,7 +11,7 @@ export const dbCommands: readonly CommandEntry[] = [
         name: 'migrate',
         summary: 'bring the schema up to date',
         examples: ['sluice db migrate', 'sluice db migrate --sql > sluice.sql'],
-        options: [{ flags: '--sql', meaning: 'print what a DBA runs, grants included, and change nothing' }],
+        options: [{ flags: '--sql', meaning: 'print the SQL for a DBA, with grants; change nothing' }],
       },
       {
         name: 'status',

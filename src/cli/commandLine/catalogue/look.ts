@@ -48,7 +48,7 @@ export const lookCommands: readonly CommandEntry[] = [
     summary: 'one run as a funnel, or the changes of a plan',
     examples: ['sluice show r_81', 'sluice show p_7Q3F --changes'],
     options: [
-      { flags: '--changes', meaning: 'every key of its plan: action, fields before and after' },
+      { flags: '--changes', meaning: 'every key of the plan: action, fields before and after' },
       { flags: '--markdown', meaning: 'the plan as Markdown, for a pull request' },
     ],
     notes: ['People are shown as shortened digests, never as values.'],
@@ -69,7 +69,9 @@ export const lookCommands: readonly CommandEntry[] = [
     args: '<PIPELINE> <KEY>',
     summary: 'the history of one record',
     examples: ['sluice explain shop SKU-004', 'sluice explain customers jane@example.com --json'],
-    notes: ['KEY is a product id, a customer key, an email or a phone number. The latter two are hashed immediately and never logged.'],
+    notes: [
+      'KEY is a product id, a customer key, an email or a phone number. An email or a phone number is hashed immediately and never logged.',
+    ],
   },
   {
     name: 'audit',

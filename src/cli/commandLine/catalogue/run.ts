@@ -26,7 +26,7 @@ export const runCommands: readonly CommandEntry[] = [
   {
     name: 'run',
     args: '<PIPELINE...>',
-    summary: 'plan and send in one',
+    summary: 'plan and send',
     examples: ['sluice run shop', "sluice run 'shop-*'", 'sluice run shop --approve-deletes 1180'],
     options: [
       { flags: '--full', meaning: 'send everything again (full refresh)' },
@@ -45,7 +45,7 @@ export const runCommands: readonly CommandEntry[] = [
   {
     name: 'rerun',
     args: '<RUN_ID>',
-    summary: 'run again, or only what a run left failed',
+    summary: 'repeat a run, or only what failed in it',
     examples: ['sluice rerun r_81', 'sluice rerun r_81 --failed'],
     options: [{ flags: '--failed', meaning: 'only what failed, was refused or is unresolved' }],
   },

@@ -19,7 +19,7 @@ export const serviceCommands: readonly CommandEntry[] = [
       },
       {
         name: 'status',
-        summary: 'show the signed-in user, its accounts, and what is missing',
+        summary: 'show the signed-in user, its accounts, and missing approvals',
         examples: ['sluice auth status'],
       },
       {

@@ -21,7 +21,7 @@ export const webhooksCommands: readonly CommandEntry[] = [
       {
         name: 'check',
         args: '<ID>',
-        summary: 'request a new challenge (enables it again)',
+        summary: 'request a new challenge; enables the registration again',
         examples: ['sluice webhooks check 1234'],
       },
       {
@@ -36,8 +36,8 @@ export const webhooksCommands: readonly CommandEntry[] = [
         summary: 'deliver the events of a time span again',
         examples: ['sluice webhooks replay 1234 --from 202611200000 --to 202611210000'],
         options: [
-          { flags: '--from <TIME>', meaning: 'UTC, yyyymmddhhmm or ISO' },
-          { flags: '--to <TIME>', meaning: 'UTC, yyyymmddhhmm or ISO' },
+          { flags: '--from <TIME>', meaning: 'start in UTC, yyyymmddhhmm or ISO 8601' },
+          { flags: '--to <TIME>', meaning: 'end in UTC, yyyymmddhhmm or ISO 8601' },
         ],
       },
       {
@@ -45,9 +45,9 @@ export const webhooksCommands: readonly CommandEntry[] = [
         summary: 'run a receiver only',
         examples: ['sluice webhooks listen --port 8081'],
         options: [
-          { flags: '--port <N>', meaning: 'default 8081' },
-          { flags: '--host <ADDRESS>', meaning: 'default 127.0.0.1' },
-          { flags: '--path <PATH>', meaning: 'default /webhooks' },
+          { flags: '--port <N>', meaning: 'port to listen on, default 8081' },
+          { flags: '--host <ADDRESS>', meaning: 'address to listen on, default 127.0.0.1' },
+          { flags: '--path <PATH>', meaning: 'path of the receiver, default /webhooks' },
         ],
       },
     ],

@@ -67,7 +67,7 @@ function readCall(invocation: Invocation): Call {
 }
 
 /**
- * Returns the way to sign a call without `--bearer`: as the user if the contract permits that, and for calls that need a request
+ * Returns the way to sign a call without `--bearer`: as the user if the endpoint permits that, and for calls that need a request
  * token, because only `auth login` has one.
  */
 function defaultAuth(auth: Auth): Auth {
@@ -101,7 +101,7 @@ function readData(given: string | undefined): string | undefined {
   return text
 }
 
-/** Builds a JSON body from fields. A field is a number, boolean, list or object if the contract says so and the value fits; else a text. */
+/** Builds a JSON body from fields. A field has the type of the endpoint's parameter if the value fits; else it is a text. */
 function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
     const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type

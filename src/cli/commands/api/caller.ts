@@ -1,5 +1,5 @@
 /**
- * Sends signed calls without the typed client, because `sluice api` also sends paths and parameters that the contract does not
+ * Sends signed calls without the typed client, because `sluice api` also sends paths and parameters that the specification does not
  * have.
  */
 import type { KnownService } from '../../../config/config.ts'
@@ -22,7 +22,7 @@ interface FailedCall {
   readonly auth?: Auth
 }
 
-/** One call of the service, as the user wrote it, whether or not the contract has it. `form` or `json` is the body. */
+/** One call of the service as the user wrote it, documented or not. `form` or `json` is the body. */
 export interface Call extends FailedCall {
   readonly host: Host
   readonly auth: Auth
@@ -98,7 +98,7 @@ export function serviceError(exchange: Exchange, call: FailedCall, nowMs: number
   )
 }
 
-/** Returns an endpoint for a path outside the contract, because `toServiceError` needs one. */
+/** Returns a placeholder for an undocumented path, because `toServiceError` needs an endpoint. */
 function unknownEndpoint({ method, path }: FailedCall): Endpoint {
   return {
     name: 'unknown',

@@ -1,7 +1,7 @@
 import { endpoints } from '../../../service/contract/index.ts'
 import type { Auth, Endpoint, Host } from '../../../service/contract/endpoint.ts'
 
-/** Host and signature of a call. `endpoint` is undefined for a path outside the contract. */
+/** Host and signature of a call. `endpoint` is undefined for a path that the specification does not have. */
 export interface Route {
   readonly endpoint: Endpoint | undefined
   readonly host: Host
@@ -20,13 +20,16 @@ export function routeOf(method: string, path: string): Route {
   return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
 }
 
-/** Returns true if literal segments are equal, `:name` has a value, and a leading version other than `/2/` is any number. */
+/**
+ * Returns true if the path has the segments of the pattern: `:name` matches any text, a leading version other than `/2/` any number, and
+ * any other segment only itself.
+ */
 function matches(pattern: string, path: string): boolean {
-  const wanted = pattern.split('/')
+  const expected = pattern.split('/')
   const given = path.split('/')
   return (
-    wanted.length === given.length &&
-    wanted.every((segment, i) =>
+    expected.length === given.length &&
+    expected.every((segment, i) =>
       segment.startsWith(':')
         ? given[i] !== ''
         : i === 1 && /^\d+$/.test(segment) && segment !== '2'

@@ -22,14 +22,14 @@ export const run: CommandRun = async (context, invocation) => {
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))
   }
   const failed = checks.flatMap((check) => check.sources.flatMap((source) => (source.error ? [source.error] : [])))
-  const wrong = errors.map((error) => presentError(error, context.config().secrets))
-  if (context.json) writeJson(context, wrong.length === 0 ? checks : checks.map((check) => withProblems(check, wrong)))
+  const invalid = errors.map((error) => presentError(error, context.config().secrets))
+  if (context.json) writeJson(context, invalid.length === 0 ? checks : checks.map((check) => withProblems(check, invalid)))
   else {
-    for (const error of [...failed, ...wrong]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
-    if (failed.length + wrong.length === 0) context.stdout.write(nextStep(checks, context.stdout))
+    for (const error of [...failed, ...invalid]) context.stdout.write(fold(errorLines(error), context.stdout.columns))
+    if (failed.length + invalid.length === 0) context.stdout.write(nextStep(checks, context.stdout))
     else context.stdout.write(checkAgainLine(checks))
   }
-  if (wrong.length > 0) return 2
+  if (invalid.length > 0) return 2
   // 1 and 4 are the exit codes that a run of these sources would have.
   const stopped = checks.some(({ sources }) => sources.some(({ holds }) => holds.length > 0))
   return failed.length > 0 ? 1 : stopped ? 4 : 0

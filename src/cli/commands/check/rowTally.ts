@@ -80,7 +80,7 @@ export class RowTally {
    * Adds the warnings that need the whole source, and applies the guard for rejects. Returns the guard's result if it would stop a run,
    * else an empty list. Call this only for a source that was read to its end.
    *
-   * @throws {RunError} if the whole file is unusable
+   * @throws {RunError} FILE_SPREADSHEET_DAMAGE, FILE_MAPPING if too many rows are damaged or have swapped columns
    */
   finish(facts: SourceFacts): readonly GuardResult[] {
     // A header without rows is checked too.

@@ -4,7 +4,7 @@ import { openDatabase } from '../../../db/database.ts'
 import { connectionFault, isConnectionFault, safeUrl } from '../../../db/connectionFault.ts'
 import { writeJson, type CommandRun } from '../../context.ts'
 
-/** Shows the state of the database. Exits 1 while migrations are outstanding. Starts no embedded server, and exits 0 if it is stopped. */
+/** Shows the state of the database. Exits 1 while migrations are outstanding, 0 if the embedded server is stopped. Does not start it. */
 export const run: CommandRun = async (context) => {
   const config = context.config()
   const url = config.databaseUrl?.reveal() ?? (await embeddedUrl(config.dataDir))

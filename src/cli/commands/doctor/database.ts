@@ -38,7 +38,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
 
 const gigabyte = 1_000_000_000
 
-/** Warns below 1 GB of free disk space, which a run of a million records needs, and fails below a tenth of it. Only for the embedded server. */
+/** Reports free disk space: a warning below 1 GB, which a run of a million records needs; a failure below 0.1 GB. */
 export function examineDisk(freeBytes: number, report: ReportFinding): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
   const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'

@@ -91,7 +91,7 @@ async function checkConflicts(context: Context, target: Target, options: InitOpt
     `${conflict.file} writes to ${target.kind} ${target.target} already: each would delete what the other sends. Nothing was written.`,
     {
       where: conflict.file,
-      hint: `${commandLineOf({ ...options, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another one)`,
+      hint: `${commandLineOf({ ...options, target: undefined, kind: undefined }, [`--${target.kind} ID`])}   (another destination)`,
     },
   )
 }

@@ -16,7 +16,7 @@ export interface Inspection {
   readonly rows: readonly Row[]
   /** True if `rows` is the whole source. */
   readonly whole: boolean
-  /** Time of the inspection, for tests of dates relative to today. */
+  /** Time of the inspection: the present for consent tests that compare dates with today. */
   readonly day: Date
   /** True for XML that is read only if a `map:` names its elements. */
   readonly needsMap: boolean

@@ -74,7 +74,10 @@ export async function inspectWithAnswers(
   }
 }
 
-/** Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it has neither. */
+/**
+ * Inspects again, with the setting that the error suggests or with the chosen file of an archive. Throws `error` if it suggests no
+ * setting and names no files, or if this was tried before.
+ */
 async function inspectWithSetting(
   context: Context,
   options: SourcedOptions,
@@ -172,7 +175,8 @@ const productFields = ['title', 'description', 'link', 'image_link', 'availabili
 
 /**
  * Guesses the destination type. Emails or phone numbers in the first rows mean an audience, unless five product fields have a column.
- * Without them, a column named like an email, phone or device id means an audience, unless there is a price. All else means a catalog.
+ * Without such values, a column named like an email, phone or device id means an audience, unless there is a price column. All else
+ * means a catalog.
  */
 function likelyKind(inspection: Inspection): 'audience' | 'catalog' {
   const { columns } = inspection

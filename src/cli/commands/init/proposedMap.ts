@@ -60,7 +60,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   if (inspection.needsMap) for (const { field, from } of shown.fields) if (field !== 'currency') map[field] ??= from
   for (const [field, value] of Object.entries(options.set)) map[field] = { const: value }
   for (const [field, columns] of Object.entries(options.map)) map[field] = columns.length === 1 ? columns[0] : columns
-  withRepeats(map, inspection, shown.fields)
+  addRepeats(map, inspection, shown.fields)
   const reachable = people !== undefined && identifierTypes.some((type) => map[type] !== undefined)
   const openFields = open
     .filter(({ field, asks }) => asks === 'column' && map[field] === undefined && !(field === 'email' && reachable))
@@ -69,7 +69,7 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
   for (const field of openFields) map[field] = { const: standIns[field] ?? 'x' }
   const needsMap = Object.keys(map).length > 0 || options.country !== undefined
   const preset = people !== undefined && needsMap ? shown.preset : undefined
-  withCountry(map, inspection, options.country, preset)
+  addCountry(map, inspection, options.country, preset)
   return {
     map,
     preset,
@@ -95,7 +95,7 @@ function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: 
   }
 }
 
-/** Returns true if the column has a SHA-256 digest. The form of a digest does not show its type, so the column name decides. */
+/** Returns true if the column has a SHA-256 digest. A digest does not show its type, so the column's name decides about the field. */
 function hasDigests(inspection: Inspection, column: string): boolean {
   return inspection.rows.some((row) => /^[0-9a-f]{64}$/i.test(firstText(row.cells[row.columns.indexOf(column)]) ?? ''))
 }
@@ -119,7 +119,7 @@ function keyOf(
 }
 
 /** Maps each field to all columns of a repeated name, in their order. A run uses the first filled cell, of identifiers all cells. */
-function withRepeats(
+function addRepeats(
   map: Record<string, unknown>,
   inspection: Inspection,
   fields: readonly { readonly field: string; readonly from: string }[],
@@ -150,7 +150,7 @@ const standIns: Readonly<Record<string, string>> = {
 }
 
 /** Adds the default country of phone numbers: from a country column, or from `--country`. */
-function withCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
+function addCountry(map: Record<string, unknown>, inspection: Inspection, country: string | undefined, preset: string | undefined): void {
   const phone = map['phone_number']
   const known = country ?? columnCalled('default_country', inspection.columns)
   if (typeof phone === 'string' && known !== undefined) map['phone_number'] = { column: phone, default_country: known }

@@ -8,7 +8,7 @@ import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 
-/** Condition that needs action. The dashboard and alerts show the same. */
+/** Condition that needs action. The dashboard and alerts show the same conditions. */
 interface Need {
   readonly code: string
   readonly message: string
@@ -66,7 +66,7 @@ function needOf({ code, event, message, runId, hint }: Condition): Need {
   return { code, message: runId === undefined ? message : `${runId} ${event}: ${message}`, hint }
 }
 
-/** Returns every valid pipeline and the error of each other one. If the folder cannot be loaded, returns only its error. */
+/** Returns every valid pipeline, and the error of every other file. If the folder cannot be loaded, returns only that error. */
 async function allPipelines(context: Context): ReturnType<typeof pipelinesToCheck> {
   try {
     const { pipelines, conflicting, errors } = await loadPipelines(context.pipelines, context.config().env)

@@ -5,7 +5,7 @@ import { recordOf } from '../../../unknownValue.ts'
 import { argument, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { withClient, type ServiceCalls } from '../../withClient.ts'
 
-/** Registers an address. The service challenges it immediately, so the receiver must be up. */
+/** Registers an address. The service sends a challenge to the address immediately, so the receiver must be up. */
 export const add: CommandRun = async (context, invocation) => {
   printRegistrations(context, await dataOf(context, ({ call }) => call('webhooks.create', { url: argument(invocation, 0) })))
   return 0
@@ -18,7 +18,7 @@ export const list: CommandRun = async (context) => {
   return 0
 }
 
-/** Requests a new challenge, which enables a registration again. Exits 1 if the address fails it. */
+/** Requests a new challenge, which enables a registration again. Exits 1 if the address fails the challenge. */
 export const check: CommandRun = async (context, invocation) => {
   const id = argument(invocation, 0)
   const data = await dataOf(context, ({ call }) => call('webhooks.check', { webhook_id: id }))
