@@ -3,6 +3,7 @@ import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 
+/** Message to a receiver. `deliveredAt` and `failedAt` are both null while the message waits. */
 export interface DeliveryLine {
   readonly createdAt: Date
   readonly pipeline: string
@@ -38,6 +39,7 @@ export async function listDeliveries(db: Queryable, limit: number): Promise<read
   }))
 }
 
+/** Condition that fires an alert. */
 export interface FoundCondition {
   readonly pipeline: string
   readonly event: string
@@ -47,12 +49,12 @@ export interface FoundCondition {
 }
 
 /**
- * Updates the alerts of these pipelines: a new condition fires, and one that is no longer found recovers. Adds a message for each
- * receiver. Returns the number of changed alerts.
+ * Updates the alerts of these pipelines: a new condition fires an alert, and an alert whose condition is no longer found recovers. Adds a
+ * message for each receiver of the condition; a recovery is sent to the receivers of the alert. Returns the number of changed alerts.
  */
 export async function raiseAlerts(db: Database, pipelines: readonly string[], found: readonly FoundCondition[]): Promise<number> {
   return db.transaction(async (tx) => {
-    // Every `serve` process checks conditions; the lock lets one at a time write.
+    // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'alert conditions'`)})`)
     const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'>>(
       'select id, pipeline, event from alert where recovered_at is null and pipeline = any($1)',
@@ -60,7 +62,7 @@ export async function raiseAlerts(db: Database, pipelines: readonly string[], fo
     )
     let changed = 0
     for (const condition of found) {
-      if (firing.some((one) => one.pipeline === condition.pipeline && one.event === condition.event)) continue
+      if (firing.some((alert) => alert.pipeline === condition.pipeline && alert.event === condition.event)) continue
       const [row] = await tx.query<Row<'alert', 'id'>>(
         'insert into alert (pipeline, event, detail) values ($1, $2, $3) on conflict do nothing returning id',
         [condition.pipeline, condition.event, JSON.stringify(condition.detail)],
@@ -70,7 +72,7 @@ export async function raiseAlerts(db: Database, pipelines: readonly string[], fo
       await addDeliveries(tx, row.id, 'firing', condition.receivers)
     }
     for (const { id, pipeline, event } of firing) {
-      if (found.some((one) => one.pipeline === pipeline && one.event === event)) continue
+      if (found.some((condition) => condition.pipeline === pipeline && condition.event === event)) continue
       await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [id])
       const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
         `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
@@ -92,6 +94,7 @@ async function addDeliveries(tx: Queryable, alertId: string, state: DeliveryLine
   await tx.execute('insert into alert_delivery (alert_id, state, receiver) select $1, $2, unnest($3::text[])', [alertId, state, receivers])
 }
 
+/** Message to send now. */
 export interface DueDelivery {
   readonly id: number
   readonly alertId: string
@@ -102,12 +105,14 @@ export interface DueDelivery {
   readonly detail: unknown
   readonly firedAt: Date
   readonly recoveredAt: Date | null
+  /** Number of attempts, with the current one. */
   readonly attempts: number
 }
 
-/** Time in seconds after which another process takes over a message, because its sender may have died. */
+/** Time in seconds after which another process may claim a message, because its sender may have died. */
 const sendingForS = 60
 
+/** Facts that decide if and when conditions are checked. */
 export interface AlertActivity {
   /** Changes whenever runs or actions of operators may have changed a condition. */
   readonly mark: string
@@ -117,7 +122,7 @@ export interface AlertActivity {
   readonly dueMs: number
 }
 
-/** Returns what decides if and when conditions are checked. */
+/** Loads the facts that decide if and when conditions are checked. */
 export async function alertActivity(db: Queryable): Promise<AlertActivity> {
   const [row] = await db.query<{ mark: string; open: boolean; due_ms: number | null }>(
     `select concat_ws(' ', (select max(id) from run), (select max(id) from audit), o.open) as mark, o.open > 0 as open,
@@ -128,7 +133,10 @@ export async function alertActivity(db: Queryable): Promise<AlertActivity> {
   return { mark: row?.mark ?? '', open: row?.open ?? true, dueMs: row?.due_ms ?? Number.POSITIVE_INFINITY }
 }
 
-/** Takes due messages for these receivers. The message of a recovery waits until the message of its alert was delivered or given up. */
+/**
+ * Claims at most `limit` due messages for these receivers. The message of a recovery waits until the message of its alert was delivered or
+ * given up.
+ */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
@@ -155,7 +163,8 @@ export async function takeDeliveries(db: Queryable, receivers: readonly string[]
 }
 
 /**
- * Stores the result of sending: delivered, or to be tried again after `retryMs`. Gives up a day after the message was first due.
+ * Stores the result of sending a message: delivered, or to be sent again after `retryMs`. If an attempt fails more than a day after the
+ * message was created, the message is given up.
  */
 export async function finishDelivery(
   db: Queryable,
@@ -173,7 +182,7 @@ export async function finishDelivery(
   )
 }
 
-/** Deletes alerts three months after they recovered, with their deliveries. Returns how many. */
+/** Deletes alerts 90 days after they recovered, with their messages. Returns the number of alerts. */
 export async function dropOldAlerts(db: Queryable): Promise<number> {
   return db.execute(`delete from alert where recovered_at < statement_timestamp() - interval '90 days'`)
 }

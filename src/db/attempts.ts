@@ -1,4 +1,4 @@
-/** Writes the attempts of a batch: stored before the first byte is sent, finished when the answer is classified. */
+/** Writes the attempts of a batch. An attempt is stored before its first byte is sent, and finished when its answer is classified. */
 import { z } from 'zod'
 import { LeaseLost, type ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
@@ -6,8 +6,8 @@ import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'
 
 /**
- * Stores a new attempt and renews the lease. Must be committed before the bytes are sent. Returns undefined, and writes nothing, if
- * the service requested a wait of all processes after the grant (`budget`).
+ * Stores a new attempt, renews the lease, and returns the id of the attempt. Must be committed before the bytes are sent. Returns
+ * undefined, and writes nothing, if the service has requested a wait. `budget`: name of the rate budget that the wait blocks.
  *
  * @throws {LeaseLost} another process has claimed the batch: send nothing
  */
@@ -37,11 +37,13 @@ export async function deleteAttempts(tx: Queryable, batches: readonly string[]):
   await tx.execute('delete from attempt where batch_id = any($1::bigint[])', [batches])
 }
 
-/** Decodes counts and codes of the answer; null if there is no answer yet. */
+/** Decodes the counts and codes of an answer; null if there is no answer yet. */
 export const decodeAnswer = jsonColumn('attempt', 'answer', z.record(z.string(), z.unknown()).nullable())
 
+/** Result of an attempt. */
 export interface AttemptResult {
   readonly outcome: 'confirmed' | 'partial' | 'refused' | 'retry' | 'pause' | 'ambiguous'
+  /** Null without an answer. */
   readonly httpStatus: number | null
   readonly reason: string | null
   /** Counts and codes of the answer, without echoed records and identifiers. */
@@ -50,17 +52,19 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
+/** Stores the result of an attempt. */
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])
 }
 
-/** SQL assignments that finish an attempt. `first`: parameter number of the first value of `finishedValues`. */
+/** Returns the SQL assignments that finish an attempt. `first`: parameter number of the first value of `finishedValues`. */
 export const finishedColumns = (first: number): string =>
   ['outcome', 'http_status', 'reason', 'answer', 'answer_sha256', 'duration_ms'].reduce(
     (columns, column, i) => `${columns}, ${column} = $${first + i}`,
     'finished_at = statement_timestamp()',
   )
 
+/** Returns the values for `finishedColumns`. */
 export function finishedValues(result: AttemptResult): readonly unknown[] {
   return [
     result.outcome,

@@ -5,6 +5,7 @@ import { jsonColumn } from './jsonColumn.ts'
 import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
 
+/** Line of the audit log about a batch. */
 export interface BatchLine {
   readonly actor: string
   /** `batch.` and its new state. */
@@ -16,7 +17,7 @@ export interface BatchLine {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Adds a line about a batch. Called in the transaction that changes the batch, so that both always match. */
+/** Adds a line about a batch. Must be called in the transaction that changes the batch, so that the line always matches its state. */
 export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
   await tx.execute(`insert into audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
     line.actor,
@@ -41,7 +42,7 @@ export async function noteRun(
   ])
 }
 
-/** Adds a line that belongs to no run: an erasure, retention, webhooks, a takeover. */
+/** Adds a line about an event without a run: an erasure, retention, webhooks, a takeover. */
 export async function noteEvent(
   db: Queryable,
   line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },
@@ -50,12 +51,12 @@ export async function noteEvent(
 }
 
 /**
- * SQL that inserts the rows of a query with these columns, in this order. Used for lines about many batches, in the statement that
- * changes these batches.
+ * Returns SQL that inserts a line for each row of a query. `rows`: query with actor, what, plan, batch and detail as columns, in this
+ * order. Used for lines about many batches.
  */
 export const addLines = (rows: string): string => `insert into audit (actor, what, plan_id, batch_id, detail) ${rows}`
 
-/** Deletes lines after two years. Returns how many. */
+/** Deletes lines after two years. Returns their number. */
 export async function dropOldLines(db: Queryable): Promise<number> {
   return db.execute(`delete from audit where at < statement_timestamp() - interval '24 months'`)
 }
@@ -85,8 +86,10 @@ export async function noteAction(tx: Queryable, action: Action): Promise<void> {
   await notify(tx, 'action')
 }
 
+/** Decodes the detail of a line. */
 export const decodeDetail = jsonColumn('audit', 'detail', z.record(z.string(), z.unknown()))
 
+/** Action of an operator in the audit log. */
 export interface StoredAction {
   readonly at: Date
   readonly actor: string
@@ -96,7 +99,7 @@ export interface StoredAction {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Returns the actions of operators on a pipeline, or on one run of it, newest first. */
+/** Returns at most `limit` actions of operators on a pipeline, or only on its run `runId`, newest first. */
 export async function listActions(
   db: Queryable,
   of: { readonly pipeline: string; readonly runId?: number; readonly limit: number },

@@ -1,17 +1,20 @@
 /**
- * Builds templates of request bodies: the body without the digests of its keys, compressed. A template has a hundredth of the size.
- * The digests are stored in `batch_entries.keys`, so the body can be rebuilt with the same bytes (docs/decisions/packed-state.md).
+ * Builds templates of request bodies. A template is the compressed body without the digests of its keys, a hundredth of the size of the
+ * body. The digests are stored in `batch_entries.keys`, so the body can be rebuilt with the same bytes (docs/decisions/packed-state.md).
  */
 import { hash } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
-/** Number of bytes of a key in `batch_entries.keys`: a type and a SHA-256. Batches with other keys have rows of `entry`. */
+/** Number of bytes of a key in `batch_entries.keys`: a type and a SHA-256. Entries of batches with other keys have rows in `entry`. */
 export const keyBytes = 33
 /** Placeholder of a digest, the byte 0, which JSON never contains. */
 const mark = '\0'
 const keyDigits = keyBytes * 2
 
-/** Returns undefined if the body does not have the digests of `keys` (in hex, with their type) in this order. */
+/**
+ * Returns the template of a body. `keys`: its keys in hex, in the order of the body. Returns undefined if the body does not have the
+ * digests of these keys in this order.
+ */
 export function toTemplate(body: Buffer, keys: readonly string[]): Buffer | undefined {
   const text = body.toString('latin1')
   if (text.includes(mark)) return undefined

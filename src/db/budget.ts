@@ -1,13 +1,15 @@
 /**
- * Grants requests from the budget that all processes share. Each class of limit has a ring of exact grant times. So no time window,
- * wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). Times are those of the database.
+ * Grants requests from the budget that all processes share. Each class of limit has a ring of exact grant times. Therefore no time
+ * window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All times are by the database's clock.
  */
 import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
+/** Class of limit. */
 export interface BudgetClass {
   readonly name: string
+  /** Maximum number of requests per window. */
   readonly limit: number
   /** Window of the service plus a margin, because a request is sent some time after its grant. */
   readonly windowMs: number
@@ -25,18 +27,19 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<vo
   ])
 }
 
+/** Result of taking grants. */
 export interface Granted {
-  /** Requests that may be sent now. */
+  /** Number of requests that may be sent now. */
   readonly granted: number
-  /** Milliseconds after which to request the rest; 0 if all were granted. */
+  /** Milliseconds until the next grant is possible; 0 if as many as possible in one statement were granted. */
   readonly waitMs: number
 }
 
 /**
  * Takes up to `count` grants. Writes nothing if none is granted.
  *
- * Sends two statements in one message, which are one implicit transaction. The first waits for the lock of the row. The second sees
- * what the previous holder wrote; a single statement would see the ring as it was before the wait.
+ * Sends two statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The second
+ * statement sees the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
@@ -69,7 +72,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
   return granted
 }
 
-/** Stops all grants of the class for `ms`, after a 429 or an exhausted window. Never shortens a wait. */
+/** Stops all grants of the class for `ms`, because the service requested a wait. Never shortens a wait. */
 export async function blockBudget(db: Queryable, name: string, ms: number): Promise<void> {
   await db.execute(
     `update budget set blocked_until = greatest(blocked_until, statement_timestamp() + $2 * interval '1 millisecond') where class = $1`,
@@ -85,6 +88,7 @@ export async function setBudgetLimit(db: Queryable, name: string, limit: number)
   ])
 }
 
+/** State of the budget of one class of limit. */
 export interface BudgetRow {
   readonly class: string
   readonly limit: number

@@ -1,7 +1,7 @@
 /**
- * Stores which keys may be out of sync, so that a plan finds them without an index that every write of a key would have to update.
- * Code that changes the desired content of a key, or makes it out of sync, adds it to `changed_key`. If most keys of a destination
- * changed, one flag replaces them (docs/decisions/changed-keys.md).
+ * Stores the keys that may be out of sync, so that a plan finds them without an index that every write of a key would have to update.
+ * Code that changes the desired or synced content of a key, so that the two may differ, adds the key to `changed_key`. If very many keys
+ * of a destination change, one flag replaces them (docs/decisions/changed-keys.md).
  */
 import type { Database, Queryable } from './database.ts'
 import { markAllChanged } from './destinations.ts'
@@ -12,25 +12,25 @@ export const outOfSync =
   '((m.ref_count > 0 and m.desired_hash is distinct from m.synced_hash) or (m.ref_count = 0 and m.synced_hash is not null))'
 
 /**
- * Number of changes from which the flag is set and the plan reads all keys. Reading takes 0.3 s per million, and adding as many
+ * Number of changes from which on the flag is set and the plan reads all keys. Reading a million keys takes 0.3 s, and adding a million
  * keys takes longer.
  */
 const mostChangedFrom = 100_000
-/** If more than this share is out of sync, the flag stays, and the next plan reads all keys again. */
+/** Share of the keys of a destination above which out-of-sync keys keep the flag, so that the next plan reads all keys again. */
 const openShare = 0.1
 
 /**
- * SQL that adds the keys that `keys` returns, as one row. One row and index entry per key took four times as much log. The table may
- * have a key more than once.
+ * Returns SQL that adds the keys that the query `keys` returns, as one row. One row and index entry per key took four times as much
+ * write-ahead log. The table may have a key several times.
  */
 export const addChanged = (keys: string, destination = '$1'): string =>
   `insert into changed_key (destination_id, keys) select ${destination}::int, array_agg(c.key) from (${keys}) as c (key) group by 1`
 
-/** SQL of the changed keys of a destination. */
+/** Returns SQL of the changed keys of a destination. */
 export const changedKeysOf = (destination: string): string =>
   `select ck.key from changed_key c cross join lateral unnest(c.keys) as ck (key) where c.destination_id = ${destination}`
 
-/** Changed keys of a destination while a plan holds the lock of its row. */
+/** Changed keys of a destination whose row the transaction has locked. */
 export class ChangedKeys {
   readonly #db: Queryable
   readonly #destinationId: number
@@ -49,8 +49,8 @@ export class ChangedKeys {
   }
 
   /**
-   * Writes keys, and adds those that fulfil `where`. `statement`: SQL that returns `key` and the columns of `where`, with the destination
-   * as `$1`.
+   * Runs `statement`, and adds the returned keys for which `where` is true. `statement`: SQL that writes keys and returns `key` and the
+   * columns of `where`, with the destination as `$1`.
    */
   async write(statement: string, where = 'true'): Promise<void> {
     await this.#db.execute(
@@ -66,22 +66,23 @@ export class ChangedKeys {
     this.#all = true
   }
 
-  /** Must be called before `records` records change. With very many, marks all keys as changed. */
+  /** Must be called before `records` records change. If that are very many, marks all keys as changed. */
   async expect(records: number): Promise<void> {
     if (records >= mostChangedFrom) await this.addAll()
   }
 
-  /** SQL: the key `m` is out of sync. */
+  /** SQL condition: the key `m` is out of sync. Reads only the changed keys, unless all are marked. */
   get outOfSync(): string {
     return this.#all ? outOfSync : `(m.key in (${changedKeysOf(`${this.#destinationId}`)}) and ${outOfSync})`
   }
 }
 
 /**
- * Deletes changed keys that are in sync. Safe to repeat at any time: it does not change what is sent.
+ * Deletes changed keys that are in sync, and resets the flag if few keys are out of sync. Safe to repeat at any time, because the sent
+ * requests do not depend on it.
  *
- * The lock of the destination's row stops plans meanwhile. Answers continue. An answer that leaves a key out of sync, because newer
- * content is desired, adds a new row in its own transaction, which a statement here sees either with the answer or not at all.
+ * The lock of the destination's row stops plans meanwhile, but not answers. An answer that leaves a key out of sync, because newer content
+ * is desired, adds the key in its own transaction, so each statement here sees both or none.
  */
 export async function forgetSynced(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
@@ -92,7 +93,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       await replaceChanged(tx, destinationId, `select m.key from remote m where m.destination_id = $1 and m.key = ck.key and ${outOfSync}`)
       return
     }
-    // Deleted before the keys are counted, so that rows which answers add from now on are kept.
+    // The rows are deleted before the keys are counted, so that rows which answers add from now on are kept.
     await tx.execute('delete from changed_key where destination_id = $1', [destinationId])
     const [found] = await tx.query<{ keys: number; open: number }>(
       `select count(*)::int as keys, count(*) filter (where ${outOfSync})::int as open from remote m where destination_id = $1`,
@@ -106,7 +107,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
   })
 }
 
-/** Deletes these keys, and those without a row in `remote`. */
+/** Deletes these keys from the changed keys, and all keys without a row in `remote`. */
 export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
   await replaceChanged(
     tx,
@@ -116,7 +117,7 @@ export async function eraseChanged(tx: Queryable, destinationId: number, keys: r
   )
 }
 
-/** Replaces the rows of a destination by one with the keys that are kept. `kept`: SQL with a row if the key `ck` is kept; `values` follow. */
+/** Replaces the rows of a destination by one row with the kept keys. `kept`: query that returns a row if the key `ck` is kept. */
 async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)

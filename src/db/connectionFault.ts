@@ -1,9 +1,9 @@
-/** Classifies errors of connecting to Postgres. Host, port, login, database, TLS and a full server each have their own hint. */
+/** Classifies errors of connections to Postgres. Each cause (host, port, login, database, TLS, full server) has its own hint. */
 import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import { recordOf } from '../unknownValue.ts'
 
-/** Returns the address without its password, for messages. */
+/** Returns the address without its password, for messages; `DATABASE_URL` if it is not an address. */
 export function safeUrl(url: string): string {
   try {
     const parsed = new URL(url)
@@ -16,8 +16,8 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Returns the error for a failed connection, with its cause. Never suggests the embedded Postgres: the configured database has the
- * synced state, and with an empty one everything would be created again.
+ * Returns the error for a failed connection. Never suggests the embedded Postgres, because the configured database has the synced state,
+ * and with an empty database all records would be created again.
  */
 export function connectionFault(error: unknown, url: string): RunError {
   const place = placeOf(url)
@@ -74,7 +74,7 @@ export function connectionFault(error: unknown, url: string): RunError {
   )
 }
 
-/** Returns true for errors that only connecting may throw, and not a statement on an open connection. */
+/** Returns true for errors that only a new connection causes, and never a statement on an open connection. */
 export function isConnectionFault(error: unknown): boolean {
   const { code, message } = factsOf(error)
   return (
@@ -100,6 +100,7 @@ export function diskFault(error: unknown): RunError | undefined {
   })
 }
 
+/** Parts of the address, for messages. `host`: with port. */
 interface Place {
   readonly host: string
   readonly hostname: string
@@ -127,9 +128,9 @@ function placeOf(url: string): Place {
 
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
   // If several addresses were tried, the first error is reported.
-  const one: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const { code, message } = recordOf(one)
-  const text = typeof message === 'string' ? message : String(one)
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { code, message } = recordOf(first)
+  const text = typeof message === 'string' ? message : String(first)
   // The driver sets no code for this error.
   if (text.includes('does not support SSL')) return { code: 'NO_TLS', message: 'the server does not offer TLS' }
   return { code: typeof code === 'string' ? code : '', message: text }

@@ -14,6 +14,7 @@ const epoch2000Micro = 946_684_800_000_000n
 /** Number of bytes passed to the socket at a time. */
 const chunkBytes = 256 * 1024
 
+/** Writes the rows of one COPY. `row` starts a row; the other methods write its fields in order. */
 export class CopyWriter {
   readonly #stream: CopyStreamQuery
   #buffer: Buffer
@@ -23,7 +24,7 @@ export class CopyWriter {
   #failure: Error | undefined
   #rows = 0
 
-  /** Starts `copy <target> from stdin`; `target` is SQL from our code, never user input: `stage (key, hash)`. */
+  /** Starts `copy <target> from stdin`. `target`: trusted SQL of a table with columns, such as `stage (key, hash)`. */
   constructor(client: pg.PoolClient, target: string) {
     this.#stream = client.query(copyFrom(`copy ${target} from stdin (format binary)`))
     this.#stream.on('error', (error: Error) => (this.#failure = error))
@@ -31,6 +32,7 @@ export class CopyWriter {
     this.#at = signature.copy(this.#buffer)
   }
 
+  /** Number of rows so far. */
   get rows(): number {
     return this.#rows
   }
@@ -76,7 +78,7 @@ export class CopyWriter {
     this.#at = put32(this.#buffer, put32(this.#buffer, this.#at, 4), value)
   }
 
-  /** A safe integer. */
+  /** Writes a safe integer. */
   int8(value: number): void {
     this.#need(12)
     const at = put32(this.#buffer, put32(this.#buffer, this.#at, 8), Math.floor(value / 0x1_0000_0000))
@@ -84,14 +86,14 @@ export class CopyWriter {
     this.#at = put32(this.#buffer, at, value | 0)
   }
 
-  /** Milliseconds since 1970. */
+  /** Writes a time. `ms`: milliseconds since 1970, a whole number. */
   timestamp(ms: number): void {
     this.#need(12)
     this.#at = put32(this.#buffer, this.#at, 8)
     this.#at = this.#buffer.writeBigInt64BE(BigInt(ms) * 1000n - epoch2000Micro, this.#at)
   }
 
-  /** `bytea[]`, one dimension. */
+  /** Writes a `bytea[]` of one dimension. */
   byteaArray(values: readonly Uint8Array[]): void {
     let size = values.length === 0 ? 12 : 20
     for (const value of values) size += 4 + value.length
@@ -124,7 +126,7 @@ export class CopyWriter {
     this.#at = at
   }
 
-  /** `bytea[]` of values given in hex. */
+  /** Writes a `bytea[]` of values in hex. `values`: not empty. */
   hexArray(values: readonly string[]): void {
     let size = 20
     for (const value of values) size += 4 + value.length / 2
@@ -143,7 +145,7 @@ export class CopyWriter {
     this.#at = at
   }
 
-  /** `integer[]`, one dimension, not empty. */
+  /** Writes an `integer[]` of one dimension. `values`: not empty. */
   int4Array(values: ArrayLike<number> & Iterable<number>): void {
     this.#need(24 + values.length * 8)
     let at = this.#arrayHead(4 * 5 + values.length * 8, int4Oid, values.length)
@@ -151,7 +153,7 @@ export class CopyWriter {
     this.#at = at
   }
 
-  /** `text[]`, one dimension, not empty. */
+  /** Writes a `text[]` of one dimension. `values`: not empty. */
   textArray(values: readonly string[]): void {
     const encoded = values.map((value) => Buffer.from(value))
     const size = encoded.reduce((sum, value) => sum + 4 + value.length, 20)
@@ -173,7 +175,7 @@ export class CopyWriter {
     return this.#at >= chunkBytes
   }
 
-  /** Passes the buffered rows to the connection, and waits if it is slow (back-pressure). */
+  /** Passes the buffered rows to the connection, and waits if the connection is slow (back-pressure). Throws errors of the COPY. */
   async flush(): Promise<void> {
     if (this.#failure) throw this.#failure
     if (this.#at === 0) return
@@ -201,7 +203,7 @@ export class CopyWriter {
     }
   }
 
-  /** Ends the COPY. Its rows are stored when this resolves. */
+  /** Writes the other rows and ends the COPY. Throws errors of the COPY. */
   async end(): Promise<void> {
     this.#need(2)
     this.#at = this.#buffer.writeInt16BE(-1, this.#at)
@@ -214,11 +216,12 @@ export class CopyWriter {
     })
   }
 
-  /** Aborts the COPY: nothing is stored, and the connection's transaction is aborted. */
+  /** Aborts the COPY: no row is stored, and the connection's transaction is aborted. */
   abort(): void {
     this.#stream.destroy(new Error('COPY aborted'))
   }
 
+  /** Enlarges the buffer if it has fewer than `bytes` free bytes. */
   #need(bytes: number): void {
     if (this.#at + bytes <= this.#buffer.length) return
     const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes))

@@ -8,8 +8,8 @@ const firstBytes = 256 * 1024
 
 /**
  * Yields the values of a query with one `bytea` column without nulls, by COPY … WITH (FORMAT binary). `pg` would transfer bytes as
- * hex, which is twice as long and must be decoded (16 MB: 70 ms instead of 25). `query` is trusted SQL. A value is valid until the
- * next one is requested.
+ * hex, which is twice as long and must be decoded (16 MB: 70 ms instead of 25). `query`: trusted SQL. A value is valid only until the
+ * next value is requested.
  */
 export async function* copyOut(client: pg.PoolClient, query: string): AsyncGenerator<Buffer> {
   let buffer: Buffer = Buffer.allocUnsafeSlow(firstBytes)

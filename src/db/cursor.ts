@@ -1,15 +1,16 @@
 /**
- * Reads the rows of a query in portions, through a cursor of the transaction that the connection is in. Postgres collects the next
- * portion while the caller works on one, so two are in memory.
+ * Reads the rows of a query in portions, through a cursor of the connection's transaction. Postgres collects the next portion while the
+ * caller works on the current portion, so two portions are in memory.
  */
 import type pg from 'pg'
 import { errorCode } from '../unknownValue.ts'
 
+/** Errors of portions that were fetched in advance, by connection. */
 const failures = new WeakMap<pg.PoolClient, unknown>()
 
 /**
- * Returns the error of a portion that was being fetched, if it made later statements of its transaction fail with `error`; otherwise
- * `error`.
+ * Returns the error that ended the transaction, if `error` only reports that the transaction has failed before and the first error came
+ * from a portion that was fetched in advance; otherwise `error`.
  */
 export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error
@@ -24,7 +25,7 @@ export function forgetCause(client: pg.PoolClient): void {
   failures.delete(client)
 }
 
-/** Yields up to `rows` rows at a time. `query` is SQL from our code without parameters. Only one cursor of the same `name` may be open. */
+/** Yields up to `rows` rows at a time. `query`: trusted SQL without parameters. Only one cursor of the same `name` may be open. */
 export async function* eachPortion<Row extends pg.QueryResultRow>(
   client: pg.PoolClient,
   name: string,
@@ -41,7 +42,7 @@ export async function* eachPortion<Row extends pg.QueryResultRow>(
       const last = portion.length < rows
       if (!last) {
         next = fetch()
-        // A caller that stops or fails does not await this promise. Its own statement then fails too.
+        // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too.
         next.catch((error: unknown) => setCause(client, error))
       }
       if (portion.length > 0) yield portion

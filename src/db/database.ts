@@ -11,7 +11,9 @@ export interface Transaction extends Queryable {
   readonly client: pg.PoolClient
 }
 
+/** Pool of connections to one database. */
 export interface Database extends Queryable {
+  /** Address with its password. */
   readonly url: string
   /** Schema with all tables. */
   readonly schema: string
@@ -19,11 +21,11 @@ export interface Database extends Queryable {
   /** Settings for further connections to the same database. */
   readonly connection: pg.PoolConfig
   /**
-   * Runs `work` in a transaction: commits if it returns, rolls back if it throws. After a serialization failure or a deadlock
-   * (40001, 40P01) `work` is called again, at most five times, so it must have no effects outside of the database.
+   * Runs `work` in a transaction: commits if `work` returns, rolls back if `work` throws. After a serialization failure or a deadlock
+   * (40001, 40P01) `work` is called again, five times in total, so it must have no effects outside of the database.
    */
   readonly transaction: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>
-  /** Opens a separate connection, for temporary tables. The caller must release it. */
+  /** Takes a connection from the pool, for temporary tables. The caller must release the connection. */
   readonly connect: () => Promise<pg.PoolClient>
   /** Calls `listener` for the notifications of this schema, until the returned function is called. */
   readonly listen: (listener: NotificationListener) => () => void
@@ -57,7 +59,7 @@ function eachConnection(schema: string): { readonly onConnect: (client: pg.Clien
   return { onConnect: ((client: pg.ClientBase) => client.query(session)) as (client: pg.ClientBase) => void }
 }
 
-/** Returns true for a serialization failure or a deadlock, after which the same transaction may succeed. */
+/** Returns true for a serialization failure or a deadlock. The same transaction may succeed if it is repeated. */
 export function isRetryable(error: unknown): boolean {
   return retryable.has(String(errorCode(error)))
 }
@@ -67,7 +69,7 @@ export interface DatabaseOptions {
   readonly schema?: string
   readonly applicationName?: string
   readonly maxConnections?: number
-  /** Returns the address for each new connection, if it may change while the process runs. */
+  /** Returns the address for each new connection. Set only if the address may change while the process runs. */
   readonly address?: () => string
 }
 
@@ -80,26 +82,26 @@ function clientAt(address: () => string): new () => pg.Client {
   }
 }
 
-/** Opens a pool. Does not connect: the first query does, and throws pg's error if the server does not answer. */
+/** Opens a pool without a connection. The first query connects, and throws the driver's error if the server does not answer. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const schema = options.schema ?? defaultSchema
   const connection: pg.PoolConfig = { connectionString: url, ...(options.address ? { Client: clientAt(options.address) } : {}) }
   const pool = new pg.Pool({
     ...connection,
     max: options.maxConnections ?? 10,
-    // The other connections are closed after ten idle seconds. This one gets the notifications.
+    // One connection stays open to get notifications. The others are closed after ten idle seconds.
     min: 1,
     application_name: options.applicationName ?? 'sluice',
-    // Otherwise a statement waits for good if the server vanishes, for example in a failover.
+    // Without keep-alive a statement would wait forever if the server vanishes, for example in a failover.
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     // Idle clients must not keep a finished command alive.
     allowExitOnIdle: true,
     ...eachConnection(schema),
   })
-  // A broken idle connection is replaced by the pool; without a listener Node would end the process.
+  // The pool replaces a broken idle connection. Without a listener, the error would end the process.
   pool.on('error', () => undefined)
-  // A checked-out connection that breaks fails its next query. Without this listener, Node would end the process before.
+  // If a checked-out connection breaks, its next query fails. Without a listener, the error would end the process before.
   pool.on('connect', (client) => client.on('error', () => undefined))
   const notifications = new Notifications(pool)
 

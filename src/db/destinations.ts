@@ -1,6 +1,5 @@
 /**
- * Writes the `destination` table: one row for each catalog, audience or list of one service, with the credentials that it belongs
- * to.
+ * Writes the table `destination`: one row for each catalog, audience or list of a service, with the credentials that own the row.
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
@@ -8,6 +7,7 @@ import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+/** Key of a destination: its service, type and ids. */
 export interface DestinationKey {
   /** Address of the advertising host. */
   readonly service: string
@@ -16,7 +16,7 @@ export interface DestinationKey {
   readonly targetId: string
 }
 
-/** Credentials are null until the first run. */
+/** Row of a destination. The credentials are null until the first run. */
 export type DestinationRow = Row<'destination', 'id' | 'credentials'>
 
 /**
@@ -36,7 +36,7 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
     key.targetId,
   ])
   const [row] = await find(db, key)
-  if (!row) throw new Error('the destination was just made')
+  if (!row) throw new Error('an inserted destination must be stored')
   return row
 }
 
@@ -60,8 +60,8 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
 }
 
 /**
- * Moves a destination to other credentials, with its open work, because it is the same catalog, audience or list. Returns false,
- * and changes nothing, while a run is in progress.
+ * Moves a destination to other credentials, with its open batches. Returns false, and changes nothing, while a run of the destination is
+ * in progress.
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -80,7 +80,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
   })
 }
 
-/** Assigns a destination without credentials to this environment. */
+/** Assigns a destination to the credentials of this environment, if it has none yet. */
 export async function adoptDestination(tx: Queryable, destinationId: number, fence: Fence): Promise<void> {
   await tx.execute('update destination set credentials = $3 where id = $1 and service = $2 and credentials is null', [
     destinationId,
@@ -90,8 +90,8 @@ export async function adoptDestination(tx: Queryable, destinationId: number, fen
 }
 
 /**
- * Raises the version of the synced state, so that earlier plans are stale. All transactions that write synced state wait for this
- * row.
+ * Raises the version of the synced state, so that earlier plans become stale. Locks the destination's row, for which all transactions
+ * that write synced state wait.
  */
 export async function raiseStateVersion(tx: Queryable, destinationId: number): Promise<void> {
   const raised = await tx.execute('update destination set state_version = state_version + 1 where id = $1', [destinationId])
@@ -108,7 +108,7 @@ export async function raiseDesiredVersion(tx: Queryable, destinationId: number, 
   return Number(row.desired_version)
 }
 
-/** Stores the flag that any key may be out of sync, and not only those in `changed_key`. */
+/** Stores the flag `all_changed`: true if any key may be out of sync, false if only keys in `changed_key` may be. */
 export async function markAllChanged(tx: Queryable, destinationId: number, all: boolean): Promise<void> {
   await tx.execute('update destination set all_changed = $2 where id = $1', [destinationId, all])
 }
@@ -118,7 +118,7 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
 }
 
-/** Pauses a destination. If it is already paused, keeps the earlier time. */
+/** Pauses a destination. If the destination is already paused, keeps the earlier time and replaces the reason. */
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
   await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
     destinationId,

@@ -5,36 +5,41 @@ import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
 const chunkRecords = 4_096
-/** If a larger share of digests is no longer current, `loadDigests` returns none, so that a full read rewrites the chunks. */
+/** Share of outdated digests above which `loadDigests` returns none, so that a full read rewrites the chunks. */
 const outdatedShare = 0.3
 
+/** Digests of the last complete snapshot. */
 export interface StoredDigests {
   /** Number of current digests. */
   readonly count: number
-  /** Number of stored digests, with those that are no longer current. */
+  /** Number of stored digests, including outdated ones. */
   readonly stored: number
-  /** Chunks in order: their digests, and the positions of digests that are no longer current. */
+  /** Yields the chunks in order. A chunk is valid until the next one is requested. */
   readonly chunks: () => AsyncIterable<StoredChunk>
   /** Row statistics that the numbers beside the digests refer to (mapping/qualityStatistics.ts). */
   readonly quality: unknown
 }
 
+/** Chunk of digests. */
 export interface StoredChunk {
+  /** Number of the chunk. */
   readonly chunk: number
+  /** Digests of 16 bytes. */
   readonly digests: Uint8Array
   /** Two bytes per digest: the number of the record's feature set. */
   readonly featureSets: Uint8Array
+  /** Positions of digests that are no longer current, from 0. */
   readonly outdated: readonly number[]
 }
 
-/** Key of the destination's digests, 16 bytes. */
+/** Returns the key of the destination's digests, 16 bytes. */
 export async function digestKey(db: Queryable, destinationId: number): Promise<Buffer> {
   const [row] = await db.query<Row<'destination', 'digest_key'>>('select digest_key from destination where id = $1', [destinationId])
   if (!row) throw new Error(`destination ${destinationId} does not exist`)
   return row.digest_key
 }
 
-/** Loads the digests. Returns undefined if there are none, or if so many are no longer current that a full read is due. */
+/** Loads the digests. Returns undefined if there are none, or if so many are outdated that a full read is needed. */
 export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
   const { rows: chunks } = await client.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
@@ -73,7 +78,7 @@ export async function loadQuality(client: pg.PoolClient, destinationId: number):
   return rows[0]?.quality
 }
 
-async function keepQuality(client: pg.PoolClient, destinationId: number, quality: unknown): Promise<void> {
+async function storeQuality(client: pg.PoolClient, destinationId: number, quality: unknown): Promise<void> {
   await client.query(
     `insert into record_quality (destination_id, quality) values ($1, $2)
      on conflict (destination_id) do update set quality = excluded.quality`,
@@ -81,22 +86,25 @@ async function keepQuality(client: pg.PoolClient, destinationId: number, quality
   )
 }
 
-/** Deletes all digests, so that the next read is a full one. */
+/** Deletes all digests, so that the next read is a full read. */
 export async function forgetDigests(client: pg.PoolClient, destinationId: number): Promise<void> {
   await client.query('delete from record_quality where destination_id = $1', [destinationId])
   await client.query('delete from record_digest where destination_id = $1', [destinationId])
 }
 
-/** Stores the digests of a full read, in place of all others. Stores none if a valid row has no digest. */
+/**
+ * Replaces all digests by the digests of a full read. Stores none if a valid row has no digest. `validKind`: kind of valid rows in
+ * `stage`.
+ */
 export async function replaceDigests(client: pg.PoolClient, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await forgetDigests(client, destinationId)
   const { rows } = await client.query<{ whole: boolean }>(`select count(*) = count(digest) as whole from stage where kind = ${validKind}`)
   if (rows[0]?.whole !== true) return
   await appendDigests(client, destinationId, validKind)
-  await keepQuality(client, destinationId, quality)
+  await storeQuality(client, destinationId, quality)
 }
 
-/** Stores the digests of a gated read: appends those of new records, and marks those that were not seen again. */
+/** Stores the result of a gated read: appends the digests of new records, and marks the unseen digests as outdated. */
 export async function updateDigests(
   client: pg.PoolClient,
   destinationId: number,
@@ -110,17 +118,18 @@ export async function updateDigests(
     [destinationId, JSON.stringify(unseen)],
   )
   await appendDigests(client, destinationId, validKind)
-  await keepQuality(client, destinationId, quality)
+  await storeQuality(client, destinationId, quality)
 }
 
+/** Digests of one chunk that a read did not find. */
 export interface UnseenDigests {
   readonly chunk: number
-  /** From 0. */
+  /** Positions in the chunk, from 0. */
   readonly positions: readonly number[]
 }
 
-/** Fills the temporary table `unseen_key` with the keys of digests that were not seen again. */
-export async function collectLeftKeys(client: pg.PoolClient, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
+/** Creates the temporary table `unseen_key` with the record keys of the unseen digests. */
+export async function collectUnseenKeys(client: pg.PoolClient, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
   await client.query('create temp table unseen_key (key bytea not null)')
   await client.query(
     // The concatenations make Postgres read each chunk from its storage once, and not once per position, which took 0.1 s for
@@ -137,9 +146,10 @@ export async function collectLeftKeys(client: pg.PoolClient, destinationId: numb
   await client.query('analyze unseen_key')
 }
 
+/** Stores the digests of the staged valid rows in new chunks. */
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
   await client.query(
-    // Without `order by` in the aggregates: all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
+    // The aggregates have no `order by`, because all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
     `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part, digests, feature_sets, keys,
        array(select sum(length) over (order by at)::int from unnest(lengths) with ordinality as l (length, at) order by at)

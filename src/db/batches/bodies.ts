@@ -7,7 +7,7 @@ export async function storeBody(tx: Queryable, batchId: string, body: Buffer): P
   await tx.execute('update batch set body = $2 where id = $1', [batchId, body])
 }
 
-/** SQL condition: batch `b` ended more than a week ago. Its body is not sent again. */
+/** SQL condition: batch `b` ended more than a week ago, so its body is not needed any more. */
 export const bodyIsOver = `b.status in ('settled', 'split', 'superseded') and b.settled_at < statement_timestamp() - interval '7 days'`
 
 /** Removes the bodies of batches that ended a week ago. Returns their number. */
@@ -15,7 +15,7 @@ export async function dropOldBodies(db: Queryable): Promise<number> {
   return db.execute(`update batch b set body = null where b.body is not null and ${bodyIsOver}`)
 }
 
-/** Removes the bodies of these batches, and those of other ended batches of the audience that have one of `texts`. */
+/** Removes the bodies of these batches, and the bodies of all other ended batches of the audience that contain one of `texts`. */
 export async function eraseBodies(
   tx: Queryable,
   destinationId: number,

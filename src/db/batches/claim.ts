@@ -9,7 +9,9 @@ import type { Row } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
-/** Batches that a push works on: those of one plan, those that earlier plans left unresolved, or those of an erasure. */
+/**
+ * Batches that a push sends: of one plan, of one destination's earlier plans if they were sent before (`leftoversOf`), or of an erasure.
+ */
 export type BatchScope = (
   | { readonly planId: string }
   | { readonly leftoversOf: number }
@@ -17,6 +19,7 @@ export type BatchScope = (
   | { readonly erasure: number; readonly audience: number }
 ) & { readonly fence: Fence }
 
+/** Batch whose lease this process has. */
 export interface ClaimedBatch {
   readonly id: number
   readonly planId: string
@@ -35,26 +38,31 @@ export interface ClaimedBatch {
   readonly attempts: number
   readonly miscounts: number
   readonly reason: string | null
+  /** True if the earliest end of its memberships has passed. */
   readonly expired: boolean
   /** True for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
   readonly ofLoad: boolean
 }
 
-/** Thrown if another process has claimed the batch meanwhile. The result of this process must be dropped. */
+/** Thrown if another process has claimed the batch meanwhile. Then the result of this process must be dropped. */
 export class LeaseLost extends Error {}
 
 /**
- * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future: until then an attempt may still arrive at
- * the service (docs/guarantees.md).
+ * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future, because an attempt may arrive at the service
+ * until then (docs/guarantees.md).
  */
 const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
-// `coalesce`, because with null Postgres would still evaluate `exists` for each batch of the plan.
+/**
+ * SQL condition: batch `b` waits for a sibling or for the end of an isolation. With a null instead of `coalesce`, Postgres would evaluate
+ * `exists` for each batch of the plan.
+ */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
     and case when b.reason = '${afterIsolation}' then s.parent_id is not null and s.reason is distinct from '${afterIsolation}' else s.parent_id = b.parent_id and s.seq < b.seq end)`
 
+/** Returns the SQL condition: batch `b` is in the scope. `$1`: first value of `scopeValues`. */
 const inScope = (scope: BatchScope) => {
   if ('planId' in scope) return `b.plan_id = $1 and b.phase <> ${erasurePhase}`
   if ('erasure' in scope)
@@ -65,8 +73,8 @@ const inScope = (scope: BatchScope) => {
 }
 
 /**
- * SQL condition: an update of the same person is in flight. The delete waits for its end, because the update could restore the
- * person.
+ * SQL condition: an update of the same person is in flight. The delete `b` of an erasure waits until this update has ended, because the
+ * update could restore the person.
  */
 const updateUnderWay = `b.phase = ${erasurePhase} and exists (
   select from batch u cross join ${keysOf('u.id')} f
@@ -75,7 +83,7 @@ const updateUnderWay = `b.phase = ${erasurePhase} and exists (
 
 const inFence = withinFence('b.destination_id', '$2', '$3')
 
-/** $1 of `inScope`, $2 and $3 of `inFence`. */
+/** Returns the parameters `$1` of `inScope`, `$2` and `$3` of `inFence`. */
 const scopeValues = (scope: BatchScope) => [
   'planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.leftoversOf,
   scope.fence.origin,
@@ -88,8 +96,8 @@ const claimedColumns = (claimed: string) =>
    b.load_id is not null and not b.keys_stored as of_load`
 
 /**
- * Claims up to `count` batches that may be sent now, ambiguous ones first. Claims none while the destination is paused.
- * Updates of changed users wait until every delete of their plan is settled.
+ * Claims up to `count` batches that may be sent now. Prefers ambiguous batches; returns them in the order of the plan. Claims none while
+ * the destination is paused. Updates of phase 2 wait until every delete of their plan is settled.
  */
 export async function claimBatches(
   db: Queryable,
@@ -114,7 +122,7 @@ export async function claimBatches(
   return rows.map(toBatch).sort((a, b) => a.seq - b.seq)
 }
 
-/** Claims one batch even if it waits. Returns undefined if a process is sending it, or if it is settled. */
+/** Claims one batch even if it waits or is parked. Returns undefined if the batch is in flight or has ended. */
 export async function claimNamed(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
   const rows = await tx.query<BatchRow>(
     `with idle as (select b.id, b.status <> 'pending' as maybe_applied from batch b where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') for update)
@@ -126,19 +134,21 @@ export async function claimNamed(tx: Queryable, id: number, workerId: string, le
   return rows[0] && toBatch(rows[0])
 }
 
-/** Numbers of open batches of a scope, and the wait until the next one may be sent. */
+/** Number of open batches of a scope, and the wait until the next one may be sent. */
 export interface OpenWork {
   /** Number of batches that a worker is sending now. */
   readonly inFlight: number
-  /** Number of batches that may be sent now or later in this run. They may wait for a backoff, a horizon, a delete or a sibling. */
+  /** Number of batches that may be sent now or later in this run, after a backoff, a horizon, a delete or a sibling. */
   readonly waiting: number
-  /** Time until the first of them may be sent, in milliseconds; 0 if one may be sent now. */
+  /** Milliseconds until the first waiting batch may be sent, as far as a time is known; else 0. */
   readonly waitMs: number
-  /** Number of batches of phase 2 that wait for a parked delete: they cannot be sent in this run. */
+  /** Number of batches of phase 2 that cannot be sent in this run, because they wait for a parked delete. */
   readonly blocked: number
+  /** True if the destination of an open batch is paused. */
   readonly paused: boolean
 }
 
+/** Counts the open batches of a scope. */
 export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<OpenWork> {
   const [row] = await db.query<{ in_flight: number; waiting: number; blocked: number; wait_ms: number | null; paused: boolean }>(
     `with open as (
@@ -164,7 +174,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
   }
 }
 
-/** Renews the leases of all batches of this worker. Returns the number of renewed leases. */
+/** Renews all leases of this worker that have not expired. Returns their number. */
 export async function renewLeases(db: Queryable, workerId: string, leaseMs: number): Promise<number> {
   return db.execute(
     `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond' where worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,

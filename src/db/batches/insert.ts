@@ -1,4 +1,4 @@
-/** Inserts batches: those of a plan by COPY, and those that follow from another batch, at the end of its plan. */
+/** Inserts batches: the batches of a plan by COPY, and batches that follow from another batch at the end of its plan. */
 import type pg from 'pg'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'
@@ -13,14 +13,14 @@ export interface FrozenBatch {
   readonly seq: number
   readonly phase: 1 | 2
   readonly operation: Operation
-  /** Undefined if its template is stored with the entries. */
+  /** Request body; undefined if its template is stored with the entries. */
   readonly body: Buffer | undefined
   readonly sha256: Buffer
   readonly entryCount: number
   readonly userCount: number
-  /** Earliest end of its memberships. */
+  /** Earliest end of its memberships; undefined if none ends. */
   readonly expiresAtMs: number | undefined
-  /** For a batch of a first load: number of the run, and the lowest record key of the batch. */
+  /** For a batch of a first load: number of the run, and the lowest record key of the batch. Undefined for other batches. */
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 
@@ -51,6 +51,7 @@ export async function reserveBatchIds(client: pg.PoolClient, count: number): Pro
   return rows.map(({ id }) => Number(id))
 }
 
+/** Inserts the batches of a plan. */
 export async function copyBatches(client: pg.PoolClient, batches: readonly FrozenBatch[]): Promise<void> {
   const copy = new CopyWriter(client, `batch (${frozenColumns})`)
   for (const batch of batches) {
@@ -80,7 +81,7 @@ export async function copyBatches(client: pg.PoolClient, batches: readonly Froze
   await copy.end()
 }
 
-/** Batch that follows from another one: a part of it, several parts joined, or a delete of identifiers that it may have added. */
+/** Batch that follows from another batch: a part of that batch, several merged parts, or a delete of identifiers that it may have added. */
 export interface FollowingBatch {
   readonly planId: string
   readonly destinationId: number
@@ -96,7 +97,7 @@ export interface FollowingBatch {
   readonly attempts: number
   readonly miscounts: number
   readonly reason: string | null
-  /** Milliseconds until it may be sent; 0 for immediately. */
+  /** Milliseconds until the batch may be sent; 0: immediately. */
   readonly waitMs: number
 }
 
@@ -108,7 +109,7 @@ export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void
   await tx.query('select from plan where id = $1 for no key update', [planId])
 }
 
-/** Returns the `seq` of the last batch of a plan, which the caller has locked; 0 if it has none. */
+/** Returns the `seq` of the last batch of a plan, which the caller has locked; 0 if the plan has no batches. */
 export async function lastSeqOf(tx: Queryable, planId: string): Promise<number> {
   const [row] = await tx.query<{ seq: number | null }>('select max(seq) as seq from batch where plan_id = $1', [planId])
   return row?.seq ?? 0

@@ -1,6 +1,6 @@
 /**
- * Finds memberships that end soon, by the batch that confirmed them. The ends of keys have no index, because every answer writes
- * them.
+ * Finds memberships that end soon, by the batch that confirmed them. The ends of keys have no index, because every answer would have to
+ * update the index.
  */
 import { mayImply } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
@@ -19,7 +19,10 @@ export async function mayMembersEnd(tx: Queryable, destinationId: number, before
   return (await tx.query(`select from batch b where ${mayEnd(before)} limit 1`, [destinationId])).length > 0
 }
 
-/** Sets the end of each batch that `mayEnd` finds to the earliest end of the keys that this batch confirmed last; null if there are none. */
+/**
+ * Sets the end of each batch that `mayEnd` finds to the earliest end of the keys whose last confirmation is from this batch; null if there
+ * are no such keys.
+ */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, before: string): Promise<void> {
   await tx.execute(
     `with ends as (select m.batch_id, min(m.expires_at) as first from remote m

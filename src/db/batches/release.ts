@@ -1,5 +1,5 @@
 /**
- * Changes the state of batches: at the end of a claim, after the death of a worker, and by a later run or plan (docs/states.md).
+ * Changes the state of batches: at the end of a claim, after the end of a worker, and by a later run or plan (docs/states.md).
  */
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
@@ -11,6 +11,7 @@ import type { Row } from '../row.ts'
 import { LeaseLost, type ClaimedBatch } from './claim.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
 
+/** Next state of a claimed batch. */
 export type Release =
   /** The same bytes are sent again later. */
   | {
@@ -20,7 +21,7 @@ export type Release =
       readonly miscounts?: number
       readonly maybeApplied: boolean
     }
-  /** The batch has no more attempts in this run, and one in each later run. */
+  /** The batch has no more attempts in this run, and one attempt in each later run. */
   | { readonly to: 'parked'; readonly reason: string }
   /** Every entry has its final outcome. */
   | { readonly to: 'settled' }
@@ -29,7 +30,7 @@ export type Release =
   /** Its entries will not be sent. */
   | { readonly to: 'superseded'; readonly reason: string }
 
-/** SQL of the time after which no attempt of batch `b` can arrive late. `horizonMs`: SQL of the horizon. */
+/** Returns SQL of the time after which no attempt of batch `b` can arrive late. `horizonMs`: SQL of the horizon. */
 export const settledAt = (horizonMs: string): string =>
   `greatest(statement_timestamp(), (
      select max(a.finished_at) + ${horizonMs} * interval '1 millisecond' from attempt a where a.batch_id = b.id and (a.answer ->> 'mayLandLater')::boolean))`
@@ -37,7 +38,7 @@ export const settledAt = (horizonMs: string): string =>
 /**
  * Sets the next state of a claimed batch and ends its lease. `settled_at` is in the future if an attempt may still arrive late.
  *
- * @throws {LeaseLost}
+ * @throws {LeaseLost} another process has claimed the batch: nothing was written
  */
 export async function releaseBatch(
   tx: Queryable,
@@ -60,9 +61,9 @@ export async function releaseBatch(
 }
 
 /**
- * Recovers batches whose lease has expired or whose process is dead. If an attempt was started, the batch is ambiguous, because its
- * bytes may have been sent and may arrive until the horizon. Otherwise nothing was sent. Does not change live leases, nor batches
- * of another service, because the horizon of that service is not known here.
+ * Recovers batches whose lease has expired or whose process has ended, and returns their number. If an attempt was started, the batch
+ * becomes ambiguous, because its bytes may have been sent and may arrive until the horizon. Otherwise it keeps its earlier state. Does not
+ * change batches of another service, whose horizon is not known here.
  */
 export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
@@ -91,7 +92,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
   })
 }
 
-/** Opens parked leftovers for one more attempt in this run (docs/guarantees.md#bounded-retry). */
+/** Opens the parked batches of a destination for one more attempt (docs/guarantees.md#bounded-retry). Returns their number. */
 export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number): Promise<number> {
   return db.execute(
     `update batch b set attempts = $2, next_attempt_at = null,
@@ -102,8 +103,8 @@ export async function unparkBatches(db: Queryable, destinationId: number, maxAtt
 }
 
 /**
- * Resets the attempts of older open batches at the start of a run. The second delete of a suppressed identifier keeps its wait
- * until it was sent once, because before the horizon an earlier update could still restore the identifier.
+ * Resets the attempts and waits of older open batches at the start of a run. A delete of a suppressed identifier keeps its wait until the
+ * delete was claimed once, because an earlier update could restore the identifier before the horizon.
  */
 export async function resetAttempts(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
@@ -127,7 +128,7 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
   )
 }
 
-/** Supersedes the unsent batches of stale plans. Stores their implied keys first, because these will not be confirmed. */
+/** Supersedes the unsent batches of stale plans. Stores the implied keys of these batches first, because they will not be confirmed. */
 export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${unsent} and ${mayImply('b')}`, [plans])
@@ -148,7 +149,7 @@ export async function endMerged(tx: Queryable, batches: readonly number[]): Prom
   )
 }
 
-/** Deletes batches, whose entries and attempts the caller has deleted. */
+/** Deletes batches. The caller must have deleted their entries and attempts. */
 export async function deleteBatches(tx: Queryable, batches: readonly string[]): Promise<void> {
   await tx.execute('delete from batch where id = any($1::bigint[])', [batches])
 }

@@ -6,8 +6,8 @@ import type { ClaimedBatch } from './claim.ts'
 import { settledAt } from './release.ts'
 
 /**
- * Settles a batch of a load whose answer confirms all of it. Also writes its attempt and its line of the audit log, but no keys.
- * Returns false, and writes nothing, if some of its keys are stored or if another process has claimed it.
+ * Settles a batch of a load whose answer confirms all users. Also writes the attempt and the line of the audit log, but no keys.
+ * Returns false, and writes nothing, if some keys of the batch are stored or if another process has claimed the batch.
  */
 export async function settleLoad(
   db: Queryable,
@@ -29,7 +29,7 @@ export async function settleLoad(
      noted as (
        insert into audit (actor, what, run_id, plan_id, batch_id, detail)
        select $5::text, 'batch.settled', $6::bigint, plan_id, id, $7::jsonb from mine),
-     -- Last, because all transactions that reconcile for a destination wait for this row.
+     -- This is the last part, because all transactions that record answers of a destination wait for the lock of this row.
      raised as (update destination d set state_version = d.state_version + 1 from mine where d.id = mine.destination_id)
      select count(*)::int as n from mine`,
     [batch.id, batch.epoch, attempt.horizonMs, attempt.id, line.actor, line.runId, JSON.stringify(line.detail), ...values],

@@ -13,6 +13,7 @@ import type { ClaimedBatch } from './claim.ts'
 import { insertFollowing, lockEndOfPlan } from './insert.ts'
 import { endMerged } from './release.ts'
 
+/** Part of a batch, and the state of the new batch. */
 export interface Part {
   /** Places in the body of the parent, ascending. */
   readonly ords: readonly number[]
@@ -23,6 +24,7 @@ export interface Part {
   readonly waitMs: number
 }
 
+/** Entry with its bytes in the body. */
 interface Slice {
   readonly ord: number
   readonly bytes: Buffer
@@ -45,7 +47,7 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
       if (slice === undefined) throw new Error(`batch ${batch.id} has no entry ${ord}`)
       return slice
     })
-    const cut = pack(chosen, destination.frame(batch.operation))
+    const packed = pack(chosen, destination.frame(batch.operation))
     const expiries = chosen.flatMap((slice) => (slice.expiresAt === null ? [] : [slice.expiresAt.getTime()]))
     const id = await insertFollowing(tx, {
       ...next,
@@ -54,8 +56,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
       parentId: batch.id,
       phase: batch.phase,
       operation: batch.operation,
-      body: cut.body,
-      sha256: cut.sha256,
+      body: packed.body,
+      sha256: packed.sha256,
       entryCount: chosen.length,
       userCount: chosen.reduce((sum, slice) => sum + slice.users, 0),
       expiresAt: expiries.length === 0 ? null : new Date(Math.min(...expiries)),
@@ -64,7 +66,7 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
       tx,
       id,
       ords.map((ord) => ({ batchId: batch.id, ord })),
-      cut.offsets,
+      packed.offsets,
     )
     ids.push(id)
   }
@@ -72,8 +74,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
 }
 
 /**
- * Moves all entries of unclaimed batches into one new batch, in the given order of batches, and ends the old batches as split. The
- * caller has locked these batches, and none is in flight.
+ * Moves all entries of the batches `ids` into one new batch, in this order, and ends the old batches as split. The caller must have locked
+ * these batches, and none may be in flight. Does nothing if they have no entries.
  */
 export async function mergeBatches(
   tx: Queryable,

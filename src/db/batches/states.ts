@@ -1,16 +1,16 @@
-/** Names the states of a batch (docs/states.md), and the reasons of batches that wait for another one. */
+/** Names the states of a batch (docs/states.md), and the reasons of batches that wait for other batches. */
 
 /** SQL of the statuses of batches with unresolved entries. */
 export const openStatuses = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** Phase of the deletes of erasures. They are not a part of their plan: neither runs nor updates wait for them. */
+/** Phase of the deletes of erasures. Neither the run of their plan nor updates wait for these deletes. */
 export const erasurePhase = 0
 
-/** Reason of a right half that waits for its left half. If the left one succeeds, the failing record is in this half. */
+/** Reason of a right half that waits for its left half. If the left half succeeds, the failing record is in the right half. */
 export const afterSibling = 'after_sibling'
-/** Reason of entries that an answer did not point at. They wait until the record that it pointed at was sent alone. */
+/** Reason of a batch with the entries that an answer did not point at. The batch waits until the pointed entries were sent alone. */
 export const afterPointed = 'after_pointed'
-/** Reason of entries that wait until a failing record is isolated. Then they are sent as one request. */
+/** Reason of a batch that waits until a failing record is isolated. */
 export const afterIsolation = 'after_isolation'
 /** SQL of these reasons. */
 export const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation}')`

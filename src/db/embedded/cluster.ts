@@ -17,7 +17,7 @@ const user = 'sluice'
 /**
  * Creates the files of the server, with a new password.
  *
- * @throws {RunError} POSTGRES_UNAVAILABLE, DISK_FULL; then removes the files
+ * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the files
  */
 export function initialize(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
@@ -25,7 +25,7 @@ export function initialize(places: Places): void {
   mkdirSync(places.data, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
   writeFileSync(places.password, password, { mode: 0o600 })
-  // initdb reads the password from a file that its user can read. The file is removed right after.
+  // initdb reads the password from a file that its user can read. The file is removed when initdb has ended.
   const handover = `${places.data}.password`
   writeFileSync(handover, password, { mode: 0o600 })
   if (places.account) {
@@ -57,9 +57,9 @@ export function initialize(places: Places): void {
 }
 
 /**
- * Starts the server and creates the database of Sluice.
+ * Starts the server, creates the database of Sluice, and returns the address of the database.
  *
- * @throws {RunError} POSTGRES_UNAVAILABLE with the cause from its log, DISK_FULL
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
 export async function start(places: Places, maxConnections = 200): Promise<string> {
   const { postgres } = findBinaries(places.account, places.binaries)
@@ -99,7 +99,7 @@ export async function start(places: Places, maxConnections = 200): Promise<strin
       '-c',
       'log_error_verbosity=terse',
     ],
-    // `detached`: Ctrl-C and the end of this process do not stop it.
+    // `detached`: Ctrl-C and the end of this process do not stop the server.
     { stdio: ['ignore', log, log], detached: true, cwd: '/', ...places.account },
   )
   closeSync(log)
@@ -114,7 +114,7 @@ export async function start(places: Places, maxConnections = 200): Promise<strin
   throw gaveUp('the embedded Postgres did not start', readFileSync(places.log).subarray(before).toString(), places.home)
 }
 
-/** Returns the address of the database on the running server, from the files of Postgres. Undefined if no server answers. */
+/** Returns the address of the database on the running server, after a test query. Undefined if no server answers. */
 export async function running(places: Places): Promise<string | undefined> {
   const server = readAddress(places)
   if (server === undefined) return undefined
@@ -124,7 +124,7 @@ export async function running(places: Places): Promise<string | undefined> {
     await client.query('select 1')
     return addressOf(server, database)
   } catch {
-    return undefined // an outdated file: another process has the pid
+    return undefined // for example an outdated file, whose pid belongs to another process now
   } finally {
     await client.end().catch(() => undefined)
   }
@@ -136,12 +136,13 @@ export function currentAddress(places: Places): string | undefined {
   return server === undefined ? undefined : addressOf(server, database)
 }
 
-/** Program with open connections, other than the present one. */
+/** Program with open connections to the server. */
 export interface ConnectedProgram {
   readonly name: string
   readonly connections: number
 }
 
+/** Returns the programs with open connections, by name, without the connection of this function. */
 export async function connectedPrograms(places: Places): Promise<readonly ConnectedProgram[]> {
   return asAdministrator(places, async (client) => {
     const { rows } = await client.query<{ name: string; connections: number }>(
@@ -152,7 +153,7 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
   })
 }
 
-/** Stops the server. Returns false if none runs. @throws {RunError} POSTGRES_UNAVAILABLE if it does not stop */
+/** Stops the server. Returns false if no server runs. @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop */
 export async function stop(places: Places): Promise<boolean> {
   let pid: number
   try {
@@ -178,7 +179,7 @@ async function createDatabase(places: Places): Promise<string> {
   })
 }
 
-/** Runs `work` in the database `postgres`, which exists before that of Sluice. */
+/** Runs `work` on a connection to the database `postgres`, which exists before the database of Sluice. */
 async function asAdministrator<Result>(places: Places, work: (client: pg.Client, server: Server) => Promise<Result>): Promise<Result> {
   const server = readAddress(places)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
@@ -191,12 +192,13 @@ async function asAdministrator<Result>(places: Places, work: (client: pg.Client,
   }
 }
 
+/** Running server. */
 interface Server {
   readonly port: number
   readonly password: string
 }
 
-/** Reads the address of the server from its files. Undefined if it is not set up, not running, or not ready yet. */
+/** Reads port and password of the server from its files. Undefined if the server is not set up, not running, or not ready yet. */
 function readAddress(places: Places): Server | undefined {
   let lines: string[]
   let password: string

@@ -4,8 +4,8 @@ import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /**
- * Locks the server, so that one command at a time starts or stops it. Takes over a lock of a dead process, or one older than a
- * minute. Returns a function that unlocks.
+ * Locks the server, so that only one command at a time starts or stops it. Waits for the lock; removes a lock whose process has ended, or
+ * that is older than a minute. Returns a function that unlocks. `path`: lock file.
  */
 export async function lock(path: string): Promise<() => void> {
   for (;;) {

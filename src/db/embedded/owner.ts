@@ -1,4 +1,4 @@
-/** Checks the owner of the data directory. If another user wrote to it, its owner could no longer use it. */
+/** Checks the owner of the data directory. If another user wrote to the directory, its owner could no longer use it. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
@@ -22,6 +22,6 @@ export function checkOwner(home: string, me: number | undefined = process.getuid
 function userName(uid: number): string {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
-    .find((one) => one.split(':')[2] === String(uid))
+    .find((user) => user.split(':')[2] === String(uid))
   return line?.split(':')[0] ?? `number ${uid}`
 }

@@ -8,26 +8,36 @@ import { checkOwner } from './owner.ts'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Major version of Postgres. Another one cannot open the files. */
+/** Major version of Postgres. Another version cannot open the files. */
 const version = 18
 const systemFolder = '/var/lib/sluice'
 
+/** Paths of the server's files, and its account. */
 export interface Places {
   /** Path shown to the user: `.sluice`. */
   readonly home: string
   /** Folder of Postgres' files. Not below `home` if the user of the server cannot access it. */
   readonly data: string
+  /** Folder for a copy of the binaries, if the account cannot read the original. */
   readonly binaries: string
+  /** File with the password. */
   readonly password: string
   readonly log: string
   /** File with the port of the last start, which the next start uses again. */
   readonly port: string
+  /** File that exists while the server must keep running after the last command. */
   readonly keep: string
+  /** Lock file of commands that start or stop the server. */
   readonly lock: string
+  /** Account of the server; undefined if it runs as the present user. */
   readonly account: Account | undefined
 }
 
-/** Returns the paths. Creates missing folders. */
+/**
+ * Returns the paths for a data directory. Creates missing folders.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder
+ * @throws {UsageError} `WRONG_USER`
+ */
 export function placesOf(dataDir: string): Places {
   makeFolder(resolve(dataDir))
   const home = realpathSync(resolve(dataDir))
@@ -69,7 +79,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Removes server files below the system folder if their data directory was deleted and their server does not run. */
+/** Removes the server files below the system folder whose data directory was deleted and whose server does not run. */
 function sweepOrphans(): void {
   for (const name of readdirSync(systemFolder)) {
     const base = join(systemFolder, name)

@@ -3,11 +3,11 @@ import { randomInt } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems use for outgoing connections (Linux: from 32768). */
+/** Range of ports below the ports that systems use for outgoing connections (Linux: from 32768). */
 const from = 20_000
 const to = 32_768
 
-/** Returns the port that is stored in `file`. If another program uses it, returns a free one and stores it. */
+/** Returns the port that is stored in `file`. If there is none, or another program uses it, chooses and stores a free port. */
 export async function keptPort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept

@@ -1,6 +1,6 @@
 import { errorCode } from '../../unknownValue.ts'
 
-/** Returns true if a process of this pid runs, of any user. */
+/** Returns true if a process with this pid runs, under any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,8 +1,8 @@
 /**
- * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (the first time, with its files,
- * in 8 s), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). It runs as an ordinary user or as root, on loopback with its own password. Any
- * number of commands share the server: the first starts it, and the last stops it, unless a command keeps it (`serve`, `demo --keep`, `db`).
- * If a command is killed, the server keeps running, and the next command uses it.
+ * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (8 s the first time, when its files are
+ * created), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). The server listens on loopback with its own
+ * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it,
+ * unless a command keeps it (`serve`, `demo --keep`, `db`). If a command is killed, the server keeps running, and the next command uses it.
  */
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -10,13 +10,18 @@ import { connectedPrograms, currentAddress, initialize, running, start, stop, ty
 import { lock } from './commandLock.ts'
 import { placesOf } from './places.ts'
 
+/** Running server. */
 export interface EmbeddedServer {
   readonly url: string
   /** Stops the server if no other command uses or keeps it. Safe to call twice. */
   readonly release: () => Promise<void>
 }
 
-/** Starts the server below `dataDir`, or uses the one that runs there. `keep`: it keeps running after this command. */
+/**
+ * Starts the server below `dataDir`, or uses the server that runs there. `keep`: the server keeps running after this command.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`
+ * @throws {UsageError} `WRONG_USER`
+ */
 export async function startEmbedded(
   dataDir: string,
   options: { readonly keep?: boolean; readonly maxConnections?: number } = {},
@@ -36,18 +41,18 @@ export async function startEmbedded(
   }
 }
 
-/** Returns the address of the running server; undefined if none runs. Never starts one. */
+/** Returns the address of the running server; undefined if none runs. Does not start a server. */
 export async function embeddedUrl(dataDir: string): Promise<string | undefined> {
   return existsSync(resolve(dataDir)) ? running(placesOf(dataDir)) : undefined
 }
 
-/** Returns a function for the present address of the server, or the last known one while it is down. Does not connect. */
+/** Returns a function that returns the current address of the server, or its last known address while it is down. Does not connect. */
 export function embeddedAddress(dataDir: string, known: string): () => string {
   const places = placesOf(dataDir)
   return () => (known = currentAddress(places) ?? known)
 }
 
-/** Returns the programs that are connected to the running server; none if it does not run. */
+/** Returns the programs that are connected to the running server; empty if no server runs. */
 export async function embeddedClients(dataDir: string): Promise<readonly ConnectedProgram[]> {
   if ((await embeddedUrl(dataDir)) === undefined) return []
   return connectedPrograms(placesOf(dataDir))
@@ -79,13 +84,14 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
   return () => clearInterval(timer)
 }
 
-/** Stops the server, even if a command uses it. Returns false if none runs. */
+/** Stops the server, even if a command uses it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const places = placesOf(dataDir)
   rmSync(places.keep, { force: true })
   return stop(places)
 }
 
+/** Stops the server if no program is connected and no command keeps it. */
 async function releaseEmbedded(dataDir: string): Promise<void> {
   const places = placesOf(dataDir)
   if (existsSync(places.keep)) return

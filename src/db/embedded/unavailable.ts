@@ -1,6 +1,6 @@
 import { RunError } from '../../errors.ts'
 
-/** Returns the error that the embedded server cannot run here. The hint is to use another server. */
+/** Returns the error that the embedded server cannot run here. `why`: its message. The hint is to use another server. */
 export function unavailable(why: string): RunError {
   return new RunError('POSTGRES_UNAVAILABLE', why, {
     where: 'embedded Postgres',
@@ -8,7 +8,10 @@ export function unavailable(why: string): RunError {
   })
 }
 
-/** Returns an error of one line for the output of a failed Postgres or initdb: a full disk, else the cause from the output. */
+/**
+ * Returns the error for a failed Postgres or initdb: `DISK_FULL`, else `POSTGRES_UNAVAILABLE` with the cause. `written`: output of the
+ * program. `folder`: data directory, for the message.
+ */
 export function gaveUp(what: string, written: string, folder: string): RunError {
   const lines = written.trim().split('\n')
   if (lines.some((line) => line.includes('No space left on device')))

@@ -22,10 +22,13 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
 }
 
 /**
- * Deletes operations of ended plans: those of people after a month, because they contain digests; those of products, which `explain`
- * shows, after a year. A plan with an open batch keeps all of its operations, because its counts come from its batches. So does a
- * full refresh that is not fully confirmed, until the next plan has the rest of it (docs/decisions/plans-from-state.md), and the last plan
- * with deletes, until they are confirmed or a later plan has deletes.
+ * Deletes operations of ended plans: operations on people after 30 days, because they contain digests; operations on products, which
+ * `explain` shows, after a year. Three sorts of plans keep all their operations:
+ * - a plan with an open batch, because its counts come from its batches;
+ * - a full refresh that is not fully confirmed, until a later plan takes over its open keys (docs/decisions/plans-from-state.md);
+ * - the last plan with deletes, until these are confirmed or a later plan has deletes.
+ *
+ * Returns the number of deleted operations.
  */
 export async function dropOldEntries(db: Database): Promise<number> {
   const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
@@ -41,7 +44,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
-    // A plan reads the places of entries and then the entries, and must not run meanwhile.
+    // A plan must not run meanwhile, because it reads the places of entries first and the entries later.
     await tx.query(
       `select from destination where id in (select o.destination_id from batch o where o.id in (${done})) order by id for update`,
       values,
@@ -62,8 +65,8 @@ export async function dropOldEntries(db: Database): Promise<number> {
        from dropped g group by g.destination_id`,
       values,
     )
-    // The search for implied keys contains digests of people too. So the entries of deleted identifiers, and of a load that was not sent
-    // completely, are removed from it.
+    // The index of implied keys contains digests of people too. Therefore deleted identifiers, and identifiers of a load that was not sent
+    // completely, are removed from the index.
     for (const { destination_id, deleted } of [...together, ...each]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
     const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
     for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)
@@ -71,7 +74,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
   })
 }
 
-/** Removes the keys from entries of an erased person in these batches, and from all entries of the erasure's deletes. */
+/** Removes the keys from the entries of an erased person in these batches, including all entries of the erasure's deletes. */
 export async function eraseEntries(
   tx: Queryable,
   erasureId: number,

@@ -1,4 +1,4 @@
-/** Expands batches: a row of `entry` for each operation, in place of their row of `batch_entries` (docs/decisions/packed-state.md). */
+/** Expands batches: replaces their row of `batch_entries` by a row of `entry` for each operation (docs/decisions/packed-state.md). */
 import { storeBody } from '../batches/bodies.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from '../remote/implied.ts'
@@ -6,7 +6,8 @@ import type { Row } from '../row.ts'
 import { bodyColumns, bodyOf, columns, expanded, type BodyRow } from './read.ts'
 
 /**
- * Converts all entries of batches into rows, so that each can be updated, and stores their implied keys. Safe to repeat.
+ * Converts all entries of batches into rows, so that each entry can be updated. Also stores the whole bodies and the implied keys of the
+ * batches. Safe to repeat.
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)

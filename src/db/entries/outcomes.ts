@@ -1,13 +1,13 @@
 /**
- * Updates rows of `entry`: their outcomes, their end, and moves to other batches. The caller has expanded the batch (`expand.ts`).
+ * Updates rows of `entry`: writes their outcomes, and moves them to other batches. The caller must have expanded the batch (`expand.ts`).
  */
 import type { EntryOutcome } from '../../destinations/destination.ts'
 import type { Queryable } from '../queryable.ts'
 
 /** Writes the classified outcome of each entry, in the order of the body. */
 export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: readonly EntryOutcome[]): Promise<void> {
-  // Reconciling disables hash joins. This statement needs one: otherwise Postgres compares each outcome with each entry (0.3 s for
-  // 2,500 deletes).
+  // The caller's transaction disables hash joins, but this statement needs a hash join: without it Postgres compares each outcome with
+  // each entry (0.3 s for 2,500 deletes).
   await tx.query(`select set_config('enable_hashjoin', 'on', true)`)
   await tx.execute(
     `update entry e set outcome = x.outcome, code = x.code, message = x.message
@@ -32,8 +32,8 @@ export async function writeOutcomes(tx: Queryable, batchId: number, outcomes: re
 }
 
 /**
- * Marks every entry of the batch as confirmed, also those with an outcome of an earlier answer. Also works for a batch that is
- * not expanded.
+ * Marks entries with an outcome of an earlier answer as confirmed. Pending entries count as confirmed once their batch is settled
+ * (`entryOutcome`). Does nothing for a batch that is not expanded.
  */
 export async function confirmEntries(tx: Queryable, batchId: number): Promise<void> {
   await tx.execute(`update entry set outcome = 'confirmed', code = null, message = null where batch_id = $1 and outcome <> 'pending'`, [
@@ -41,7 +41,7 @@ export async function confirmEntries(tx: Queryable, batchId: number): Promise<vo
   ])
 }
 
-/** Marks entries as refused, because the service refused the whole batch. */
+/** Marks all entries of a batch as refused, because the service refused the whole batch. */
 export async function refuseEntries(
   tx: Queryable,
   batchId: number,
@@ -67,17 +67,17 @@ export async function parkEntries(
   ])
 }
 
-/** Marks entries as pending, to be sent again. */
+/** Marks all entries of a batch as pending, because they are sent again. */
 export async function reopenEntries(tx: Queryable, batchId: number): Promise<void> {
   await tx.execute(`update entry set outcome = 'pending' where batch_id = $1`, [batchId])
 }
 
-/** Marks entries that are not confirmed as superseded: they will not be sent. */
+/** Marks the entries of a batch that are not confirmed as superseded, because they are not sent any more. */
 export async function supersedeEntries(tx: Queryable, batchId: number, code: 'expired' | 'suppressed'): Promise<void> {
   await tx.execute(`update entry set outcome = 'superseded', code = $2 where batch_id = $1 and outcome <> 'confirmed'`, [batchId, code])
 }
 
-/** Moves entries to a batch, in this order; `offsets`: their places in its body. */
+/** Moves entries to the batch `to`, in this order. `offsets`: offsets of their bytes in its body. */
 export async function moveEntries(
   tx: Queryable,
   to: number,
@@ -91,7 +91,7 @@ export async function moveEntries(
   )
 }
 
-/** Inserts the only entry of a batch that deletes these identifiers of one user. */
+/** Inserts the only entry of a batch that deletes these identifiers of one user. `slice`: its bytes in the body. */
 export async function insertDelete(
   tx: Queryable,
   batch: { readonly id: number; readonly destinationId: number },

@@ -6,10 +6,11 @@
 import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
 import type { ColumnName, Row } from '../row.ts'
 
+/** Returns SQL of an array of the keys that are concatenated in `joined`, SQL of a bytea. */
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
 
-/** SQL that expands rows of `batch_entries` to rows like those of `entry`. `where`: condition on the row `ea`. */
+/** Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. */
 export const expanded = (
   where: string,
 ) => `select ea.batch_id, (er.place - 1)::int as ord, ea.destination_id, er.record_key, ${keysIn('er.keys')} as keys,
@@ -37,7 +38,7 @@ export const frozenColumns = [
   'byte_length',
 ] as const satisfies ColumnName<'entry'>[]
 
-/** Columns of `entry`, as `expanded` returns them. */
+/** SQL of the columns of `entry`, in the order of `expanded`. */
 export const columns = ([...frozenColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
 
 /**
@@ -47,12 +48,13 @@ export const columns = ([...frozenColumns, 'outcome', 'code', 'message'] satisfi
 export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
   when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
 
-/** SQL of the entries of a batch, to be joined laterally; `id`: SQL of its id. */
+/** Returns SQL of the entries of a batch, to be joined laterally. `id`: SQL of the batch's id. */
 export const entriesOf = (id: string): string =>
   `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
 
 /**
- * SQL of keys, hash and expiry of a batch's entries by record, to be joined laterally. Takes a third of the time of `entriesOf`.
+ * Returns SQL of the record key, keys, hash and expiry of a batch's entries, to be joined laterally. Takes a third of the time of
+ * `entriesOf`.
  */
 export const confirmationsOf = (id: string): string =>
   `lateral (
@@ -62,39 +64,42 @@ export const confirmationsOf = (id: string): string =>
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 
-/** SQL of the record keys of a batch's entries, to be joined laterally. */
+/** Returns SQL of the record keys of a batch's entries, to be joined laterally. */
 export const recordsIn = (id: string): string =>
   `lateral (
      select eo.record_key from entry eo where eo.batch_id = ${id}
      union all
      select er.record_key from batch_entries ea cross join lateral unnest(ea.record_keys) as er (record_key) where ea.batch_id = ${id})`
 
-/** SQL of the number of keys of a batch. A key in several entries counts several times. */
+/** Returns SQL of the number of keys of a batch. A key in several entries counts several times. */
 export const keyCountOf = (id: string): string =>
   `(coalesce((select sum(cardinality(eo.keys)) from entry eo where eo.batch_id = ${id}), 0)
     + coalesce((select sum(length(er.keys)) / ${keyBytes} from batch_entries ea cross join lateral unnest(ea.keys) as er (keys)
         where ea.batch_id = ${id}), 0))::int`
 
-/** SQL of all keys of a row of `batch_entries`. */
+/** Returns SQL of all keys of a row of `batch_entries`. `row`: alias of the row. */
 export const keysTogether = (row: string): string =>
   `select substring(er.keys from eg.at for ${keyBytes}) as key from unnest(${row}.keys) as er (keys)
      cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)`
 
-/** SQL of the keys of a batch with the outcome of their entry, to be joined laterally: cheaper than its entries. */
+/** Returns SQL of the keys of a batch with the stored outcome of their entry, to be joined laterally. Faster than `entriesOf`. */
 export const keysOf = (id: string): string =>
   `lateral (
      select ek.key, eo.outcome from entry eo cross join lateral unnest(eo.keys) as ek (key) where eo.batch_id = ${id}
      union all
      select ek.key, 'pending' from batch_entries ea cross join lateral (${keysTogether('ea')}) ek where ea.batch_id = ${id})`
 
-/** SQL of the users of a batch `b` by outcome, to be joined laterally. One row for the whole batch if it is not expanded. */
+/**
+ * Returns SQL of the numbers of users of batch `b` with their stored outcome, to be joined laterally: one row per entry, or one row for a
+ * batch that is not expanded.
+ */
 export const usersOf = (b: string): string =>
   `lateral (
      select eo.users, eo.outcome, eo.code, eo.message, eo.keys[1] as key from entry eo where eo.batch_id = ${b}.id
      union all
      select ${b}.user_count, 'pending', null, null, null from batch_entries ea where ea.batch_id = ${b}.id)`
 
-/** SQL of the ids of batches that have entries of these records; `keys`: SQL of an array of record keys. */
+/** Returns SQL of the ids of batches that have entries of these records. `keys`: SQL of an array of record keys. */
 export const batchesOfRecords = (destination: string, keys: string): string =>
   `select en.batch_id from entry en where en.destination_id = ${destination} and en.record_key = any(${keys})
    union all
@@ -102,7 +107,7 @@ export const batchesOfRecords = (destination: string, keys: string): string =>
      select from unnest(${keys}) as en (key) where en.key between ea.first_key and ea.last_key and en.key = any(ea.record_keys))`
 
 /**
- * SQL of the ids of batches that have entries with one of these keys; `keys`: SQL of an array of them. Reads all entries of the
+ * Returns SQL of the ids of batches that have entries with one of these keys. `keys`: SQL of an array of keys. Reads all entries of the
  * destination.
  */
 export const batchesOfKeys = (destination: string, keys: string): string =>
@@ -111,7 +116,7 @@ export const batchesOfKeys = (destination: string, keys: string): string =>
    select ea.batch_id from batch_entries ea where ea.destination_id = ${destination} and ${hasKey('ea.keys', keys)}`
 
 /**
- * SQL condition: one of the entries has one of `keys`. Each place of an entry is compared, because an entry may have several keys.
+ * Returns the SQL condition that one of the entries has one of `keys`. `joined`: SQL of the concatenated keys of each entry.
  */
 const hasKey = (joined: string, keys: string) =>
   `exists (select from unnest(${joined}) as er (keys) cross join lateral generate_series(1, length(er.keys), ${keyBytes}) as eg (at)
@@ -125,14 +130,15 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
    (select ea.template from batch_entries ea where ea.batch_id = b.id) as template,
    case when b.body is null then (select ${joinedKeys} from batch_entries ea where ea.batch_id = b.id) end as keys`
 
+/** Columns of `bodyColumns`. */
 export type BodyRow = Row<'batch', 'body_sha256'> &
   Row<'batch_entries', 'template'> & {
-    /** As text, because bytea is transferred as hex, which is twice as long and must be decoded. */
+    /** Body as text, because bytea is transferred as hex, which is twice as long and must be decoded. Null if a template is stored. */
     readonly body: string | null
     readonly keys: string | null
   }
 
-/** Returns the body. @throws {Error} if it is no longer stored, or not the one that was frozen */
+/** Returns the body. @throws {Error} if the body is no longer stored, or is not the one that was frozen */
 export function bodyOf(row: BodyRow): Buffer {
   if (row.body !== null) return Buffer.from(row.body)
   if (row.template === null || row.keys === null) throw new Error('the request body is not stored any more')
@@ -140,22 +146,23 @@ export function bodyOf(row: BodyRow): Buffer {
 }
 
 /**
- * SQL of the last confirmed update of each record that `o` changes, by an earlier plan: `seq` and `ord` of the entry in `o`, and
- * the place of that update. `o`: table with entries of one destination. `planId`: SQL of their plan.
+ * Returns SQL of the last confirmed update, by an earlier plan, of each record that an entry in `o` changes. Its columns are `seq` and
+ * `ord` of the entry in `o`, and batch, keys and bytes of that update. `o`: table with entries of one destination. `planId`: SQL of
+ * their plan.
  */
 export const formerEntries = (o: string, planId: string): string => {
-  const asked = `select record_key from ${o} where change <> 'create'`
+  const changed = `select record_key from ${o} where change <> 'create'`
   const confirmed = (outcome: string) => `b.plan_id <> ${planId} and b.operation = 'upsert' and ${outcome}
     and b.destination_id = (select destination_id from plan where id = ${planId})`
   return `select distinct on (o.seq, o.ord) o.seq, o.ord, e.batch_id, e.keys, e.byte_offset, e.byte_length
     from ${o} o join (
       select e.batch_id, e.record_key, e.keys, e.byte_offset, e.byte_length from entry e join batch b on b.id = e.batch_id
-      where e.destination_id = b.destination_id and e.record_key in (${asked}) and ${confirmed(`${entryOutcome} = 'confirmed'`)}
+      where e.destination_id = b.destination_id and e.record_key in (${changed}) and ${confirmed(`${entryOutcome} = 'confirmed'`)}
       union all
       select a.batch_id, er.record_key, ${keysIn('er.keys')}, null, null
       from batch_entries a join batch b on b.id = a.batch_id cross join lateral unnest(a.record_keys, a.keys) as er (record_key, keys)
-      where a.last_key >= (${asked} order by 1 limit 1) and a.first_key <= (${asked} order by 1 desc limit 1)
-        and er.record_key in (${asked}) and ${confirmed(`b.status = 'settled'`)}) e on e.record_key = o.record_key and e.batch_id < o.batch_id
+      where a.last_key >= (${changed} order by 1 limit 1) and a.first_key <= (${changed} order by 1 desc limit 1)
+        and er.record_key in (${changed}) and ${confirmed(`b.status = 'settled'`)}) e on e.record_key = o.record_key and e.batch_id < o.batch_id
     where o.change <> 'create'
     order by o.seq, o.ord, e.batch_id desc`
 }

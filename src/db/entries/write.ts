@@ -1,5 +1,5 @@
 /**
- * Writes the entries of frozen batches: for people one row of `batch_entries` per batch, for products one row of `entry` each.
+ * Writes the entries of frozen batches: for people usually one row of `batch_entries` per batch, otherwise one row of `entry` per entry.
  */
 import type pg from 'pg'
 import type { Destination, Operation } from '../../destinations/destination.ts'
@@ -9,9 +9,10 @@ import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
 import { frozenColumns } from './read.ts'
 
+/** Frozen operation. */
 export interface FrozenEntry {
   readonly recordKey: Buffer
-  /** In hex. */
+  /** Keys in hex. */
   readonly keys: readonly string[]
   readonly change: string
   readonly hash: Buffer | null
@@ -19,11 +20,14 @@ export interface FrozenEntry {
   readonly users: number
 }
 
+/** Entries of one frozen batch. */
 export interface FrozenEntries {
   readonly batchId: number
   readonly op: Operation
   readonly items: readonly FrozenEntry[]
+  /** Offset of each entry's bytes in the body. */
   readonly offsets: Int32Array
+  /** Length of each entry in bytes. */
   readonly lengths: Int32Array
   /** Template of the body; undefined if the body is stored whole. */
   readonly template?: Buffer | undefined
@@ -46,6 +50,8 @@ const togetherColumns = (
     'template',
   ] satisfies ColumnName<'batch_entries'>[]
 ).join(', ')
+
+/** Inserts the entries of these batches. */
 export async function writeEntries(
   client: pg.PoolClient,
   destinationId: number,
@@ -60,7 +66,7 @@ export async function writeEntries(
 
 /**
  * Returns true if the entries of a batch are stored in one row: they share one outcome and one expiry, and their keys are digests.
- * Products have an outcome each, so they have a row each.
+ * Products have separate outcomes, so they have separate rows.
  */
 export function areTogether(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.evidence !== 'counts') return false
@@ -73,7 +79,7 @@ export function areTogether(destination: Pick<Destination, 'evidence'>, { op, it
   )
 }
 
-/** Returns the body without its digests; undefined if the body is to be stored whole. */
+/** Returns the template of a body (`bodyTemplate.ts`); undefined if the body must be stored whole. */
 export function templateOf(
   destination: Pick<Destination, 'evidence'>,
   batch: Pick<FrozenEntries, 'op' | 'items'> & { readonly body: Buffer },
@@ -103,14 +109,14 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
     copy.bytes(high)
     copy.byteaArray(items.map(({ recordKey }) => recordKey))
     copy.hexArray(items.map(({ keys }) => keys.join('')))
-    copy.textArray(once(items.map(({ change }) => change)))
+    copy.textArray(withoutEquals(items.map(({ change }) => change)))
     const hashes = items.flatMap(({ hash }) => (hash === null ? [] : [hash]))
     copy.byteaArray(hashes.every((hash) => hash.equals(hashes[0] ?? hash)) ? hashes.slice(0, 1) : hashes)
-    copy.int4Array(once(items.map(({ users }) => users)))
+    copy.int4Array(withoutEquals(items.map(({ users }) => users)))
     if (first.expiresAtMs === null) copy.null()
     else copy.timestamp(first.expiresAtMs)
     copy.int4(offsets[0] ?? 0)
-    copy.int4Array(once(lengths))
+    copy.int4Array(withoutEquals(lengths))
     if (template === undefined) copy.null()
     else copy.bytes(template)
     if (copy.full) await copy.flush()
@@ -143,16 +149,16 @@ export async function writeLoadedEntries(client: pg.PoolClient, destinationId: n
     copy.int4Array([1])
     copy.timestamp(expiresAtMs)
     copy.int4(firstOffset)
-    copy.int4Array(once(lengths))
+    copy.int4Array(withoutEquals(lengths))
     copy.bytes(template)
     if (copy.full) await copy.flush()
   }
   await copy.end()
 }
 
-/** Returns one element if all are equal. */
-function once<Values extends readonly unknown[] | Int32Array>(values: Values): Values
-function once(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
+/** Returns only the first element if all are equal; otherwise all. */
+function withoutEquals<Values extends readonly unknown[] | Int32Array>(values: Values): Values
+function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknown[] | Int32Array {
   for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return values
   return values.slice(0, 1)
 }

@@ -9,7 +9,7 @@ import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { storeStatistics, openStatistics, type StoredQuality } from '../../mapping/qualityStatistics.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
-import { collectLeftKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
+import { collectUnseenKeys, loadDigests, loadQuality, type UnseenDigests } from '../../db/digests.ts'
 import { jsonColumn } from '../../db/jsonColumn.ts'
 import { deleteRejects } from '../../db/rejects.ts'
 import type { RunRow } from '../../db/runs.ts'
@@ -145,7 +145,7 @@ export async function readRecords(
   const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(client, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
-    await collectLeftKeys(client, run.destinationId, unseen)
+    await collectUnseenKeys(client, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
     const removesSkipped = type.removesBy === 'identifier' && staged.optedOut > 0
     const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
