@@ -32,12 +32,15 @@ export interface GuardedChanges {
   /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
   readonly deletesWithheld: boolean
+  /** Number of missing records whose desired content changed. */
+  readonly missing: number
 }
 
 /**
  * Applies the removals and collects the pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only
  * the removals of people who are suppressed or opted out, so that no request updates or renews them; the deletes of opted-out people
- * still wait. Upserts are sent in both cases (docs/guarantees.md#mass-delete-guard).
+ * still wait. Missing records of which the service has nothing are removed too. Upserts are sent in both cases
+ * (docs/guarantees.md#mass-delete-guard).
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
@@ -49,8 +52,9 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   await desired.applyRemovals()
   if (context.missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (context.missingPolicy === 'keep') await markMissing(desired.context)
+  const removed = context.missingPolicy === 'delete' || context.missingPolicy === 'out-of-stock' ? context.diff.missing : 0
   const firstDeferred = await context.pending.collect()
-  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesWithheld: false }
+  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesWithheld: false, missing: removed }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
   const missing =
@@ -72,20 +76,21 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   for (const guard of found)
     results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)
   const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false }
+  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false, missing: removed }
 
   await client.query('rollback to savepoint removals')
   await collectRemovals(client, { missing: false })
+  const unsent = context.missingPolicy === 'delete' ? await desired.removeUnsent() : 0
   await desired.applyRemovals()
   const deferred = await context.pending.collect()
   await context.pending.countGuardedDeletes(context.suppressedBy)
   await context.pending.withholdDeletes(result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred, deletesWithheld: true }
+  return { results, withheld: result.withheld, deferred, deletesWithheld: true, missing: unsent }
 }
 
 /** Applies the guards to a first load. There are no deletes to withhold, but the guards report an incomplete read or too few rows. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
-  return { results, withheld: 0, deferred: 0, deletesWithheld: results.length > 0 }
+  return { results, withheld: 0, deferred: 0, deletesWithheld: results.length > 0, missing: 0 }
 }

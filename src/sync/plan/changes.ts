@@ -89,9 +89,8 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
   return ignoresMissing || input.incomplete !== undefined ? 'ignore' : type.missing(destination)
 }
 
-/** Returns true if this read changed the desired content. Missing records whose deletes are withheld do not change it. */
-export function changesDesired({ diff, missingPolicy }: Changes, deletesWithheld: boolean): boolean {
-  const missing = !deletesWithheld && (missingPolicy === 'delete' || missingPolicy === 'out-of-stock') ? diff.missing : 0
+/** Returns true if this read changed the desired content. `missing`: number of missing records that it changed. */
+export function changesDesired({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 

@@ -43,6 +43,29 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
+ * Adds to `removal` the missing records of which the service has nothing, so that their first request is not sent although a guard
+ * withholds the deletes of the others. Returns their number. `group`: column of `remote` with the record's key. `keys`: SQL of the keys
+ * of record `c`.
+ */
+export async function removeUnsent(
+  { client, destinationId, changed }: DesiredContext,
+  { group, keys }: { readonly group: 'key' | 'group_key'; readonly keys: string },
+): Promise<number> {
+  const added = await client.query(
+    `insert into removal
+     select c.key, 'missing' from change c
+     where c.what = 'missing' and c.key in (
+         select m.${group} from remote m
+         where m.destination_id = ${destinationId} and m.ref_count > 0 and m.synced_hash is null and ${changed.outOfSync})
+       -- A key without a row is implied by a confirmed request.
+       and not exists (
+         select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
+         where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
+  )
+  return added.rowCount ?? 0
+}
+
+/**
  * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Used for lists
  * whose removals name identifiers and not row keys, because the person may be on the list under another row key.
  */

@@ -17,6 +17,8 @@ export interface DesiredState {
    * `policy` affects them only now, and returns their number.
    */
   readonly reviewMissing: (policy: Missing) => Promise<number>
+  /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
+  readonly removeUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
   /** Returns at most five ids of products that would be deleted, for a message; none for people. */

@@ -103,7 +103,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
   const { client, destinationId, planId, input } = work
   return {
     updateFields: changes.updateFields,
-    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.deletesWithheld) ? 1 : 0),
+    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.missing) ? 1 : 0),
     erasures: work.latestErasureId,
     renewed: work.desired.context.renewed !== undefined,
     // The setting `destination.suppress` of an audience.

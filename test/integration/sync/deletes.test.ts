@@ -154,3 +154,44 @@ test.for(['failed', 'not_found'])('C2, C3 and C4: a product that another writer 
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 9, requests: 0 } })
   expect(await engine.db.query(`select from sluice.record where status <> 'live'`)).toEqual([])
 })
+
+test.for(['shop', 'people'] as const)('%s: a missing record that was never sent is not sent while deletes are withheld', async (name) => {
+  await using engine = await engineUnderTest()
+  const { yaml, write, wanted: expected, held } = kinds[name]
+  engine.pipeline(name, yaml)
+  write(engine, numbers(0, 40))
+  await engine.run(name)
+  // No request of the new records is sent.
+  write(engine, numbers(0, 60))
+  await interruptedRun(engine, name, 'planned', {})
+  const before = await engine.plan(name)
+  expect(before.counts).toMatchObject({ creates: 20 })
+  write(engine, numbers(0, 20))
+  for (let times = 0; times < 2; times++) {
+    const after = await engine.mark()
+    expect(await engine.run(name)).toMatchObject({ status: 'withheld', counts: { creates: 0, withheld: 20 } })
+    expect(await engine.writes(after)).toEqual([])
+  }
+  expect(await engine.apply(before.planId)).toMatchObject({ error: { code: 'PLAN_STALE' } })
+  // They may come back.
+  write(engine, numbers(0, 60))
+  expect(await engine.run(name)).toMatchObject({ status: 'succeeded', counts: { creates: 20, deletes: 0 } })
+  expect(await held(engine)).toBe(expected(numbers(0, 60)))
+})
+
+test.for(['shop', 'people'] as const)('%s: a missing record that may have been sent is kept while deletes are withheld', async (name) => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  const { yaml, write, wanted: expected, held } = kinds[name]
+  engine.pipeline(name, yaml)
+  write(engine, numbers(0, 40))
+  await engine.run(name)
+  write(engine, numbers(0, 60))
+  await control.fault({ path: '/12/' }, { kind: 'commit_then_reset' }, 'always')
+  expect((await engine.run(name)).counts).toMatchObject({ creates: 20, ambiguous: 20 })
+  await control.clearFaults()
+  write(engine, numbers(0, 20))
+  expect(await engine.run(name)).toMatchObject({ status: 'withheld' })
+  expect(await engine.run(name, { approveDeletes: 40 })).toMatchObject({ status: 'succeeded', counts: { deletes: 40 } })
+  expect(await held(engine)).toBe(expected(numbers(0, 20)))
+})
