@@ -8,7 +8,7 @@ export type Html = ReturnType<typeof html>
 
 export type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'idle'
 
-/** Renders nothing. */
+/** Empty HTML. */
 export const none: Html = raw('')
 
 /** One shape for each tone, so that a state is readable without colour. */

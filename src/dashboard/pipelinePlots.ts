@@ -46,7 +46,7 @@ export function pipelinePlots(
     {
       id: 'plot-rows',
       title: 'Source rows',
-      summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid. Below the dashed line nothing is deleted.`,
+      summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid. With fewer valid rows than the dashed line, deletes are withheld.`,
       kind: 'line',
       of,
       labels,
@@ -57,7 +57,7 @@ export function pipelinePlots(
           name: 'deletes are withheld below',
           color: 'warn-solid',
           dash: true,
-          values: runs.map((_, i) => Math.max(pipeline.guards.minRows, Math.floor((runs[i - 1]?.counts.valid ?? 0) / 2))),
+          values: runs.map((_, i) => fewestRows(pipeline, runs[i - 1]?.counts.valid ?? 0)),
         },
       ],
     },
@@ -65,7 +65,7 @@ export function pipelinePlots(
       id: 'plot-stages',
       title: 'Duration by stage',
       unit: 'seconds',
-      summary: `The last run took ${duration((last?.stages ?? []).reduce((ms, { durationMs }) => ms + durationMs, 0))}.`,
+      summary: `The stages of the last run took ${duration((last?.stages ?? []).reduce((ms, { durationMs }) => ms + durationMs, 0))}.`,
       kind: 'stack',
       of,
       labels,
@@ -84,7 +84,7 @@ export function pipelinePlots(
       of,
       labels,
       series: [
-        { name: 'answered', color: 'accent', values: column(({ requests, rateLimited }) => requests - rateLimited) },
+        { name: 'other requests', color: 'accent', values: column(({ requests, rateLimited }) => requests - rateLimited) },
         { name: 'over the rate limit', color: 'warn-solid', values: column(({ rateLimited }) => rateLimited) },
       ],
     },
@@ -122,4 +122,9 @@ export function pipelinePlots(
           },
         ]),
   ]
+}
+
+/** Returns the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). `previous`: valid rows of the run before. */
+function fewestRows({ guards }: Pipeline, previous: number): number {
+  return Math.max(guards.minRows, previous >= 20 ? Math.ceil(previous / 2) : 0)
 }

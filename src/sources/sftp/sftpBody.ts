@@ -28,7 +28,7 @@ export function isSameFile(one: SftpFacts, other: SftpFacts): boolean {
 }
 
 /**
- * Reads one file, over as many connections as needed. The rest is appended only if size and time of the file are the same, the time
+ * Reads one file, over as many connections as needed. A new connection continues only if size and time of the file are the same, the time
  * is reliable (`settledMs`), and the last bytes before the break are the same.
  */
 export class SftpBody {

@@ -136,7 +136,8 @@ function print(context: Context, answer: Answer, include: boolean): void {
 }
 
 /**
- * Follows `next_cursor`, or `meta.next_token` of v2, and prints one document: the first page with the items of all pages in `data`.
+ * Follows `next_cursor`, or `meta.next_token` of v2, and prints one document: the first page with the items of all pages in `data`, and
+ * without `next_cursor`.
  *
  * @throws the error of the first page that the service refuses; nothing is printed then
  */
