@@ -30,16 +30,18 @@ export function errorsDoc(): string {
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
-      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${personCodes[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
+      `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
       '',
     ]),
   ].join('\n')
 }
 
-/** Hints of the notes about people: a setting for the file, never the switch that accepts the note. */
-const personCodes: Readonly<Record<string, string>> = {
+/** Hints of the notes that `guards.accept` should not answer: a setting for the file, or an approval of the deletes. */
+const ownHints: Readonly<Record<string, string>> = {
   CONSENT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
   LEFT_UNMAPPED: 'Write the `consent:` line that the run shows ([consent](consent.md)).',
   CONSENT_UNKNOWN: 'Export the file again with the column; or, if every person in it agreed, set `consent: none` ([consent](consent.md)).',
+  IDS_CHANGED:
+    'Set `map: { id: … }` to the column of the earlier ids; if the products have new ids, approve the deletes of the missing ones: `sluice run PIPELINE --approve-deletes N`.',
   IDENTIFIER_UNMAPPED: 'Map the column, or list it in `ignore:` ([consent](consent.md#columns-of-emails-and-phone-numbers)).',
 }

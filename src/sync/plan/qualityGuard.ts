@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
-import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import { withholdingCodes, type QualityCode } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
 /** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue. */
@@ -30,7 +30,7 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
     .map((note) => ({
       code: `GUARD_${note.code}`,
       message: `${note.message}: nothing was sent`,
-      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, set guards: { accept: [${note.code}] } in the pipeline and sluice run ${pipeline.name}`,
+      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, ${acceptance(note, pipeline.name)}`,
       withheld: 0,
       examples: firstLines([note]),
     }))
@@ -43,6 +43,13 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
     .flatMap(({ lines }) => lines.filter((line) => line > 0))
     .slice(0, 5)
     .map((line) => `line ${line}`)
+}
+
+/** Returns what to do if the warning is about an intended change. */
+function acceptance({ code, count }: WarningSummary, pipeline: string): string {
+  // `accept` would send the new ids and withhold the deletes of the others, so that the catalog would have every product twice.
+  if (code === ('IDS_CHANGED' satisfies QualityCode)) return `sluice run ${pipeline} --approve-deletes ${count}`
+  return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 
 /** Hints for warnings whose cause may be the pipeline file instead of the source, by code. */
@@ -107,7 +114,7 @@ export async function changeNotes(
       code: 'IDS_CHANGED',
       field: 'id',
       message: `${missing} of ${known} synced products are missing, and ${creates} ids are new`,
-      count: creates,
+      count: missing,
       lines: [],
     })
   // The cause may be another export of the shop, or a changed rule of Sluice (docs/inputs.md, case 182).

@@ -375,7 +375,13 @@ test('another id column withholds the run, so that the catalog does not have eve
   await shop(engine, rows(0))
   expect(await shop(engine, rows(61))).toMatchObject({
     status: 'withheld',
-    guards: [{ code: 'GUARD_IDS_CHANGED', message: '61 of 120 synced products are missing, and 61 ids are new: nothing was sent' }],
+    guards: [
+      {
+        code: 'GUARD_IDS_CHANGED',
+        message: '61 of 120 synced products are missing, and 61 ids are new: nothing was sent',
+        hint: 'set map: { id: … } to the column of the earlier ids; if it is right, sluice run shop --approve-deletes 61',
+      },
+    ],
   })
   expect(await live()).toBe(120)
   // Half of them are new products beside others that left.
