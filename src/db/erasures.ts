@@ -1,6 +1,6 @@
 /**
  * Writes the tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any
- * credentials, so that it stays valid if an audience moves to another user.
+ * credentials, so that the digests stay suppressed if an audience moves to another user.
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
@@ -24,14 +24,14 @@ import { kindsWhere } from '../destinations/index.ts'
 /** Lock between erasures and attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = schemaLock(`'erasures'`)
 
-/** Returns SQL of the erased identifiers of the service whose address is this parameter. */
+/** Returns SQL of the erased identifiers of a service. `service`: SQL of its address. */
 export const erasedIdentifiers = (service: string) => `select x.key from erased_key x where x.service = ${service} and x.destination_id = 0`
 
-/** Returns SQL of the erased record keys of an audience. */
+/** Returns SQL of the erased record keys of an audience. `service`, `destinationId`: SQL of its service's address and its id. */
 export const erasedRecords = (service: string, destinationId: string) =>
   `select x.key from erased_key x where x.service = ${service} and x.destination_id = ${destinationId}`
 
-/** Returns the newest erasure of a service; 0 if there is none. */
+/** Returns the id of the newest erasure of a service; 0 if there is none. */
 export async function latestErasure(db: Queryable, service: string): Promise<number> {
   const [row] = await db.query<{ readonly id: Value<'erasure', 'id'> | null }>('select max(id) as id from erasure where service = $1', [
     service,
@@ -39,11 +39,15 @@ export async function latestErasure(db: Queryable, service: string): Promise<num
   return Number(row?.id ?? 0)
 }
 
-/** Waits for an erasure that is being committed. The next statement of the transaction sees it. */
+/**
+ * Waits for an erasure that is being committed, so that the next statement of the transaction sees the erasure. No other erasure starts
+ * before the end of the transaction.
+ */
 export async function awaitErasures(tx: Queryable): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock_shared(${erasureLock})`)
 }
 
+/** Keys of an erased person. */
 export interface ErasedKeys {
   /** Packed identifiers, for all audiences of the service. */
   readonly identifiers: readonly Buffer[]
@@ -57,7 +61,10 @@ export interface ErasureRequest extends ErasedKeys {
   readonly reason?: string
 }
 
-/** Suppresses the keys, in a transaction of a few milliseconds. No later attempt sends them as an update. */
+/**
+ * Suppresses the keys in a transaction of a few milliseconds, and returns the id of the erasure. Attempts that begin later do not send the
+ * keys as an update.
+ */
 export async function suppressErased(db: Database, request: ErasureRequest): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
@@ -84,7 +91,7 @@ export async function addErased(tx: Queryable, service: string, erasureId: numbe
   )
 }
 
-/** Returns erasures of a service whose deletes are not planned yet, because the process ended before. */
+/** Returns the ids of the erasures of a service whose deletes are not planned yet, oldest first. */
 export async function unplannedErasures(db: Queryable, service: string): Promise<readonly number[]> {
   const rows = await db.query<Row<'erasure', 'id'>>('select id from erasure where service = $1 and planned_at is null order by id', [
     service,
@@ -92,12 +99,12 @@ export async function unplannedErasures(db: Queryable, service: string): Promise
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends the planning of an erasure with the number of audiences that have had the person. */
+/** Marks an erasure as planned. `audiences`: number of audiences that had the person. */
 export async function finishPlanning(tx: Queryable, erasureId: number, audiences: number): Promise<void> {
   await tx.execute('update erasure set planned_at = statement_timestamp(), audiences = $2 where id = $1', [erasureId, audiences])
 }
 
-/** Adds the delete that an erasure planned, for its receipt. */
+/** Adds the batch of a planned delete to the receipt of its erasure. */
 export async function addErasureDelete(tx: Queryable, erasureId: number, batchId: number): Promise<void> {
   await tx.execute('insert into erasure_delete (erasure_id, batch_id) values ($1, $2)', [erasureId, batchId])
 }
@@ -114,7 +121,7 @@ export async function loadErased(db: Queryable, erasureId: number): Promise<Eras
   }
 }
 
-/** Erasure for an export: its record keys have their audience. */
+/** Erasure for an export, whose record keys have the ids of their audience at the service. */
 export interface StoredErasure {
   readonly id: number
   readonly erasedAt: Date
@@ -166,22 +173,23 @@ export async function identifiersOf(db: Queryable, destinationId: number, record
   return rows.map(({ identifier }) => identifier)
 }
 
-/** Receipt of an erasure: no identifier, no digest. */
+/** Receipt of an erasure, without identifiers and digests. */
 export interface Receipt {
   readonly id: string
   readonly erasedAt: string
   readonly actor: string
   readonly reason: string | null
-  /** Digests that are suppressed. */
+  /** Number of identifiers that were given for the erasure, in all their forms. */
   readonly identifiers: number
   /** Number of audiences that had the person; null until their deletes are planned. */
   readonly audiences: number | null
+  /** Number of delete requests. */
   readonly deletes: { readonly planned: number; readonly confirmed: number }
-  /** Time at which everything except the suppressed digests was deleted; null if that is not done yet. */
+  /** Time at which all data except the suppressed digests was deleted; null if some data is still stored. */
   readonly purgedAt: string | null
 }
 
-/** Returns the receipts of a service, newest first, or the one of an erasure. */
+/** Returns the receipts of a service, newest first; with `erasureId`, only the receipt of this erasure. */
 export async function listReceipts(db: Queryable, service: string, erasureId?: number): Promise<readonly Receipt[]> {
   const rows = await db.query<
     Row<'erasure', 'id' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
@@ -208,7 +216,7 @@ export async function listReceipts(db: Queryable, service: string, erasureId?: n
   }))
 }
 
-/** Returns the audiences with deletes of an erasure that are not settled, under these credentials. */
+/** Returns the ids of the audiences of this environment that have unsettled deletes of an erasure. */
 export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
   const rows = await db.query<Row<'destination', 'id'>>(
     `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
@@ -218,12 +226,12 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** SQL condition: the delete is confirmed. Decided by the answer, because retention deletes the operations before the receipt. */
+/** SQL condition: the delete `b` is confirmed. Reads the attempts, because retention deletes the operations before the receipt. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**
- * Deletes the stored data of erased people, unless it is still needed for a request. Safe to repeat, and cheap if there is nothing
- * to do. Skips an audience with a run in progress; the end of that run calls this again.
+ * Deletes the stored data of erased people, except data that an open request needs. Safe to repeat, and one short query if there is nothing
+ * to delete. Skips an audience with a run in progress; the end of that run calls this function again.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
   const erasures = await db.query<Row<'erasure', 'id'>>(
@@ -256,7 +264,7 @@ export async function purgeErasures(db: Database, service: string): Promise<void
   }
 }
 
-/** Returns true if this audience has no data of the keys any more. */
+/** Deletes the data of the keys in one audience. Returns true if this audience has no data of the keys any more. */
 async function purgeAudience(tx: Transaction, erasureId: number, destinationId: number, keys: ErasedKeys): Promise<boolean> {
   await tx.query('select from destination where id = $1 for update', [destinationId])
   const running = await tx.query(
@@ -281,7 +289,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseChanged(tx, destinationId, keys.identifiers)
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
-    // The next run reads the whole source once.
+    // Without digests the next run reads the whole source.
     await forgetDigests(tx.client, destinationId)
   }
   await forgetMentions(tx, destinationId, [...keys.identifiers.map((key) => key.subarray(1)), ...records])
@@ -293,7 +301,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   return left?.n === 0
 }
 
-/** Removes the first digits of the digests from the examples of guards in plans and runs. */
+/** Removes the first digits of the digests, which guards show as examples, from plans and runs. */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
     const shown = digest.toString('hex', 0, 6)
@@ -302,7 +310,7 @@ async function forgetMentions(tx: Queryable, destinationId: number, digests: rea
   }
 }
 
-/** Returns the text of a packed identifier in a request body. Partner ids are sent as plain text, the others in hex. */
+/** Returns the text of a packed identifier in a request body: a partner id as plain text, any other identifier in hex. */
 function sentText(key: Buffer): string {
   return key[0] === 6 ? key.toString('utf8', 1) : key.toString('hex', 1)
 }

@@ -1,11 +1,13 @@
-/** Builds the SQL that a database administrator runs, for a role that may only read and write rows. */
+/** Builds the SQL that a database administrator runs if the role of Sluice may only read and write rows. */
 import { quoteName } from '../schemaName.ts'
 
+/** Names and missing parts of a schema. */
 export interface Handover {
   readonly schema: string
   readonly database: string
   /** Role that Sluice connects as. */
   readonly role: string
+  /** True if the schema exists. */
   readonly hasSchema: boolean
   /** Missing migrations and their journal entries. */
   readonly statements: readonly string[]
@@ -13,7 +15,7 @@ export interface Handover {
   readonly queue: string | undefined
 }
 
-/** Returns a script for psql. Its parts are transactions, and it is safe to run again. */
+/** Returns a script for psql that creates the missing parts and grants the rights. Each part of the script is a transaction. */
 export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
   const [s, to] = [quoteName(schema), quoteName(role)]
   const rights = 'select, insert, update, delete'

@@ -15,16 +15,18 @@ const digestBytes = 4
 const keyBytes = 6
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
-/** Digests with the same first 12 bits are in one chunk. `otherBits`: number of bits of an entry after these. */
+/** Number of chunks. Digests with the same first 12 bits are in one chunk. */
 const chunks = 4_096
+/** Number of stored bits of a digest after the first 12. */
 const otherBits = digestBytes * 8 - 12
-/** Maximum number of entries in memory (5 MB). When it is reached, they are stored as one more part of each chunk. */
+/** Maximum number of entries in memory (5 MB). When it is reached, the entries are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
-/** Maximum number of chunks per query; more than that are searched by COPY. */
+/** Maximum number of chunks per query, and of identifiers that are searched by query instead of COPY. */
 const chunksAtOnce = 256
 /** Maximum number of identifiers per search. */
 const identifiersAtOnce = 50_000
 
+/** Implied identifier, and the key of the record that implies it. */
 export interface ImpliedKey {
   readonly identifier: Buffer
   readonly recordKey: Buffer
@@ -40,7 +42,9 @@ export async function dropImpliedKeys(tx: Queryable, destinationId: number): Pro
   await tx.execute('delete from implied_key where destination_id = $1', [destinationId])
 }
 
-/** Writes the entries of a load. Groups them in Node, which reads the records anyway: grouping two million identifiers took Postgres 4 s. */
+/**
+ * Writes the entries of a load. Groups them in Node, which reads the records anyway: grouping two million identifiers took Postgres 4 s.
+ */
 export class ImpliedKeyIndex {
   readonly #client: pg.PoolClient
   readonly #destinationId: number
@@ -130,7 +134,7 @@ export class ImpliedKeyIndex {
   }
 }
 
-/** Returns those of the identifiers that are implied, with the record of each. Reads only the chunks that may have one. */
+/** Returns those of the identifiers that are implied, each with its record. Reads only the chunks that may have one of them. */
 export async function findImpliedKeys(db: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
   const found: ImpliedKey[] = []
@@ -151,7 +155,10 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
   return found
 }
 
-/** Same as `findImpliedKeys`, for any number of identifiers. `query`: SQL of them. Yields the found ones in portions. Call it in a transaction. */
+/**
+ * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. `query`: SQL of
+ * the identifiers. Must be called in a transaction.
+ */
 export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
   for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', query, identifiersAtOnce)) {
     const identifiers = rows.map(({ identifier }) => identifier)
@@ -162,12 +169,12 @@ export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: n
 }
 
 /**
- * Same as `findImpliedKeys`, for many identifiers: reads the digests of all chunks by COPY. For 10,000 of 2,000,000 identifiers it takes
- * a third of the time.
+ * Searches like `findImpliedKeys` for many identifiers: reads the digests of all chunks by COPY. A search for 10,000 of 2,000,000
+ * identifiers takes a third of the time.
  */
 async function scanImpliedKeys(client: pg.PoolClient, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
-  // Almost no digest passes this filter, so almost none is looked up in a map.
+  // Almost no digest passes this filter, so almost no map is searched.
   const filter = new Uint8Array(2 ** (filterBits - 3))
   for (const identifier of identifiers) {
     if (identifier.length <= digestBytes) continue
@@ -193,7 +200,7 @@ function hasCandidate(digests: Buffer, filter: Uint8Array): boolean {
   return false
 }
 
-/** Removes these identifiers from the search. Keeps those that a later load implies again. */
+/** Removes the entries of these identifiers. Keeps the entries of records that still imply keys. */
 export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
   const wanted = byChunk(identifiers)
   if (wanted.size === 0) return
@@ -221,7 +228,9 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
   }
 }
 
-/** Removes the entries of deleted records, and of records that now have other identifiers, by writing all entries of the destination again. */
+/**
+ * Removes the entries of deleted records, and of records that now have other identifiers, by writing all entries of the destination again.
+ */
 export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(client, destinationId)
@@ -231,7 +240,7 @@ export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, des
   await index.end()
 }
 
-/** Identifiers to find, by chunk and by the other bits of their entry. Leaves out identifiers that are shorter than a digest. */
+/** Identifiers to find, by chunk and by the other bits of their digest. Has no identifiers that are shorter than a digest. */
 type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 function byChunk(identifiers: readonly Buffer[]): Wanted {
@@ -247,7 +256,7 @@ function byChunk(identifiers: readonly Buffer[]): Wanted {
   return wanted
 }
 
-/** Entry whose digest begins like that of an identifier. */
+/** Place of an entry whose digest begins like the digest of an identifier. */
 interface Place {
   readonly chunk: number
   readonly part: number
@@ -269,6 +278,7 @@ function placesOf(
   return places
 }
 
+/** Returns the entries at these places whose record implies the identifier. */
 async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
   if (places.length === 0) return []
   const rows = await db.query<{ identifier: Buffer; record_key: Value<'record', 'key'> }>(

@@ -1,18 +1,18 @@
 /**
- * SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each is the desired key of one
- * record (`record.load_id`), and is synced if the batch with that record is settled. Before anything else happens to a key, all keys
- * of its record are stored as rows (`remote/implied.ts`); a batch without implied keys has `keys_stored`.
+ * SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each implied key is a desired
+ * key of one record (`record.load_id`), and is synced if the batch with that record is settled. Before the state of a key changes in
+ * another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch without implied keys has `keys_stored`.
  */
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
-/** SQL of the desired content of an identifier without times, which is the same for all. */
+/** SQL of the desired content of identifiers without own times. */
 export const plainTimes = `'\\x01'::bytea`
 
 /** SQL of a value that is greater than every record key. */
 export const behindAll = `decode(repeat('ff', 64), 'hex')`
 
-/** SQL of the batch that implies the keys of record `r`, to be joined laterally; no row if they are stored. */
+/** Returns SQL of the batch that implies the keys of record `r`, to be joined laterally. It has no row if the keys are stored. */
 export const implyingBatch = (r: string): string =>
   `lateral (
      select * from (
@@ -21,23 +21,23 @@ export const implyingBatch = (r: string): string =>
        order by lb.first_key desc limit 1) lb
      where not lb.keys_stored)`
 
-/** SQL condition: batch `b` is part of a load and may imply keys. */
+/** Returns the SQL condition that batch `b` is part of a load and may imply keys. */
 export const mayImply = (b: string) => `(${b}.load_id is not null and not ${b}.keys_stored)`
 
-/** SQL of the records of batch `b` whose keys it implies, if it may imply any, to be joined laterally. */
+/** Returns SQL of the records whose keys batch `b` implies, to be joined laterally. `b` needs the column `next_key` (`nextKeyOf`). */
 export const recordsOf = (b: string) =>
   `lateral (select lr.key, lr.identifiers from record lr
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
 
-/** SQL of the first record key after batch `b` of a load. */
+/** Returns SQL of the first record key after batch `b` of a load. */
 export const nextKeyOf = (b: string) =>
   `coalesce((select min(ln.first_key) from batch ln
      where ln.destination_id = ${b}.destination_id and ln.load_id = ${b}.load_id and ln.first_key > ${b}.first_key), ${behindAll})`
 
 /**
- * SQL condition: batch `b` has a record whose keys are implied. Not written as `exists`, for which Postgres would expect an early
- * match and might read the table from its beginning instead of the index.
+ * Returns the SQL condition that batch `b` has a record whose keys are implied. Not written as `exists`, for which Postgres would expect
+ * an early match and might read the table from its beginning instead of the index.
  */
 export const hasImplied = (b: string): string =>
   `(${mayImply(b)} and (select lr.key from record lr
@@ -45,9 +45,9 @@ export const hasImplied = (b: string): string =>
      order by lr.key limit 1) is not null)`
 
 /**
- * Reads all rows of a load's search once, if the plan is a load. Postgres marks rows as visible when they are read first. If a checkpoint
- * happened since they were written, it logs each page whole for that: 21 MB for the first change after a million users. Just after the
- * load it logs nothing.
+ * If the plan is a first load, reads all rows of `implied_key` once, because Postgres marks rows as visible at their first read. After a
+ * checkpoint, these marks would write each page to the log: 21 MB for the first change after a million users. Just after the load they
+ * write nothing to the log.
  */
 export async function markVisible(db: Queryable, planId: string): Promise<void> {
   const [load] = await db.query<Row<'batch', 'destination_id'>>(
@@ -59,8 +59,8 @@ export async function markVisible(db: Queryable, planId: string): Promise<void> 
 }
 
 /**
- * Returns the number of records whose keys are implied, at most `enough`. They are confirmed, because the caller has stored the
- * implied keys of open batches.
+ * Returns the number of records whose keys are implied, at most `enough`; undefined: all. The caller must have stored the implied keys of
+ * open batches; then all counted records are confirmed.
  */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
   const [row] = await tx.query<{ n: number }>(

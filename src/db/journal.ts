@@ -1,6 +1,6 @@
 /**
  * Reads and writes the migration journal, a table in the schema with its applied migrations. Earlier versions used drizzle's
- * default journal, which all applications of a database share. The rows of Sluice are moved from it, by hash.
+ * default journal, which all applications of a database share. The rows of Sluice are moved from that journal, by hash.
  */
 import type pg from 'pg'
 import type { Migration } from './migrations.ts'
@@ -8,14 +8,15 @@ import { defaultSchema, quoteName } from '../schemaName.ts'
 
 const shared = 'drizzle.__drizzle_migrations'
 
+/** Applied migrations of a schema. */
 export interface Journal {
   /** Hashes in the order in which they were applied. */
   readonly hashes: readonly string[]
-  /** True while they are in the shared journal. */
+  /** True if the hashes are in the shared journal. */
   readonly isShared: boolean
 }
 
-/** Returns the applied migrations of a schema. Read-only. */
+/** Returns the applied migrations of a schema. Changes nothing. */
 export async function readJournal(client: pg.ClientBase, schema: string, migrations: readonly Migration[]): Promise<Journal> {
   const table = `${quoteName(schema)}.migration`
   if (await exists(client, table)) {
@@ -36,7 +37,7 @@ export function journalStatements(schema: string, journal: Journal): readonly st
   return [
     `create table if not exists ${quoteName(schema)}.migration (position integer primary key, hash text not null unique, applied_at timestamptz not null default statement_timestamp())`,
     ...(journal.isShared ? journal.hashes.map((hash, i) => entryStatement(schema, i + 1, hash)) : []),
-    // Entries left there would make drizzle skip older migrations of another application: it compares the newest entry only.
+    // Entries that stay there would make drizzle skip older migrations of another application, because it compares only the newest entry.
     ...(journal.isShared && journal.hashes.length > 0
       ? [`delete from ${shared} where hash in (${journal.hashes.map((hash) => `'${hash}'`).join(', ')})`]
       : []),

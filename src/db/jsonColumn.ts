@@ -1,12 +1,11 @@
-/** Decodes JSON columns, which another version or another program may have written. */
+/** Decodes JSON columns, whose values another version or another program may have written. */
 import type { z } from 'zod'
 import { RunError } from '../errors.ts'
 import type { ColumnName, TableName } from './row.ts'
 
 /**
- * Returns the decoder of a JSON column. It leaves out keys that this version does not know.
- *
- * @throws {RunError} `DATABASE_VALUE_INVALID` with table, column and row, and never with the value
+ * Returns the decoder of a JSON column. The decoder gets the stored value and the id of its row, leaves out keys that `schema` does not
+ * have, and throws `DATABASE_VALUE_INVALID` with table, column and row, but without the value.
  */
 export function jsonColumn<Name extends TableName, Value>(
   table: Name,

@@ -1,4 +1,4 @@
-/** Loads the data for metrics: ended runs and requests in order, and the current state. */
+/** Loads the data for metrics: ended runs and requests in the order of their ids, and the current state. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -11,17 +11,18 @@ export interface EndedRun {
   readonly id: number
   readonly pipeline: string
   readonly status: string
-  /** True for a plan or an audit. The run that applies it has the counts. */
+  /** True for a plan or an audit. The run that applies the plan has the counts. */
   readonly sendsNothing: boolean
   readonly counts: Readonly<Record<string, number>>
-  /** Operations that are not confirmed, by kind and result. Null for a run of an earlier version, which did not store them. */
+  /** Number of unconfirmed operations by change and result. Null for a run of an earlier version, which did not store the numbers. */
   readonly unconfirmed: Readonly<Record<string, Readonly<Record<string, number>>>> | null
+  /** Duration; null for a run that did not start. */
   readonly seconds: number | null
 }
 
 /**
- * Returns the ended runs after a number, in order. Stops at the first open run, so that a caller who continues from the last number
- * misses none.
+ * Returns at most `limit` runs after the run `id`, in order. Stops at the first open run, so that a caller who continues after the last
+ * returned run misses none.
  */
 export async function endedRunsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRun[]> {
   const rows = await db.query<EndedRow>(
@@ -58,19 +59,26 @@ function toEnded({ id, pipeline, status, sends_nothing, seconds, ...row }: Ended
   return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
 }
 
+/** Ended request. */
 export interface EndedRequest {
   readonly id: number
+  /** Type of destination and operation: `catalog upsert`. */
   readonly endpoint: string
+  /** HTTP status; `none` without an answer. */
   readonly status: string
   readonly seconds: number | null
 }
 
+/** Returns the id of the last request; 0 if there is none. */
 export async function lastRequestId(db: Queryable): Promise<number> {
   const [row] = await db.query<{ id: Value<'attempt', 'id'> | null }>('select max(id) as id from attempt')
   return Number(row?.id ?? 0)
 }
 
-/** Returns the requests after a number, in order. Stops at the first one that may still get its answer. */
+/**
+ * Returns at most `limit` requests after the request `id`, in order. Stops at the first request that may still get its answer: it began
+ * less than five minutes ago and has not ended.
+ */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
   const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
@@ -83,6 +91,7 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
+/** Current state. Times in seconds. */
 export interface GaugeValues {
   readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
   readonly unresolved: readonly { readonly pipeline: string; readonly users: number; readonly oldestS: number }[]
@@ -92,9 +101,10 @@ export interface GaugeValues {
   readonly workers: readonly { readonly role: string; readonly count: number }[]
 }
 
+/** Loads the current state. `lapseDays`: numbers of days for which ending memberships are counted. */
 export async function loadGauges(db: Queryable, lapseDays: readonly number[]): Promise<GaugeValues> {
   const [pipelines, unresolved, budgets, queue, ending, workers, [clock]] = await Promise.all([
-    // Skips through the index from name to name, because a hundred thousand runs may belong to a few pipelines.
+    // Searches the index from name to name, because a hundred thousand runs may belong to a few pipelines.
     db.query<Row<'run', 'pipeline'> & { succeeded_at: Value<'run', 'finished_at'>; withheld: number | null }>(
       `with recursive names (pipeline) as (
          (select pipeline from run order by pipeline limit 1)

@@ -6,24 +6,25 @@ import { readMigrations, type Migration } from './migrations.ts'
 import { permissionFault } from './permissionFault.ts'
 import { defaultSchema, quoteName } from '../schemaName.ts'
 
-/** Number of the lock, the same in every version. The schema is the second key, so that schemas migrate in parallel. */
+/** First key of the advisory lock, the same in every version. The second key is the schema, so that schemas migrate in parallel. */
 const advisoryLock = 5_104_371
 
+/** Number of applied migrations, and of migrations of this version. */
 export interface MigrationStatus {
   readonly applied: number
   readonly known: number
 }
 
 /**
- * Migrates a schema, in one transaction. Safe to call in many processes: one migrates, and the others wait and have nothing to do.
+ * Migrates a schema in one transaction. Safe to call in many processes: one process migrates, and the others wait until it has ended.
  *
  * @throws {RunError} `MIGRATION_MISMATCH` if an applied migration differs from its file: edited, skipped, or newer;
- * `DATABASE_UNUSABLE` if the role may not create the tables
+ * `DATABASE_UNUSABLE` if the role may not create the tables; the codes of `connectionFault`
  */
 export async function migrateDatabase(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   const client = await connect(url)
   try {
-    // Read first, so that an ordinary start needs no lock.
+    // The first check needs no lock, so that an ordinary start does not wait.
     const before = await examine(client, schema)
     if (isComplete(before)) return statusOf(before)
     await client.query('begin')
@@ -43,21 +44,22 @@ export async function migrateDatabase(url: string, schema = defaultSchema): Prom
   }
 }
 
-/** Returns true if every migration is applied; false if one is missing, or it cannot be read. Read-only. */
+/** Returns true if every migration is applied; false if one is missing, or the journal cannot be read. Changes nothing. */
 export async function isMigrated(client: pg.Client, schema: string): Promise<boolean> {
   try {
     return isComplete(await examine(client, schema))
   } catch {
-    // `migrateDatabase` fails again, and reports why.
+    // `migrateDatabase` fails with the same error, and reports it.
     return false
   }
 }
 
-/** Returns the number of applied migrations of a schema. Read-only. */
+/** Returns the number of applied migrations of a schema. Changes nothing. */
 export async function migrationStatus(url: string, schema = defaultSchema): Promise<MigrationStatus> {
   return (await examineSchema(url, schema)).found
 }
 
+/** Existing and missing parts of a schema. */
 export interface SchemaState {
   readonly found: MigrationStatus
   readonly hasSchema: boolean
@@ -67,7 +69,7 @@ export interface SchemaState {
   readonly statements: readonly string[]
 }
 
-/** Returns the missing parts of a schema; all parts if there is no address. Read-only. */
+/** Returns the existing and missing parts of a schema. Without an address, all parts count as missing. Changes nothing. */
 export async function examineSchema(url: string | undefined, schema: string): Promise<SchemaState> {
   if (url === undefined) {
     const migrations = readMigrations(schema)
@@ -91,12 +93,13 @@ export async function examineSchema(url: string | undefined, schema: string): Pr
   }
 }
 
+/** Migrations of this version, and the applied ones. */
 interface Found {
   readonly migrations: readonly Migration[]
   readonly journal: Journal
 }
 
-/** Reads the applied migrations. They must equal the first files, byte for byte. */
+/** Reads the applied migrations. @throws {RunError} `MIGRATION_MISMATCH` unless they are the first files of this version, byte for byte */
 async function examine(client: pg.Client, schema: string): Promise<Found> {
   const migrations = readMigrations(schema)
   if (migrations.length === 0) throw mismatch('no migrations were found')
@@ -126,14 +129,14 @@ async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
 }
 
 /**
- * Drops the schema in which earlier versions kept the queue. The queue contains only notifications: queued runs are in the `run` table.
- * A queue that cannot be dropped does no harm.
+ * Drops the schema in which earlier versions stored the queue. The queue contains only notifications, because queued runs are in the
+ * table `run`. Ignores errors, because the old queue does no harm.
  */
 async function dropFormerQueue(client: pg.Client): Promise<void> {
   try {
     await client.query(`set lock_timeout = '5s'; drop schema if exists sluice_jobs cascade`)
   } catch {
-    // Another role owns it, or a process of an earlier version still uses it.
+    // Another role owns the schema, or a process of an earlier version still uses it.
   }
 }
 

@@ -8,13 +8,14 @@ import { quoteName } from '../schemaName.ts'
 
 export const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
+/** One migration file. */
 export interface Migration {
-  /** SHA-256 of its file: the same in every schema. */
+  /** SHA-256 of the file, the same for every schema. */
   readonly hash: string
   readonly statements: readonly string[]
 }
 
-/** Reads all migrations in order. Removes `create schema` from the first one, because the schema may exist. */
+/** Reads all migrations in order, without `create schema`, because the schema may exist. */
 export function readMigrations(schema: string): readonly Migration[] {
   return readMigrationFiles({ migrationsFolder }).map(({ hash, sql }) => ({
     hash,

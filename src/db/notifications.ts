@@ -1,6 +1,6 @@
 /**
- * Notifies other processes about new work, so that idle ones need not poll for it. Every connection of a pool listens, because then an
- * idle process needs only one. A notification may be lost with its connection, so it only shortens a poll: the slow poll stays.
+ * Notifies other processes about new work. Every connection of a pool listens, so that an idle process needs only one connection. A
+ * notification may be lost with its connection, so processes still poll, but at long intervals.
  */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
@@ -9,12 +9,12 @@ import type { Queryable } from './queryable.ts'
 /** Topic of a notification: a queued run, a plan that several workers can push, an action of an operator. */
 export type Topic = 'run' | 'push' | 'action'
 
-/** Called with the payload of a notification; without one after a reconnection, because notifications may have been lost. */
+/** Called with the topic of a notification. Called without a topic after a reconnection, because notifications may have been lost. */
 export type NotificationListener = (topic?: string) => void
 
 const prefix = 'sluice_'
 const digits = 24
-/** Waits in milliseconds between attempts to open a connection again. The last one repeats. */
+/** Waits in milliseconds between attempts to open a connection again. The last wait repeats. */
 const reopenAfterMs = [100, 1_000, 5_000, 15_000]
 
 /** Returns the name of the channel of a schema. Channels belong to the whole database, so the schema is a part of the name. */
@@ -51,7 +51,7 @@ export class Notifications {
     })
   }
 
-  /** Calls `listener` until the returned function is called. */
+  /** Registers `listener`. Returns a function that removes it. */
   listen(listener: NotificationListener): () => void {
     this.#listeners.add(listener)
     if (this.#connections === 0) this.#reopen()
@@ -64,6 +64,7 @@ export class Notifications {
     for (const listener of this.#listeners) listener(topic)
   }
 
+  /** Opens a connection after a wait, and repeats this until it succeeds, while there are listeners and no connection. */
   #reopen(): void {
     if (this.#listeners.size === 0 || this.#reopening !== undefined) return
     const waitMs = reopenAfterMs[Math.min(this.#failures, reopenAfterMs.length - 1)]

@@ -6,8 +6,10 @@ import { connectPlain, connectUnpooled } from './poolerProbe.ts'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
+/** Open database. */
 export interface Store {
   readonly db: Database
+  /** Address of the database. */
   readonly url: string
   /** True for the embedded server below the data directory. */
   readonly embedded: boolean
@@ -19,7 +21,8 @@ export interface Store {
  * Opens and migrates the database: `databaseUrl`, else the embedded Postgres below `dataDir`.
  *
  * @throws {RunError} the codes of `connectionFault`, `DATABASE_POOLER`, `DATABASE_TOO_OLD`, `DATABASE_UNUSABLE`,
- *   `POSTGRES_UNAVAILABLE`, `MIGRATION_MISMATCH`
+ *   `POSTGRES_UNAVAILABLE`, `DISK_FULL`, `MIGRATION_MISMATCH`
+ * @throws {UsageError} `WRONG_USER` for the embedded Postgres
  */
 export async function openStore(options: {
   readonly databaseUrl?: string | undefined
@@ -30,9 +33,9 @@ export async function openStore(options: {
   readonly keep?: boolean
   readonly maxConnections?: number
   readonly applicationName?: string
-  /** Connections that are opened while the schema is checked; default 1. */
+  /** Number of connections that are opened while the schema is checked; default 1. */
   readonly connections?: number
-  /** If given, the embedded server is restarted whenever it stops, and this is called. For processes that keep running. */
+  /** If given, the embedded server is restarted whenever it stops, and this function is called then. For processes that keep running. */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
   const embedded = options.databaseUrl === undefined ? await startEmbedded(options.dataDir, { keep: options.keep ?? false }) : undefined
@@ -72,17 +75,18 @@ export async function openStore(options: {
 }
 
 /**
- * Opens connections of the pool at the same time, so that statements find them. Resolves with the first one, because a pooler may give
- * fewer. If none can be opened, the first statement reports why.
+ * Opens `count` connections of the pool at the same time, so that the first statements need not connect. Resolves with the first
+ * connection, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
  */
 async function openConnections({ connect }: Database, count: number): Promise<void> {
   const opened = Array.from({ length: count }, async () => (await connect()).release())
   await Promise.any(opened).catch(() => undefined)
 }
 
-/** Encodings that can store all texts of a merchant. SQL_ASCII stores the bytes of UTF-8 unchanged. */
+/** Encodings of databases that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */
 const encodings = new Set(['UTF8', 'SQL_ASCII'])
 
+/** @throws {RunError} `DATABASE_TOO_OLD`; `DATABASE_UNUSABLE` if the encoding cannot store every text */
 async function checkServer(client: pg.Client, url: string): Promise<void> {
   let version: number
   let encoding: string

@@ -1,8 +1,9 @@
-/** Writes the `pipeline_pause` table: pipelines for which no run starts until an operator resumes them. */
+/** Writes the table `pipeline_pause` with the paused pipelines, of which no run sends before an operator resumes them. */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
+/** Pause of a pipeline. */
 export interface Pause {
   readonly pipeline: string
   readonly pausedAt: Date
@@ -10,20 +11,21 @@ export interface Pause {
   readonly reason: string | null
 }
 
+/** Pause or resume by an operator. */
 export interface OperatorAction {
-  /** Pipelines of two environments may have one name; their destinations differ. */
+  /** Destination of the pipeline. Pipelines of two environments may have the same name, but their destinations differ. */
   readonly destinationId: number
   readonly pipeline: string
   readonly actor: string
   readonly reason?: string
 }
 
-/** Returns the SQL condition that the pipeline of a run is paused. */
+/** Returns the SQL condition that the pipeline of a run is paused. `run`: alias of the run. */
 export function isPaused(run: string): string {
   return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id and p.pipeline = ${run}.pipeline)`
 }
 
-/** Pauses a pipeline. Returns false, and changes nothing, if it was already paused. */
+/** Pauses a pipeline. Returns false, and changes nothing, if the pipeline was already paused. */
 export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const added = await tx.execute(
@@ -35,7 +37,7 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
   })
 }
 
-/** Resumes a pipeline. Returns false if it was not paused. */
+/** Resumes a pipeline. Returns false if the pipeline was not paused. */
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const removed = await tx.execute('delete from pipeline_pause where destination_id = $1 and pipeline = $2', [destinationId, pipeline])
@@ -44,7 +46,7 @@ export async function resumePipeline(db: Database, { destinationId, pipeline, ac
   })
 }
 
-/** Returns the pauses of all pipelines, of the pipelines with one name, or of one pipeline. */
+/** Returns the pauses by name of the pipeline: all, or only the pauses of this destination, of this name, or of both. */
 export async function listPauses(
   db: Queryable,
   of: { readonly destinationId?: number; readonly pipeline?: string } = {},

@@ -1,5 +1,6 @@
 /**
- * Writes the `plan` table: ready → applying → applied, or superseded (docs/states.md). Each transition checks the present state.
+ * Writes the table `plan`. Its states are ready → applying → applied, or superseded (docs/states.md). Each transition checks the current
+ * state.
  */
 import { z } from 'zod'
 import type { ProductSetRule, SetFilter } from '../model/pipeline.ts'
@@ -9,13 +10,14 @@ import { jsonColumn } from './jsonColumn.ts'
 import { guardResults, productSetChanges, runCounts } from './runColumns.ts'
 import type { Row } from './row.ts'
 
+/** Plan before its operations are frozen. */
 export interface NewPlan {
   readonly id: string
   readonly runId: number
   readonly pipeline: string
   readonly destinationId: number
   readonly snapshotId: number
-  /** Version of the synced state for which it was made. */
+  /** Version of the synced state that the plan is based on. */
   readonly stateVersion: string
   readonly guards: readonly object[]
 }
@@ -23,19 +25,19 @@ export interface NewPlan {
 export const decodePlanCounts = jsonColumn('plan', 'counts', runCounts)
 export const decodePlanGuards = jsonColumn('plan', 'guards', guardResults)
 
-/** Part of `review` that is shown; SQL reads the other keys. */
+/** Part of `review` that a review shows. Other keys are read by SQL. */
 const review = z.object({ updateFields: z.array(z.object({ field: z.string(), count: z.number() })).default([]) })
 export const decodeReview = jsonColumn('plan', 'review', review)
 
-/** Plans of interrupted full refreshes whose outstanding keys a plan has. */
+/** Decodes the full refreshes whose outstanding keys the plan of a row has taken over. */
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
 /**
- * SQL of the last started plan of each destination. It is kept, because the next plan reads its cleared deletes and outstanding
- * keys.
+ * SQL of the last started plan of each destination. Retention keeps these plans, because the next plan reads their cleared deletes and
+ * outstanding keys.
  */
 export const lastPlans = lastStarted('true')
-/** SQL of the last started plan with deletes of each destination: the next plan sends what is left of them without a new approval. */
+/** SQL of the last started plan with deletes of each destination. The next plan sends their unconfirmed deletes without a new approval. */
 export const lastDeletingPlans = lastStarted(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
 
 function lastStarted(where: string): string {
@@ -45,9 +47,11 @@ function lastStarted(where: string): string {
 /** SQL of the full refreshes whose outstanding keys the next plan takes over. */
 export const outstandingRefreshes = `select jsonb_array_elements_text(l.review -> 'resync') from (${lastPlans}) l`
 
-/** Product sets as a plan stores them: the rules to keep, and the expected changes. */
+/** Product sets of a plan. */
 export interface PlannedSets {
+  /** Rules by which the run keeps the sets. */
   readonly rules: readonly ProductSetRule[]
+  /** Expected changes. */
   readonly changes: readonly ProductSetChange[]
 }
 
@@ -63,7 +67,7 @@ const rule: z.ZodType<ProductSetRule> = z.object({
 const plannedSets: z.ZodType<PlannedSets> = z.object({ rules: z.array(rule), changes: productSetChanges })
 export const decodePlannedSets = jsonColumn('plan', 'product_sets', plannedSets.nullable())
 
-/** Inserts a plan before its batches, which refer to it. `storeFigures` completes it. */
+/** Inserts a plan, to which its batches refer. `storeFigures` adds the digest and the counts. */
 export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
   await tx.execute(
     `insert into plan (id, run_id, pipeline, destination_id, snapshot_id, status, state_version, digest, counts, guards)
@@ -72,7 +76,7 @@ export async function insertPlan(tx: Queryable, plan: NewPlan): Promise<void> {
   )
 }
 
-/** Stores the digest of the frozen operations, the counts, and the data for a review, which later parts leave as it is. */
+/** Stores the digest of the frozen operations, the counts, and the data for a review. `review` undefined: keeps the stored review. */
 export async function storeFigures(
   tx: Queryable,
   planId: string,
@@ -84,7 +88,7 @@ export async function storeFigures(
     JSON.stringify(figures.counts),
     figures.review === undefined ? null : JSON.stringify(figures.review),
   ])
-  if (stored !== 1) throw new Error(`plan ${planId} was inserted before`)
+  if (stored !== 1) throw new Error(`plan ${planId} must be stored`)
 }
 
 /** Stores the planned product sets. */
@@ -97,6 +101,7 @@ export async function storeImageSample(db: Queryable, planId: string, imageSampl
   await db.execute(`update plan set review = review || jsonb_build_object('imageSample', $2::int) where id = $1`, [planId, imageSample])
 }
 
+/** Returns the stored image sample of a plan; undefined if there is none. */
 export async function imageSampleOf(db: Queryable, planId: string): Promise<number | undefined> {
   const [row] = await db.query<{ sample: number | null }>(`select (review ->> 'imageSample')::int as sample from plan where id = $1`, [
     planId,
@@ -113,12 +118,12 @@ export async function startPlan(tx: Queryable, planId: string): Promise<void> {
   if (started !== 1) throw new Error(`plan ${planId} is not ready`)
 }
 
-/** Returns true if a plan is being applied: no newer plan has replaced it. */
+/** Returns true if a plan is being applied, and no newer plan has replaced it. */
 export async function isApplying(tx: Queryable, planId: string): Promise<boolean> {
   return (await tx.query(`select from plan where id = $1 and status = 'applying'`, [planId])).length === 1
 }
 
-/** Marks a plan as applied after all its requests have ended. Does nothing if another process ended or replaced it. */
+/** Marks a plan as applied after all its requests have ended. Does nothing if another process has ended or replaced the plan. */
 export async function finishPlan(db: Queryable, planId: string): Promise<void> {
   await db.execute(`update plan set status = 'applied' where id = $1 and status = 'applying'`, [planId])
 }
@@ -129,8 +134,7 @@ export async function supersedeStarted(tx: Queryable, destinationId: number): Pr
 }
 
 /**
- * Supersedes plans that wait for an `apply` that is no longer possible or likely: the synced or desired content changed, or a week
- * has passed. Plans of the last day are left.
+ * Supersedes plans that wait for an `apply`, after a week, or after a day if the synced or desired content changed. Returns their ids.
  */
 export async function supersedeStale(tx: Queryable): Promise<readonly string[]> {
   const rows = await tx.query<Row<'plan', 'id'>>(
@@ -143,7 +147,7 @@ export async function supersedeStale(tx: Queryable): Promise<readonly string[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Replaces the first digits of an erased digest in the examples of guards. */
+/** Replaces the first digits of an erased digest (`shown`) in guards and reviews by `erased`. */
 export async function eraseInPlans(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update plan set guards = replace(guards::text, $2, 'erased')::jsonb, review = replace(review::text, $2, 'erased')::jsonb

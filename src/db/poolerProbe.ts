@@ -1,22 +1,22 @@
-/** Detects the pooler between this process and Postgres: none, one in session mode, or one that shares sessions. */
+/** Detects if there is a pooler between this process and Postgres, and its mode. */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
 /**
- * Result of the probe. `session`: a proxy or pooler that gives each connection its own server process. `transaction`: one in
- * transaction or statement mode.
+ * Result of the probe. `session`: a proxy, or a pooler that gives each connection its own server process. `transaction`: a pooler in
+ * transaction or statement mode, which shares server processes between connections.
  */
 export type Pooler = 'none' | 'session' | 'transaction'
 
 const rounds = 3
-/** Timeout in milliseconds. With a single server connection, the second client waits. */
+/** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait longer. */
 const answerMs = 5_000
 
 /**
- * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise a second one is opened: if
- * the two share a server process, or the process of one changes, the pooler is in transaction or statement mode.
+ * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise opens a second connection: if
+ * the connections share a server process, or the process of one changes, the pooler is in transaction or statement mode.
  */
 export async function probePooler(url: string): Promise<Pooler> {
   const client = await connectPlain(url)
@@ -39,9 +39,9 @@ async function probeFrom(first: pg.Client, url: string): Promise<Pooler> {
 }
 
 /**
- * Opens a connection without settings, because a pooler in transaction mode would hand them on to other applications.
+ * Opens a connection without session settings, because a pooler in transaction mode would apply them to other applications.
  *
- * @throws {RunError} `DATABASE_POOLER` behind such a pooler, the codes of `connectionFault`
+ * @throws {RunError} `DATABASE_POOLER` for a pooler in transaction or statement mode; the codes of `connectionFault`
  */
 export async function connectUnpooled(url: string): Promise<pg.Client> {
   const client = await connectPlain(url)
@@ -68,8 +68,8 @@ async function isSeenByServer(client: pg.Client): Promise<boolean> {
 }
 
 /**
- * Returns true if the connections share a server process, or the first one changes its own. The open transaction on the second
- * connection keeps its process occupied.
+ * Returns true if the connections share a server process, or the process of the first connection changes. The open transaction on the
+ * second connection keeps its process occupied.
  */
 async function sharesProcess(first: pg.Client, second: pg.Client): Promise<boolean> {
   const before = await processOf(first)

@@ -3,11 +3,12 @@ import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import type { Database } from './database.ts'
 
-/** Maximum number of connections of a run; `connectionsOfServe`: of `serve`, with those of its checks. */
+/** Maximum number of connections of a run. */
 export const connectionsOfRun = 10
+/** Maximum number of connections of `serve`, including the connections of its checks. */
 export const connectionsOfServe = 12
 
-/** Creates a temporary table. @throws the error of Postgres without the right */
+/** Creates a temporary table. @throws the error of Postgres if the right is missing */
 export async function probeTemporary(db: Database): Promise<void> {
   const client = await db.connect()
   try {
@@ -19,7 +20,7 @@ export async function probeTemporary(db: Database): Promise<void> {
   }
 }
 
-/** Returns the tables of the schema on which a right on rows is missing, each with the missing rights. */
+/** Returns the tables on which a right on rows is missing, each as `name (missing rights)`. */
 export async function probeTables(db: Database): Promise<readonly string[]> {
   const rows = await db.query<{ name: string; missing: string }>(
     `select c.relname as name, string_agg(r, ', ') as missing
@@ -31,7 +32,7 @@ export async function probeTables(db: Database): Promise<readonly string[]> {
   return rows.map(({ name, missing }) => `${name} (${missing})`)
 }
 
-/** Creates a table if the queue's tables do not exist yet. @throws the error of Postgres without the right */
+/** Tests if the queue's tables exist or can be created. @throws the error of Postgres if the right is missing */
 export async function probeQueue(db: Database): Promise<'there' | 'can be made'> {
   const [row] = await db.query<{ found: boolean }>('select to_regclass($1) is not null as found', [`${quoteName(db.schema)}.version`])
   if (row?.found) return 'there'
@@ -46,17 +47,17 @@ export async function probeQueue(db: Database): Promise<'there' | 'can be made'>
   }
 }
 
-/** Sends a notification to itself. Returns false if it does not arrive; then `serve` polls. */
+/** Sends a notification to its own connection. Returns false if the notification does not arrive within 2 s. */
 export async function probeNotifications(db: Database): Promise<boolean> {
   const client = await db.connect()
   try {
-    const heard = new Promise<boolean>((resolve) => {
+    const received = new Promise<boolean>((resolve) => {
       client.once('notification', () => resolve(true))
       setTimeout(() => resolve(false), 2_000).unref()
     })
     await client.query('listen sluice_probe')
     await client.query(`select pg_notify('sluice_probe', '')`)
-    return await heard
+    return await received
   } finally {
     client.release(true)
   }

@@ -1,4 +1,4 @@
-/** Writes the `product_set` table: product sets that pipelines created at the service, and may change and delete. */
+/** Writes the table `product_set`: product sets that pipelines have created, and may change and delete. */
 import { z } from 'zod'
 import type { SetContent } from '../destinations/productSets.ts'
 import { noteRun } from './audit.ts'
@@ -23,20 +23,25 @@ const content: z.ZodType<StoredContent> = z.object({
 })
 export const decodeContent = jsonColumn('product_set', 'content', content)
 
+/** Product set that a pipeline has created. */
 export interface StoredSet {
+  /** Id of the row. */
   readonly id: number
   readonly name: string
   readonly state: 'creating' | 'kept' | 'removing'
+  /** Id at the service; null until the create is confirmed. */
   readonly setId: string | null
+  /** Confirmed content; before that, the content of the create. */
   readonly content: StoredContent
   /** Ids of the sets that the catalog had before the create was sent. Null if the service lists no sets, or once the set is confirmed. */
   readonly knownIds: readonly string[] | null
   /** True if the bytes of an unresolved create may still arrive. */
   readonly late: boolean
-  /** Milliseconds since the service confirmed it. A listing may be older. */
+  /** Milliseconds since the service confirmed the content; 0 if it has not. A listing may show an earlier state. */
   readonly confirmedForMs: number
 }
 
+/** Returns the sets of a destination, oldest first. */
 export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
   const rows = await db.query<
     Row<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & { late: boolean; confirmed_for: string | null }
@@ -56,7 +61,7 @@ export async function loadProductSets(db: Queryable, destinationId: number): Pro
   }))
 }
 
-/** Inserts a set before its create is sent, so that the next run finds it if this process dies. */
+/** Inserts a set before its create is sent, so that the next run finds the set if this process dies. Returns the id of the row. */
 export async function startProductSet(
   db: Queryable,
   set: {
@@ -74,17 +79,17 @@ export async function startProductSet(
   return Number(row?.id)
 }
 
-/** Stores how long the bytes of a create without an answer may still arrive. */
+/** Stores the time, `lateMs` from now, until which the bytes of a create without an answer may arrive. */
 export async function storeLateUntil(db: Queryable, id: number, lateMs: number): Promise<void> {
   await db.execute(`update product_set set late_until = statement_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
 }
 
-/** Deletes the rows of all sets of a destination, because the service is another instance than the one where they were created. */
+/** Deletes the rows of all sets of a destination. Called if the service is another instance, which does not have these sets. */
 export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
   await db.execute('delete from product_set where destination_id = $1', [destinationId])
 }
 
-/** Stores the confirmed content. `setId`: id from the answer to the create. */
+/** Stores the confirmed content and id of a set, and adds a line to the audit log. A set that is being removed stays in that state. */
 export async function confirmProductSet(
   db: Database,
   run: { readonly id: number; readonly actor: string },
@@ -104,7 +109,7 @@ export async function startRemoval(db: Queryable, id: number): Promise<void> {
   await db.execute(`update product_set set state = 'removing' where id = $1`, [id])
 }
 
-/** Deletes the row of a set that the service does not have, or no longer has. */
+/** Deletes the row of a set that the service does not have, and adds a line to the audit log. `what`: cause. */
 export async function forgetProductSet(
   db: Database,
   run: { readonly id: number; readonly actor: string },
@@ -121,7 +126,7 @@ async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor
   await noteRun(tx, { actor: run.actor, what, runId: run.id, detail })
 }
 
-/** Returns the live products of a brand, at most `limit`, by id. */
+/** Returns the ids of at most `limit` live products of a brand, sorted. */
 export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(
     `select key from record where destination_id = $1 and status = 'live' and ${hasBrand} order by key limit $3`,
@@ -130,7 +135,7 @@ export async function productsOfBrand(db: Queryable, destinationId: number, bran
   return rows.map(({ key }) => key.toString())
 }
 
-/** Returns the confirmed products of a brand, at most `limit`, by id. */
+/** Returns at most `limit` confirmed products of a brand with their product keys, sorted by id. */
 export async function confirmedOfBrand(
   db: Queryable,
   destinationId: number,
@@ -146,8 +151,8 @@ export async function confirmedOfBrand(
 }
 
 /**
- * Finds the text `"brand":"…"`. A body is JSON without spaces, and quotes within texts are escaped, so this text can only be that
- * field.
+ * SQL condition: the body contains the text `"brand":"…"` (`$2`). A body is JSON without spaces, and quotes within texts are escaped, so
+ * this text can only be the field `brand`.
  */
 const hasBrand = 'position(lower($2) in lower(body)) > 0'
 

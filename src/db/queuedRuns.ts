@@ -1,4 +1,4 @@
-/** Finds waiting work of an environment: queued runs, and plans that several processes may push. */
+/** Finds queued runs, and plans that several processes may push. */
 import type { Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
 import { withinFence, type Fence } from './fence.ts'
@@ -23,9 +23,9 @@ export interface QueuedRun {
 }
 
 /**
- * Returns queued runs that a worker can claim: scheduled and requested runs, and others that were not claimed within half a minute
- * (a command usually claims its own run). Leaves out runs of paused pipelines, and plans and applies, which only the requesting
- * process executes.
+ * Returns at most 50 queued runs that a worker can claim, the oldest first: runs of schedules and of requests over HTTP, the run `runId`,
+ * and runs that were not claimed within half a minute (a command usually claims its own run). Leaves out runs of paused pipelines, and
+ * plans and applies, which only the requesting process executes. Without `destinationId`, also leaves out runs of locked destinations.
  */
 export async function findQueuedRuns(
   db: Queryable,
@@ -52,7 +52,7 @@ export async function hasOpenWork(db: Queryable): Promise<boolean> {
   return rows[0]?.open === true
 }
 
-/** Returns the plans that are being pushed and have unclaimed batches, so that other workers can help. */
+/** Returns the plans of this environment that are being pushed and have batches to claim, so that other workers can push them too. */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
   const rows = await db.query<Row<'plan', 'id'>>(
     `select p.id from plan p join run r on r.id = p.run_id or r.plan_id = p.id
@@ -73,14 +73,15 @@ export async function isSharedPlan(db: Queryable, planId: string, fence: Fence):
   return rows.length > 0
 }
 
+/** State of the queue. Runs of paused pipelines do not count as queued. */
 export interface QueueState {
   readonly queued: number
   readonly running: number
-  /** Seconds that the oldest queued run waits; 0 without one. */
+  /** Seconds since the oldest queued run was requested; 0 if none is queued. */
   readonly oldestS: number
 }
 
-/** Returns the number of queued and running runs. Runs of paused pipelines do not count as queued. */
+/** Returns the state of the queue, over all environments. */
 export async function queueState(db: Queryable): Promise<QueueState> {
   const [row] = await db.query<{ queued: number; running: number; oldest_s: number }>(
     `select count(*) filter (where q.status = 'queued')::int as queued, count(*) filter (where q.status = 'running')::int as running,

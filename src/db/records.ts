@@ -1,6 +1,6 @@
 /**
- * The `record` table: content of the source as of the last complete read. The stages say which records, as SQL with named columns; the
- * destination is `$1` in it.
+ * Writes the table `record`: the content of each row at its last read. Callers pass the records as SQL with named columns, in which `$1` is
+ * the destination.
  */
 import type { Queryable } from './queryable.ts'
 import type { ColumnName } from './row.ts'
@@ -8,12 +8,13 @@ import type { ColumnName } from './row.ts'
 /** Columns of a row of the source, for `insertRecords` and `updateRecords`. */
 const content = ['hash', 'body', 'identifiers', 'effective_at', 'expires_at', 'line'] as const satisfies readonly ColumnName<'record'>[]
 
+/** Destination, and the snapshot of the read. */
 interface Read {
   readonly destinationId: number
   readonly snapshotId: number
 }
 
-/** Inserts records. `rows`: SQL of `key`, the content and `load_id`. Returns their number. */
+/** Inserts records, and returns their number. `rows`: SQL of `key`, the columns of `content` and `load_id`. */
 export async function insertRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<number> {
   return tx.execute(
     `insert into record (destination_id, key, ${content.join(', ')}, snapshot_id, load_id)
@@ -23,14 +24,15 @@ export async function insertRecords(tx: Queryable, { destinationId, snapshotId }
 }
 
 /**
- * Replaces the content of records, whose keys are not implied any more. `rows`: SQL of `key`, the content, and `place`: the `ctid` that the
- * record had. Finding 40,000 of a million records again by their keys took 0.4 s. If one has moved since, all are found by key.
+ * Replaces the content of records, and marks them as live. Their keys must be stored, because updated records imply no keys. `rows`: SQL of
+ * `key`, the columns of `content`, and `place`, the last known `ctid` of the record. Searching 40,000 of a million records by their keys
+ * took 0.4 s, so the keys are searched only if a record is no longer at its place.
  */
 export async function updateRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<void> {
   const replace = `update record r set ${content.map((column) => `${column} = s.${column}`).join(', ')}, status = 'live', snapshot_id = $2,
      load_id = null from s where r.destination_id = $1 and r.key = s.key`
   const values = [destinationId, snapshotId]
-  // Postgres expects a place to cost as much as a page anywhere, and would read the whole table.
+  // Postgres estimates that each place costs as much as a random page, and would read the whole table.
   await tx.query('set local enable_seqscan = off')
   const [found] = await tx.query<{ all: boolean }>(
     `with s as materialized (${rows}), replaced as (${replace} and r.ctid = s.place returning r.destination_id)
@@ -48,14 +50,15 @@ export async function recordPages(tx: Queryable): Promise<number> {
 }
 
 /**
- * Reads the records behind a page, just after the commit that inserted them. Postgres marks rows as visible when they are read first,
- * and logs each page whole for that if a checkpoint was since: 200 MB for the first changes after a million users.
+ * Reads the records from page `page` on once, because Postgres marks rows as visible at their first read. Must be called just after the
+ * commit that inserted them: after a checkpoint, these marks would write each page to the log, 200 MB for the first changes after a
+ * million users.
  */
 export async function markRecordsVisible(tx: Queryable, destinationId: number, page: number): Promise<void> {
   await tx.query(`select count(*) from record where destination_id = $1 and ctid >= $2::text::tid`, [destinationId, `(${page},0)`])
 }
 
-/** Marks records whose row is now invalid or a duplicate. `keys`: SQL of `key`. */
+/** Marks records whose row was rejected as stale. `keys`: SQL of `key`. */
 export async function markStale(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
     `update record r set status = 'stale'
@@ -64,12 +67,12 @@ export async function markStale(tx: Queryable, destinationId: number, keys: stri
   )
 }
 
-/** Marks records whose row is missing. They are kept as they are. `keys`: SQL of `key`. */
+/** Marks records whose row is missing, without another change. `keys`: SQL of `key`. */
 export async function markMissing(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(`update record r set status = 'missing' from (${keys}) x where r.destination_id = $1 and r.key = x.key`, [destinationId])
 }
 
-/** Gives missing products other content than their source had. */
+/** Replaces the content of missing products, and marks them as missing. */
 export async function replaceMissing(
   tx: Queryable,
   { destinationId, snapshotId }: Read,
@@ -83,7 +86,7 @@ export async function replaceMissing(
   )
 }
 
-/** Marks records whose keys now have rows of their own (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
+/** Marks records whose keys are now stored in `remote` (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
 export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and r.load_id is not null`,
@@ -91,7 +94,7 @@ export async function endImplying(tx: Queryable, destinationId: number, keys: st
   )
 }
 
-/** Deletes removed records. `keys`: SQL of `key`. `keepMissing`: except those that were marked as missing. */
+/** Deletes removed records. `keys`: SQL of `key`. `keepMissing`: keeps records that are marked as missing. */
 export async function deleteRecords(
   tx: Queryable,
   destinationId: number,
@@ -104,7 +107,10 @@ export async function deleteRecords(
   )
 }
 
-/** Deletes missing records whose delete is not needed any more: nothing is confirmed, and no request is under way. `underWay`: SQL of `key`. */
+/**
+ * Deletes missing records whose delete is not needed any more: they are not desired, no content is confirmed, and no request is
+ * unresolved. `underWay`: SQL of `key` of unresolved requests.
+ */
 export async function forgetMissing(tx: Queryable, destinationId: number, underWay: string): Promise<void> {
   await tx.execute(
     `delete from record r where r.destination_id = $1 and r.status = 'missing'
@@ -114,7 +120,7 @@ export async function forgetMissing(tx: Queryable, destinationId: number, underW
   )
 }
 
-/** Deletes missing records whose delete was confirmed. `keys`: SQL of `key`, the destination as `$2`, and `values`. */
+/** Deletes missing records whose delete was confirmed. `keys`: SQL of `key`, with the batch as `$1` and the destination as `$2`. */
 export async function forgetDeleted(tx: Queryable, keys: string, values: readonly [batchId: number, destinationId: number]): Promise<void> {
   await tx.execute(`delete from record r using (${keys}) x where r.destination_id = $2 and r.key = x.key and r.status = 'missing'`, [
     ...values,

@@ -1,4 +1,4 @@
-/** Writes the `reject` table: rows that could not be used, with their reasons. Cells are masked before they are stored. */
+/** Writes the table `reject`: rejected rows with their reasons. Cells are masked before they are stored. */
 import { z } from 'zod'
 import type { Fault } from '../model/record.ts'
 import type { Queryable } from './database.ts'
@@ -18,7 +18,7 @@ export interface NewReject {
   readonly field: string
   readonly message: string
   readonly hint: string
-  /** In hex, with the prefix `\x`. */
+  /** Key in hex, with the prefix `\x`; null if the row has no valid key. */
   readonly record_key: string | null
   readonly cells: readonly string[]
   readonly more: readonly object[]
@@ -36,8 +36,8 @@ export async function insertRejects(db: Queryable, runId: number, rejects: reado
 }
 
 /**
- * SQL that inserts the rows of a query with these columns, in this order. Used for contradicting rows, which are in a temporary
- * table.
+ * Returns SQL that inserts a reject for each row of a query. `rows`: query with run, line, source, code, field, message, hint and record
+ * key as columns, in this order.
  */
 export const addRejects = (rows: string): string =>
   `insert into reject (run_id, line, source, code, field, message, hint, record_key) ${rows}`
@@ -45,8 +45,9 @@ export const addRejects = (rows: string): string =>
 /** Cells of a contradicting row, found by its line, its key, and its place among the rows with both. */
 export interface FoundCells {
   readonly line: number
-  /** In hex. */
+  /** Record key in hex. */
   readonly key: string
+  /** Place among the rows with this line and key, from 1. */
   readonly nth: number
   readonly cells: readonly string[]
 }
@@ -70,7 +71,7 @@ export async function deleteRejects(db: Queryable, runs: readonly number[]): Pro
   await db.execute('delete from reject where run_id = any($1::bigint[])', [runs])
 }
 
-/** Removes the data of erased records from rejects of an audience. */
+/** Removes cells, key and messages from the rejects of erased records of an audience. */
 export async function eraseRejects(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   await tx.execute(
     `update reject j set cells = '[]', record_key = null, message = 'erased', more = '[]'
@@ -79,7 +80,7 @@ export async function eraseRejects(tx: Queryable, destinationId: number, records
   )
 }
 
-/** Removes the merchant's own cells a week after their run. Returns the number of changed rejects. */
+/** Removes the cells of rejects a week after the end of their run. Returns the number of changed rejects. */
 export async function dropOldCells(db: Queryable): Promise<number> {
   return db.execute(
     `update reject x set cells = '[]' from run r
@@ -87,7 +88,7 @@ export async function dropOldCells(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes rejects a month after their run, except those of the last complete read. */
+/** Deletes rejects 30 days after the end of their run, except those of the last complete read of a destination. Returns their number. */
 export async function dropOldRejects(db: Queryable): Promise<number> {
   return db.execute(
     `delete from reject x using run r

@@ -13,17 +13,17 @@ import { dropOldTicks } from './schedules.ts'
 import { dropOldEvents } from './webhookEvents.ts'
 import { dropOldWorkers } from './workers.ts'
 
-/** Deletes expired data; `keepRunsDays` is for runs. Returns the number of rows by kind. */
+/** Deletes expired data. `keepRunsDays`: days after which ended runs are deleted. Returns the number of affected rows by sort of data. */
 export async function applyRetention(
   db: Database,
   { keepRunsDays = defaultKeepRunsDays }: { readonly keepRunsDays?: number } = {},
 ): Promise<Readonly<Record<string, number>>> {
   return {
     plans: await dropStalePlans(db),
-    // Frozen bodies contain digests. They are not sent again after their batch is settled.
+    // Frozen bodies contain digests, and are not needed after their batch is settled.
     bodies: (await dropOldBodies(db)) + (await dropOldTemplates(db)),
     operations: await dropOldEntries(db),
-    // The merchant's own cells are deleted before the rejects.
+    // Cells are deleted earlier than the rejects themselves.
     cells: await dropOldCells(db),
     rejects: await dropOldRejects(db),
     keys: await dropUnusedKeys(db),
@@ -36,7 +36,7 @@ export async function applyRetention(
   }
 }
 
-/** Ends stale plans with their unsent batches. */
+/** Supersedes stale plans and their unsent batches. Returns the number of plans. */
 async function dropStalePlans(db: Database): Promise<number> {
   return db.transaction(async (tx) => {
     const plans = await supersedeStale(tx)

@@ -45,8 +45,8 @@ export type Row<Name extends TableName, Names extends ColumnName<Name>> = {
 /** Value of one column, for a query that gives it another name. */
 export type Value<Name extends TableName, Key extends ColumnName<Name>> = Row<Name, Key>[Key & keyof Row<Name, Key>]
 
-/** Columns that are not null because of the condition of a query. */
+/** The same columns without null, because the condition of a query excludes null. */
 export type Present<Columns> = { readonly [Key in keyof Columns]: NonNullable<Columns[Key]> }
 
-/** Columns of an outer join. */
+/** The same columns with null, for an outer join. */
 export type Outer<Columns> = { readonly [Key in keyof Columns]: Columns[Key] | null }

@@ -7,13 +7,13 @@ import { jsonColumn } from './jsonColumn.ts'
 
 /** Options of a run, stored with it so that any process can execute it. */
 export interface RunOptions {
-  /** Sends everything again, and not only changes. */
+  /** True: sends all desired records again, and not only changes. */
   readonly full?: boolean
   /** Maximum number of deletes that the user approved. */
   readonly approveDeletes?: number
-  /** Source of a backfill instead of the pipeline's own. */
+  /** Address of the source of a backfill, which replaces the sources of the pipeline. */
   readonly source?: string
-  /** `rerun --failed`: plans only the unconfirmed operations of that run. */
+  /** True for `rerun --failed`: plans only the unconfirmed operations of the earlier run. */
   readonly failedOnly?: boolean
   /**
    * Set for an audit, which reads the catalog back, and with `repair` plans corrections. The trigger of such a run is `plan`, which
@@ -21,11 +21,11 @@ export interface RunOptions {
    */
   readonly audit?: 'report' | 'repair'
   readonly planId?: string
-  /** Set for a run requested over HTTP or from the dashboard, which any worker may claim. */
+  /** Set for a run that was requested over HTTP or from the dashboard, so that any worker may claim it. */
   readonly anyWorker?: true
 }
 
-/** Decodes stored options. Leaves out unknown ones, and values of another type. */
+/** Decodes stored options. Leaves out unknown options, and values of another type. */
 export function readOptions(stored: unknown): RunOptions {
   const { full, approveDeletes, source, failedOnly, audit, planId, anyWorker } = recordOf(stored)
   return {
@@ -44,7 +44,7 @@ const number = z.number()
 /** Count with the default 0, for runs of versions that did not have it. */
 const count = number.default(0)
 
-/** Counts of a run as stored, with `settled` and `drift`, which reports show separately. */
+/** Stored counts of a run, with `settled` and `drift`, which reports show separately. */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
 export const runCounts: z.ZodType<StoredCounts> = z.object({
@@ -98,6 +98,7 @@ const warnings: z.ZodType<readonly WarningSummary[]> = z.array(
   }),
 )
 
+/** Time of a stage. */
 export interface StageTime {
   readonly stage: string
   readonly startedAt: string
@@ -106,8 +107,10 @@ export interface StageTime {
 
 const stages: z.ZodType<readonly StageTime[]> = z.array(z.object({ stage: text, startedAt: text, durationMs: number }))
 
+/** Progress of a running stage. */
 export interface StoredProgress extends Progress {
   readonly stageStartedAt: string
+  /** Time at which the progress was stored. */
   readonly at: string
 }
 
@@ -122,7 +125,7 @@ const progress: z.ZodType<StoredProgress> = z.object({
   at: text,
 })
 
-/** Accepts any code, because a newer version may have stored one that this version does not have. */
+/** Accepts every text with the form of a code, because a newer version may have stored a code that this version does not have. */
 const errorCode = z.custom<ErrorCode>((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code))
 
 const error: z.ZodType<NonNullable<RunReport['error']>> = z.object({

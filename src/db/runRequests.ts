@@ -1,9 +1,9 @@
-/** Stores requests for runs over HTTP: finds the queued run that a request joins, and the run of an `Idempotency-Key`. */
+/** Finds the queued run that a request over HTTP joins, and stores the run of each `Idempotency-Key`. */
 import { createHash } from 'node:crypto'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
-/** Returns the number of the pipeline's queued run that a further request can join. */
+/** Returns the number of the oldest queued run of a pipeline that a further request can join, and locks the run. Undefined if none. */
 export async function queuedRunOf(db: Queryable, destinationId: number, pipeline: string): Promise<number | undefined> {
   const [row] = await db.query<Row<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
@@ -13,7 +13,7 @@ export async function queuedRunOf(db: Queryable, destinationId: number, pipeline
   return row === undefined ? undefined : Number(row.id)
 }
 
-/** Returns the run that an earlier request with this key got. */
+/** Returns the number of the run that an earlier request with this key got; undefined if there was none. */
 export async function findRequest(db: Queryable, pipeline: string, key: string): Promise<number | undefined> {
   const [row] = await db.query<Row<'run_request', 'run_id'>>('select run_id from run_request where key = $2 and pipeline = $1', [
     pipeline,
@@ -22,7 +22,7 @@ export async function findRequest(db: Queryable, pipeline: string, key: string):
   return row === undefined ? undefined : Number(row.run_id)
 }
 
-/** Stores the run of a request with a key, for a day. */
+/** Stores the run of a request with a key for at least a day. Deletes older requests. */
 export async function rememberRequest(
   db: Queryable,
   request: { readonly key: string; readonly pipeline: string; readonly runId: number },

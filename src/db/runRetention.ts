@@ -1,7 +1,7 @@
 /**
  * Deletes expired runs with their plans, requests, attempts and snapshots. Keeps rows that the current state refers to: the request
  * and attempt that confirmed a key (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
- * work, and the last run of each pipeline.
+ * requests, and the last run of each pipeline.
  */
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'
@@ -17,11 +17,12 @@ import { deleteRejects } from './rejects.ts'
 import { deleteRuns } from './runs.ts'
 import { deleteSnapshots } from './snapshots.ts'
 
+/** Default of the days after which ended runs are deleted. */
 export const defaultKeepRunsDays = 400
 /** SQL of the time `$1` days ago. Rows that ended earlier have expired. */
 const expiredBefore = `statement_timestamp() - $1 * interval '1 day'`
 
-/** SQL of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later ones. */
+/** SQL of the ids of the snapshots that the next read is compared with (`sync/read/snapshot.ts`), and of later snapshots. */
 const comparedSnapshots = `
   select s.id from snapshot s join (
     select o.destination_id, max(o.id) as last, max(o.id) filter (where o.id not in (
@@ -42,7 +43,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
          and not exists (select from batch b where b.plan_id = p.id and (b.status in ${openStatuses} or b.settled_at >= ${expiredBefore}))
          and not exists (select from (${lastPlans}) l where l.id = p.id or l.review -> 'resync' ? p.id)
          and coalesce(p.snapshot_id, 0) <> all($2::bigint[])
-         -- A plan whose guards withheld deletes is kept as long as its snapshot, because only the plan stores that.
+         -- A plan whose guards withheld deletes is kept as long as its snapshot, because only the plan shows that they were withheld.
          and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from plan group by snapshot_id having count(*) > 1))`,
       [days, kept],
     )
@@ -59,12 +60,12 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
   })
 }
 
-/** Deletes requests of these plans, except those whose answer confirms a key; then plans without requests. */
+/** Deletes the requests of these plans, except requests whose answer confirms a key. Then deletes the plans without requests. */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   await endLoads(tx, plans)
   const rows = await tx.query<Row<'batch', 'id'>>(
-    // The `first_key` of a batch is the end of the batch before it. So all batches of a load are kept while one of them implies a key.
+    // The `first_key` of a batch is the end of the batch before it, so all batches of a load are kept while one of them implies a key.
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)
        and not exists (select from batch i where i.destination_id = b.destination_id and i.load_id = b.load_id and ${mayImply('i')})`,
@@ -77,7 +78,7 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
   await deletePlans(tx, plans)
 }
 
-/** Returns the retention time in days with which this run was deleted; undefined if it never existed. */
+/** Returns the retention in days of the first deletion that included this or a later run; undefined if there was none. */
 export async function keptDaysOf(db: Queryable, runId: number): Promise<number | undefined> {
   const [line] = await db.query<{ days: number }>(
     `select (detail ->> 'days')::int as days from audit where what = 'runs.dropped' and (detail ->> 'last')::bigint >= $1 order by id limit 1`,

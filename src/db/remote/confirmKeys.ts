@@ -1,4 +1,6 @@
-/** Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only), and until when late requests may still change it. */
+/**
+ * Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only), and the time until which late requests may change it.
+ */
 import type { Destination, EntryOutcome } from '../../destinations/destination.ts'
 import { addLines } from '../audit.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
@@ -9,13 +11,14 @@ import type { Queryable } from '../queryable.ts'
 import { forgetDeleted } from '../records.ts'
 import { storeKeysOfBatches } from './implied.ts'
 
+/** Answered batch, in the transaction that records the answer. */
 interface Settling {
   readonly tx: Queryable
   readonly batch: ClaimedBatch
   readonly destination: Pick<Destination, 'deletesNeedRecord'>
 }
 
-/** Stores the product keys from the answer. */
+/** Stores the product keys from an answer to a put. `outcomes`: outcomes in the order of the body. */
 export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   const keyed = outcomes.flatMap((entry, ord) =>
     entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
@@ -24,7 +27,7 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
   const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
      where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
-  // The key of a product should never change. If it did, a line in the audit log reports it.
+  // The product key of a product should never change. A line in the audit log reports each change.
   await tx.execute(
     addLines(
       `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
@@ -35,9 +38,9 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
 }
 
 /**
- * Writes the confirmed content, and adds keys to `changed_key` that are still out of sync because newer content is desired. No
- * index contains the changed columns (HOT). Returns the number of written keys, and the value of `expected`, SQL of a number. `entries`: SQL of
- * the keys' entries, with the batch as `$1` and the destination as `$2`.
+ * Writes the confirmed content, and adds the keys to `changed_key` that are still out of sync because newer content is desired. No
+ * index contains the changed columns, so that Postgres updates no index (HOT). Returns the number of written keys, and the value of
+ * `expected`, SQL of a number. `entries`: SQL of the keys' entries, with the batch as `$1` and the destination as `$2`.
  */
 async function writeConfirmed(
   tx: Queryable,
@@ -75,6 +78,7 @@ export async function confirmKeys({ tx, batch, destination }: Settling, allConfi
   )
 }
 
+/** Deletes the rows of confirmed deletes, and their records that were kept only for the delete. */
 async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed: boolean): Promise<void> {
   const keys = `(select k.key from ${keysOf('$1::bigint')} k where ${allConfirmed ? 'true' : `k.outcome = 'confirmed'`}) k`
   const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
@@ -90,14 +94,14 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
      select (select count(*) from k) = (select count(*) from deleted) as all_deleted`,
     values,
   )
-  // Keys that are desired again, or that late requests may still restore, keep their row.
+  // Keys that are desired again, or that late requests may restore, keep their row.
   if (row?.all_deleted !== true) await writeConfirmed(tx, batch, 'synced_hash = null, expires_at = null, remote_key = null', confirmed)
 }
 
 /**
- * Confirms users that were sent with one user per operation. Finds their keys by group. This is the order of sending, so that
- * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, because it now
- * belongs to the group of another record. Then the caller looks up each key. Safe to repeat.
+ * Confirms users that were sent with one user per operation. Finds their keys by group, which is the order of sending, so that
+ * neighbours in the batch are also neighbours in the index and on the pages. Returns false if a key was not found, because the key now
+ * belongs to the group of another record. Then the caller must confirm each key. Safe to repeat.
  */
 async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   const { keys, expected } = await writeConfirmed(
@@ -112,11 +116,10 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 
 /**
  * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that attempt, although it
- * refused this one. Then the key counts as synced with unknown content, until an answer confirms its content or its delete
- * (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). This applies only with `staysIfApplied`, which is true for
- * audiences. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is false
- * for products, because their delete needs a product_key, which only an accepted put returns: such a product would be retried
- * forever.
+ * refused this attempt. Then, with `staysIfApplied`, the key counts as synced with unknown content, until an answer confirms its content
+ * or its delete (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). `staysIfApplied` is true for audiences. It is false
+ * for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is also false for products, because
+ * their delete needs a product_key, which only an accepted put returns, so the delete would be retried forever.
  */
 export async function refuseKeys(
   { tx, batch }: Omit<Settling, 'destination'>,
@@ -138,8 +141,8 @@ export async function refuseKeys(
 }
 
 /**
- * Marks desired keys that were never confirmed as synced with unknown content: an update that the service may have applied is not sent
- * again. So they are deleted when their last row is removed.
+ * Marks desired keys without confirmed content as synced with unknown content, because an update that the service may have applied is not
+ * sent again. Therefore the keys are deleted when their last row is removed.
  */
 export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
   await tx.execute(
@@ -152,8 +155,8 @@ export async function doubtKeys(tx: Queryable, destinationId: number, keys: read
 }
 
 /**
- * Invalidates desired products whose confirmed content is still the one that an audit compared. Returns their numbers by kind. `found`: SQL
- * of `key`, `outcome` and the compared `synced_hash`; `except`: SQL of the keys with a request under way.
+ * Invalidates desired products whose confirmed content is still the content that an audit compared. Returns their number by kind.
+ * `found`: SQL of `key`, `outcome` and the compared `synced_hash`. `except`: SQL of the keys with an unresolved request.
  */
 export async function invalidateKeys(
   tx: Queryable,
@@ -175,7 +178,7 @@ export async function invalidateKeys(
 }
 
 /**
- * Marks the keys of batches whose bytes may arrive until the horizon. Nothing newer is sent for these keys before
+ * Marks the keys of batches whose bytes may arrive until the horizon. Until then no newer request is sent for these keys
  * (docs/guarantees.md#key-order).
  */
 export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {

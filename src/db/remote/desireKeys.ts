@@ -1,6 +1,6 @@
 /**
- * Writes the desired content of keys to `remote`: the number of rows with the key, its group and its content. Callers pass the keys as
- * SQL with the named columns. The destination is `$1` in it; `values` follow.
+ * Writes the desired content of keys to `remote`: the number of rows with the key (reference count), its group and its content. Callers
+ * pass the keys as SQL with named columns, in which `$1` is the destination and `values` follow.
  */
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
@@ -39,8 +39,8 @@ export async function changeProducts(
 }
 
 /**
- * Marks products as no longer desired. Clears an earlier refusal, which was about the content. From now on only a refused delete matters
- * (`sync/plan/pendingProducts.ts`, `lookup`). `keys`: SQL of `key`.
+ * Marks products as no longer desired. Clears an earlier refusal, which was about the content, because from now on only a refused delete
+ * matters (`sync/plan/pendingProducts.ts`, `lookup`). `keys`: SQL of `key`.
  */
 export async function undesireProducts(tx: Queryable, destinationId: number, keys: string): Promise<void> {
   await tx.execute(
@@ -50,10 +50,13 @@ export async function undesireProducts(tx: Queryable, destinationId: number, key
   )
 }
 
-/** Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `ref_count`, `group_key` and `desired_hash`. */
+/**
+ * Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `ref_count`, `group_key` and
+ * `desired_hash`.
+ */
 export async function insertFirstIdentifiers(tx: Queryable, destinationId: number, identifiers: string): Promise<void> {
   await tx.execute(
-    // In sending order, so that the rows of one answer are on few pages.
+    // The rows are in the order of sending, so that the rows of one answer are on few pages.
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
      select $1, i.key, i.ref_count, i.group_key, i.desired_hash from (${identifiers}) i order by i.group_key`,
     [destinationId],
@@ -61,8 +64,8 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
 }
 
 /**
- * Subtracts removed rows from the row counts of identifiers. `removed`: SQL of `identifier`, `n`, the number of rows, and `suppressed`,
- * which is true if no guard may withhold the delete.
+ * Subtracts removed rows from the reference counts of identifiers. `removed`: SQL of `identifier`, `n`, the number of rows, and
+ * `suppressed`, which is true if no guard may withhold the delete.
  */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
@@ -74,8 +77,9 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 }
 
 /**
- * Adds new rows to the row counts of identifiers that have a row. An identifier keeps its group while it is desired or confirmed, so that
- * it is in only one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired content.
+ * Adds new rows to the reference counts of stored identifiers. An identifier keeps its group while it is desired or confirmed, so that the
+ * identifier is in only one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired
+ * content.
  */
 export async function addReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
   await tx.execute(
@@ -87,10 +91,10 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
   )
 }
 
-/** Inserts the identifiers that have no row. `gained`: as for `addReferences`. */
+/** Inserts the identifiers that are not stored. `gained`: as for `addReferences`. */
 export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
-  // Without "on conflict", which took 1.6 times as long; there are no conflicts, because only plans insert, one at a time. Inserted in
-  // sending order, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500.
+  // Not written with "on conflict", which took 1.6 times as long: only plans insert, and one at a time. The rows are in the order of
+  // sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500 pages.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
      select $1, x.identifier, x.n, x.group_key, x.times from (${gained}) x
@@ -108,7 +112,7 @@ export async function changeTimes(tx: Queryable, destinationId: number, retimed:
   )
 }
 
-/** SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
+/** Returns SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
 export const contentVersionOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
 const renewed = (groups: string) =>
@@ -120,7 +124,7 @@ export async function unifyGroups(changed: ChangedKeys, groups: string): Promise
   await changed.write(renewed(groups))
 }
 
-/** Gives the desired identifiers of groups new content, so that they are sent again: a delete beside them may affect them. */
+/** Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them. */
 export async function renewGroups(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
   await tx.execute(`with renewed as (${renewed(groups)}) ${addChanged('select key from renewed')}`, [destinationId, ...values])
 }

@@ -3,7 +3,9 @@ import { openStatuses } from '../batches/states.ts'
 import { keysOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
 
-/** Deletes keys that were never sent, or that late requests could have restored and did not. Returns their number. */
+/**
+ * Deletes keys that are neither desired nor confirmed, without open batches, and that no late request can restore. Returns their number.
+ */
 export async function dropUnusedKeys(db: Queryable): Promise<number> {
   return db.execute(
     `delete from remote where ref_count <= 0 and synced_hash is null and (late_until is null or late_until <= statement_timestamp())
@@ -12,7 +14,7 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/** Deletes the unused keys of an erased person: `identifiers`, and those sent in the groups of `records`. */
+/** Deletes the keys of an erased person that are neither desired nor confirmed: `identifiers`, and keys in the groups of `records`. */
 export async function eraseKeys(
   tx: Queryable,
   destinationId: number,

@@ -1,4 +1,4 @@
-/** Stores implied keys as rows of `remote`, before anything about them changes (docs/decisions/implied-keys.md). */
+/** Stores implied keys as rows of `remote`, before their state changes (docs/decisions/implied-keys.md). */
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import { hasImplied, implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
@@ -22,9 +22,9 @@ const columns = (
 ).join(', ')
 
 /**
- * Inserts the implied keys of records, whose `load_id` the caller must set to null in the same transaction. `records`: SQL of their
- * keys, with the destination as `$1`, followed by `values`. Records without implied keys are left out. Their batches must be
- * settled.
+ * Inserts the implied keys of records. The caller must set the `load_id` of these records to null in the same transaction, and their
+ * batches must be settled. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Records without implied keys
+ * are ignored.
  */
 export async function insertImpliedKeys(
   tx: Queryable,
@@ -37,24 +37,24 @@ export async function insertImpliedKeys(
   await tx.execute(inserted(rows, unchanged), [destinationId, ...values])
 }
 
-/** Columns of the record `r` that imply its keys. */
+/** SQL of the columns of record `r` from which its implied keys are computed. */
 export const recordColumns = 'r.destination_id, r.key, r.identifiers, r.load_id'
 
-/** State in which implied keys are stored: SQL over the row `r` of the records, and `i.identifier`. */
+/** State in which implied keys are stored. Each value is SQL that may use the row `r` of the records and `i.identifier`. */
 interface StoredState {
   readonly refCount: string
   readonly suppressed: string
   readonly desired: string
-  /** SQL of further tables. */
+  /** SQL of joins with further tables. */
   readonly joins: string
 }
 
 const unchanged: StoredState = { refCount: '1', suppressed: 'false', desired: plainTimes, joins: '' }
 
 /**
- * Same as `insertImpliedKeys`, with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a
- * `load_id`: `recordColumns`, and others for the state. Adds the keys with other desired content to the changed keys; the caller adds
- * those with another row count.
+ * Inserts implied keys with the changes of a plan, so that no key is written twice. `records`: SQL of different records with a `load_id`,
+ * with `recordColumns` and the columns for `state`. Adds the keys whose desired content differs from the confirmed content to the changed
+ * keys; the caller must add the removed keys.
  */
 export async function insertChangedKeys(changed: ChangedKeys, records: string, state: Partial<StoredState>): Promise<void> {
   await changed.write(
@@ -70,7 +70,7 @@ const inserted = (records: string, { refCount, suppressed, desired, joins }: Sto
    from (${records}) r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier) ${joins}
    order by r.key`
 
-/** Stores the implied keys of records. If their batch is not settled, stores those of all its records. Safe to repeat. */
+/** Stores the implied keys of records. If the batch of a record is not settled, stores the keys of all its records. Safe to repeat. */
 export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
   const open = await tx.query<Row<'batch', 'id'>>(
@@ -87,8 +87,8 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
 }
 
 /**
- * Stores all implied keys of batches, so that each key is confirmed by its own answer if the batch is not settled yet. Such keys count as
- * changed. Safe to repeat.
+ * Stores all implied keys of batches. The keys of a batch that is not settled count as changed, and its answer confirms each of them.
+ * Safe to repeat.
  */
 export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   if (batchIds.length === 0) return
@@ -113,7 +113,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
   )
 }
 
-/** Stores the implied keys of all batches that are not settled of a destination. None of these keys is confirmed. */
+/** Stores the implied keys of all open batches of a destination, which are not confirmed. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
@@ -126,7 +126,7 @@ export async function storeOpenKeys(tx: Queryable, destinationId: number, change
   )
 }
 
-/** Stores all implied keys of a destination. */
+/** Stores all implied keys of a destination, and deletes its index of implied keys. */
 export async function storeAllKeys(tx: Queryable, destinationId: number): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where destination_id = $1 and ${mayImply('b')}`, [destinationId])
   await storeKeysOfBatches(
@@ -136,7 +136,7 @@ export async function storeAllKeys(tx: Queryable, destinationId: number): Promis
   await dropImpliedKeys(tx, destinationId)
 }
 
-/** Stores the implied keys of confirmed memberships that end before `horizon`, SQL of a time. */
+/** Stores the implied keys of settled batches whose memberships end before `horizon`, SQL of a time. */
 export async function storeEndingKeys(tx: Queryable, destinationId: number, horizon: string): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id'>>(
     `select id from batch b where destination_id = $1 and status = 'settled' and ${mayImply('b')} and expires_at <= ${horizon}`,
@@ -149,8 +149,8 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, hori
 }
 
 /**
- * Marks all batches of the loads of these plans as batches without implied keys, if no record of the load implies its keys any more. Must
- * be called before one of them is deleted: otherwise the batch before it would imply the stored keys of its records.
+ * Marks the batches of a load of these plans as batches without implied keys, if no record of the load implies its keys any more. Must
+ * be called before a batch of the load is deleted, because the batch before it would then imply the stored keys of its records.
  */
 export async function endLoads(tx: Queryable, plans: readonly string[]): Promise<void> {
   await tx.execute(
