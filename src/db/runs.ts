@@ -1,6 +1,6 @@
 /**
- * Writes the `run` table: queued → running under a lease → ended (docs/states.md). A unique index allows one running run per
- * destination.
+ * Writes the table `run`. The states of a run are queued → running under a lease → ended (docs/states.md). A unique index allows only
+ * one running run per destination.
  */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
@@ -12,6 +12,7 @@ import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 import { noCounts, type RunTrigger } from '../model/report.ts'
 
+/** Claimed run. */
 export interface RunRow {
   readonly id: number
   readonly pipeline: string
@@ -23,12 +24,15 @@ export interface RunRow {
   readonly startedAtMs: number
 }
 
-/** Returns true for a backfill and for its rerun. Such a run reads another source than the pipeline's own, so no row counts as missing. */
+/** Returns true for a run that reads another source than the pipeline's own: a backfill, or its rerun. Then no row counts as missing. */
 export function readsBackfillSource(run: Pick<RunRow, 'trigger' | 'options'>): boolean {
   return run.trigger === 'backfill' || run.options.source !== undefined
 }
 
-/** Queues a run. Returns undefined if this tick already has a run (docs/guarantees.md#one-run-per-tick). */
+/**
+ * Queues a run, notifies the workers, and returns the number of the run. Returns undefined if the tick `scheduledFor` already has a run
+ * (docs/guarantees.md#one-run-per-tick).
+ */
 export async function requestRun(
   db: Queryable,
   request: {
@@ -61,8 +65,8 @@ export async function requestRun(
 }
 
 /**
- * Adds the options of a request that joins a queued run: the run is a full refresh if one of the requests is, and the higher
- * limit of approved deletes is used.
+ * Adds the options of a request that joins a queued run. The run becomes a full refresh if one of the requests is a full refresh, and uses
+ * the higher limit of approved deletes. Does nothing if the run is no longer queued.
  */
 export async function widenRun(db: Queryable, runId: number, options: RunOptions): Promise<void> {
   await db.execute(
@@ -73,7 +77,7 @@ export async function widenRun(db: Queryable, runId: number, options: RunOptions
   )
 }
 
-/** Gives queued scheduled runs the current version of their pipeline, because its file was edited since their tick. */
+/** Gives queued runs of schedules the current version of their pipeline, if its file was edited after the tick. */
 export async function updateQueuedDefinitions(
   db: Queryable,
   fence: Fence,
@@ -94,8 +98,8 @@ export async function updateQueuedDefinitions(
 }
 
 /**
- * Ends queued runs that no worker claimed for `waitedMs` although their destination was free, because no worker has the requested
- * version of their pipeline. Returns their numbers.
+ * Skips queued runs that no worker claimed for `waitedMs` although their destination was free, because no worker has the requested
+ * version of their pipeline. Returns the numbers of these runs.
  */
 export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: number): Promise<readonly number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -112,11 +116,12 @@ export async function skipUnclaimedRuns(db: Queryable, fence: Fence, waitedMs: n
   return rows.map(({ id }) => Number(id))
 }
 
+/** Worker that claims a run. */
 export interface RunClaim {
   readonly workerId: string
   readonly leaseMs: number
   readonly fence: Fence
-  /** Pipeline version that the worker has. Undefined if the caller requested the run itself. */
+  /** Destination and version of the pipeline that the worker has. Undefined if the caller requested the run itself. */
   readonly pipeline?: DestinationKey & { readonly version: string }
 }
 
@@ -126,14 +131,18 @@ export interface RunClaim {
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
   try {
-    return await db.transaction((tx) => takeRun(tx, runId, claim))
+    return await db.transaction((tx) => claimInTransaction(tx, runId, claim))
   } catch (error) {
     if (isUniqueViolation(error)) return 'busy'
     throw error
   }
 }
 
-async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim }: RunClaim): Promise<RunRow | 'not_claimable'> {
+async function claimInTransaction(
+  tx: Queryable,
+  runId: number,
+  { fence, pipeline, ...claim }: RunClaim,
+): Promise<RunRow | 'not_claimable'> {
   const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
     `select r.destination_id from run r join destination d on d.id = r.destination_id
      where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
@@ -145,7 +154,7 @@ async function takeRun(tx: Queryable, runId: number, { fence, pipeline, ...claim
   const [row] = await tx.query<
     Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
   >(
-    // `for key share` blocks only a takeover, and not the updates of this row by the plan of a running run.
+    // `for key share` blocks only a takeover, and not the updates of the destination's row by the plan of a running run.
     `with own as (select id from destination where id = $4 and service = $5 and credentials = $6 for key share)
      update run set status = 'running', worker_id = $2, epoch = epoch + 1, started_at = statement_timestamp(),
        lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -170,7 +179,7 @@ function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '23505'
 }
 
-/** Renews the lease. Returns false if this process lost the run (recovered, cancelled): stop, and write nothing more for it. */
+/** Renews the lease. Returns false if the run was ended or cancelled. Then the caller must stop, and write nothing more for the run. */
 export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: number): Promise<boolean> {
   const rows = await db.query<{ cancelled: boolean }>(
     `update run set lease_until = statement_timestamp() + $3 * interval '1 millisecond'
@@ -180,6 +189,7 @@ export async function heartbeatRun(db: Queryable, run: LeasedRun, leaseMs: numbe
   return rows.length === 1 && rows[0]?.cancelled === false
 }
 
+/** Result of a cancellation. */
 export type Cancellation =
   /** The run had not started, and will not start. */
   | 'cancelled'
@@ -189,8 +199,8 @@ export type Cancellation =
   | 'ended'
 
 /**
- * Cancels a run, in any process. Pauses its destination, so that no worker that shares the push starts another request. The next
- * run continues. Undefined if there is no such run.
+ * Cancels a run, in any process. Pauses the destination of a running run, so that no worker that shares the push starts another request;
+ * the next run ends the pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
  */
 export async function cancelRun(
   db: Database,
@@ -230,8 +240,8 @@ export async function isCancelRequested(db: Queryable, run: Pick<RunRow, 'id' | 
 }
 
 /**
- * Ends, as failed, running runs of this environment whose lease has expired or whose worker is dead. Also ends queued plans and
- * applies whose process died before it claimed them. Returns their numbers.
+ * Ends the running runs of this environment whose lease has expired or whose worker has ended, with the status `failed`. Also ends queued
+ * plans and applies whose process ended before it claimed them. Returns the numbers of the ended runs.
  */
 export async function recoverRuns(db: Queryable, deadWorkers: readonly string[], fence: Fence): Promise<number[]> {
   const rows = await db.query<Row<'run', 'id'>>(
@@ -239,7 +249,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
      where ((status = 'running' and (lease_until < statement_timestamp() or worker_id = any($1)))
-       -- No other process executes these (findQueuedRuns), and while they are queued they block every tick.
+       -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id`,
     [deadWorkers, fence.origin, fence.credentials],
@@ -247,10 +257,10 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
   return rows.map(({ id }) => Number(id))
 }
 
-/** Run under a lease. Every write checks the epoch, so a process that lost the run cannot write. */
+/** Run under a lease. Every write checks the epoch, so that a process that lost the run cannot write. */
 export type LeasedRun = Pick<RunRow, 'id' | 'epoch'>
 
-/** Stores the given fields of a run. */
+/** Stores the given fields of a run. Undefined fields keep their values. */
 export async function updateRun(
   db: Queryable,
   run: LeasedRun,
@@ -282,7 +292,7 @@ export async function updateRun(
   )
 }
 
-/** Adds warnings before or after those of the run. */
+/** Adds warnings before (`first`) or after (`last`) the stored warnings of the run. */
 export async function addWarnings(db: Queryable, run: LeasedRun, warnings: readonly object[], place: 'first' | 'last'): Promise<void> {
   await db.execute(
     `update run set warnings = case when $4 then $3::jsonb || warnings else warnings || $3::jsonb end where id = $1 and epoch = $2`,
@@ -309,8 +319,8 @@ export async function storeProgress(db: Queryable, run: LeasedRun, progress: obj
 }
 
 /**
- * Stores the plan of the run with its snapshot, counts and guards. Called in the transaction that stores or starts the plan, so
- * that the counts add up even if the process dies right after it. Returns false if the run has been ended or taken over meanwhile.
+ * Stores the plan of the run with its snapshot, counts and guards. Must be called in the transaction that stores or starts the plan, so
+ * that the counts add up even if the process dies after the commit. Returns false if another process has ended or claimed the run.
  */
 export async function attachPlan(
   tx: Queryable,
@@ -331,7 +341,7 @@ export async function updateCounts(db: Queryable, runId: number, counts: object)
   await db.execute('update run set counts = counts || $2::jsonb where id = $1', [runId, JSON.stringify(counts)])
 }
 
-/** Replaces the first digits of an erased digest in the examples of guards. */
+/** Replaces the first digits of an erased digest (`shown`) in guards by `erased`. */
 export async function eraseInRuns(tx: Queryable, destinationId: number, shown: string): Promise<void> {
   await tx.execute(
     `update run set guards = replace(guards::text, $2, 'erased')::jsonb where destination_id = $1 and position($2 in guards::text) > 0`,
@@ -339,7 +349,10 @@ export async function eraseInRuns(tx: Queryable, destinationId: number, shown: s
   )
 }
 
-/** Deletes runs that ended more than `days` ago, except those with a plan or a snapshot, and the last one of each pipeline. */
+/**
+ * Deletes runs that ended more than `days` days ago, except runs with a plan or a snapshot, and the last run of each pipeline. Returns
+ * their numbers.
+ */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
   const rows = await tx.query<Row<'run', 'id'>>(
     `delete from run r
@@ -353,7 +366,7 @@ export async function deleteRuns(tx: Queryable, days: number): Promise<readonly 
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends a run, updates its counts and unlocks its destination. Fenced by its epoch. Without `guards`, those of its plan stay. */
+/** Ends a run and adds its counts, which unlocks its destination. Checks the epoch. If `guards` is empty, the stored guards stay. */
 export async function finishRun(
   db: Queryable,
   run: RunRow,

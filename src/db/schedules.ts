@@ -1,5 +1,5 @@
 /**
- * Writes the `pipeline_schedule` and `tick` tables: due schedules, and a row for every tick (docs/guarantees.md#one-run-per-tick).
+ * Writes the tables `pipeline_schedule` and `tick`: declared schedules, and a row for every tick (docs/guarantees.md#one-run-per-tick).
  */
 import type { Database, Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
@@ -13,27 +13,29 @@ export interface DeclaredSchedule {
   readonly overlap: 'skip' | 'queue'
 }
 
+/** Stored schedule. */
 export interface ScheduleRow extends DeclaredSchedule {
   readonly id: number
+  /** Time of the last decided tick. */
   readonly lastScheduledFor: Date
 }
 
 /** Schedules that one scheduler found in its folder. */
 export interface Declaration {
   readonly credentials: string
-  /** The folder's real path. */
+  /** Real path of the folder. */
   readonly folder: string
   readonly schedules: readonly DeclaredSchedule[]
   /** Pipelines whose file is invalid at present. Their schedules are kept. */
   readonly broken: readonly string[]
 }
 
-/** Seconds after which a schedule that no scheduler declared counts as abandoned. Schedulers read their files more often. */
+/** Seconds after which a schedule counts as abandoned if no scheduler has declared it again. Schedulers read their files more often. */
 export const declaredForS = 60
 
 /**
  * Stores the schedules of a folder. A new or changed schedule begins now, without missed ticks. Schedules that the folder no longer
- * has are retired, unless another scheduler still declares them.
+ * has are marked as undeclared, unless another scheduler still declares them.
  */
 export async function declareSchedules(db: Database, declaration: Declaration): Promise<void> {
   const { credentials, folder, schedules, broken } = declaration
@@ -45,7 +47,7 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
     schedules.map((s) => s.overlap),
   ]
   await db.transaction(async (tx) => {
-    // Adopts schedules of an earlier version, which did not store credentials.
+    // Schedules of an earlier version, which did not store credentials, get the credentials of this environment.
     await tx.execute(
       `update pipeline_schedule s set credentials = $1
        from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
@@ -76,8 +78,8 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
 /**
- * Returns the time of the database, the schedules of this scheduler, and those of its broken files that no other scheduler
- * declares.
+ * Returns the time of the database, the declared schedules (`schedules`), and the stored schedules of invalid files that no other
+ * scheduler declares (`broken`).
  */
 export async function loadSchedules(
   db: Queryable,
@@ -111,10 +113,10 @@ export async function loadSchedules(
   }
 }
 
-/** Locks a schedule to decide its ticks. Returns undefined while another scheduler has the lock. */
+/** Locks a schedule to decide its ticks, and returns it with the time of the database. Returns undefined if another scheduler locked it. */
 export async function lockSchedule(tx: Queryable, id: number): Promise<{ readonly now: Date; readonly schedule: ScheduleRow } | undefined> {
   const [row] = await tx.query<ScheduleColumns>(`select ${columns} from pipeline_schedule s where id = $1 for update skip locked`, [id])
-  // Read after the lock, so that no tick that another scheduler decided is later.
+  // The time is read after the lock, so that no tick that another scheduler decided is later.
   return row === undefined ? undefined : { now: await databaseTime(tx), schedule: toSchedule(row) }
 }
 
@@ -140,6 +142,7 @@ function toSchedule(row: ScheduleColumns): ScheduleRow {
   }
 }
 
+/** Decided tick. */
 export interface Tick {
   readonly scheduledFor: Date
   readonly outcome: 'ran' | 'queued' | 'skipped' | 'missed'
@@ -147,7 +150,7 @@ export interface Tick {
   readonly runId: number | null
 }
 
-/** Stores decided ticks of one schedule. An existing row of a tick is kept, unless only the new one has a run. */
+/** Stores decided ticks of one schedule. Keeps the stored row of a tick, unless only the new tick has a run. */
 export async function recordTicks(
   db: Queryable,
   schedule: Pick<ScheduleRow, 'destinationId' | 'pipeline'>,
@@ -169,11 +172,12 @@ export async function recordTicks(
   )
 }
 
+/** Stores the time of the last decided tick of a schedule. Never moves the time back. */
 export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: Date): Promise<void> {
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }
 
-/** Returns the credentials of a destination if they differ from these. */
+/** Returns the credentials of a destination if they differ from `credentials`; otherwise undefined. */
 export async function otherCredentials(db: Queryable, destinationId: number, credentials: string): Promise<string | undefined> {
   const [row] = await db.query<Present<Row<'destination', 'credentials'>>>(
     'select credentials from destination where id = $1 and credentials <> $2',
@@ -182,7 +186,7 @@ export async function otherCredentials(db: Queryable, destinationId: number, cre
   return row?.credentials
 }
 
-/** Returns true for one run per day (UTC, by the database's clock). Inserts a tick for the day, without a pipeline. */
+/** Returns true only for the first call of a day (UTC, by the database's clock). Inserts a tick without a pipeline for the day. */
 export async function isFirstOfDay(db: Database, runId: number): Promise<boolean> {
   const rows = await db.execute(
     `insert into tick (pipeline, scheduled_for, outcome, reason, run_id)
@@ -192,7 +196,7 @@ export async function isFirstOfDay(db: Database, runId: number): Promise<boolean
   return rows === 1
 }
 
-/** Deletes ticks after five weeks. Returns how many. */
+/** Deletes ticks after 35 days. Returns their number. */
 export async function dropOldTicks(db: Queryable): Promise<number> {
   return db.execute(`delete from tick where scheduled_for < statement_timestamp() - interval '35 days'`)
 }

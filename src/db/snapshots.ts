@@ -1,4 +1,6 @@
-/** Writes the `snapshot` table: open → closed or incomplete with its plan, or discarded. Only a closed snapshot may cause deletes. */
+/**
+ * Writes the table `snapshot`. Its states are open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes.
+ */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { RowCounts } from '../model/report.ts'
@@ -30,7 +32,7 @@ const facts: z.ZodType<SourceFacts> = z.object({
 })
 export const decodeSources = jsonColumn('snapshot', 'sources', z.array(facts))
 
-/** Counts of a snapshot with a plan; others may have none. */
+/** Counts of a snapshot with a plan; other snapshots may have none. */
 const rowCounts: z.ZodType<RowCounts> = z.object({
   read: number,
   rejected: number,
@@ -48,7 +50,7 @@ export interface NewSnapshot {
   readonly suppressionVersion: number
 }
 
-/** Opens a snapshot. Discards an open one of a killed run, whose plan is missing or incomplete. */
+/** Opens a snapshot and returns its id. Discards the open snapshot of a killed run, whose plan is missing or incomplete. */
 export async function openSnapshot(db: Queryable, snapshot: NewSnapshot): Promise<number> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
@@ -67,7 +69,7 @@ export async function storeSources(db: Queryable, snapshotId: number, sources: r
   await db.execute('update snapshot set sources = $2 where id = $1', [snapshotId, JSON.stringify(sources)])
 }
 
-/** Ends an open snapshot with its plan. `incomplete`: its end is not proven. */
+/** Ends an open snapshot with its plan. `incomplete`: the ends of the sources are not proven. */
 export async function closeSnapshot(
   tx: Queryable,
   snapshotId: number,
@@ -80,7 +82,7 @@ export async function closeSnapshot(
   ])
 }
 
-/** Ends a snapshot without a complete plan. Does nothing if it has already ended. */
+/** Ends a snapshot without a complete plan. Does nothing if the snapshot has already ended. */
 export async function discardSnapshot(db: Queryable, snapshotId: number, counts?: object): Promise<void> {
   await db.execute(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp(), counts = coalesce($2, counts) where id = $1 and status = 'open'`,
@@ -88,7 +90,7 @@ export async function discardSnapshot(db: Queryable, snapshotId: number, counts?
   )
 }
 
-/** Deletes snapshots of runs that ended more than `days` ago, except these, open ones, and those with a plan. */
+/** Deletes snapshots of runs that ended more than `days` days ago, except `kept` ones, open ones, and snapshots with a plan. */
 export async function deleteSnapshots(tx: Queryable, days: number, kept: readonly string[]): Promise<void> {
   await tx.execute(
     `delete from snapshot s using run u

@@ -1,5 +1,5 @@
 /**
- * Finds the suppressed members of a do-not-reach list (docs/guarantees.md#suppression-wins): the desired members, and those that
+ * Finds the suppressed members of a do-not-reach list (docs/guarantees.md#suppression-wins): the desired members, and members that
  * the service may still have, because no answer has confirmed their removal.
  */
 import type { ClaimedBatch } from './batches/claim.ts'
@@ -8,8 +8,8 @@ import { raiseDesiredVersion } from './destinations.ts'
 import { keysOf } from './entries/read.ts'
 
 /**
- * SQL condition: key `r` of `remote` is suppressed by its do-not-reach list. `lists`: SQL of the array of these destinations.
- * Unresolved entries are read once per statement, and only for keys that are neither desired nor synced, so that there are few.
+ * Returns the SQL condition that key `r` of `remote` is suppressed by its do-not-reach list. `lists`: SQL of the array of the lists' ids.
+ * Unresolved entries are read once per statement, and only for the few keys that are neither desired nor synced.
  */
 export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_hash is not null or r.key in (
   select u.key from batch b cross join ${keysOf('b.id')} e
@@ -19,8 +19,8 @@ export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_has
 
 /**
  * Raises `desired_version` if an answer is about members that are no longer desired on the list, because they may be removed now.
- * Then the audiences of the account read their files again. Otherwise these members would not be sent while the files are unchanged
- * (docs/guarantees.md#nothing-lost).
+ * Then the audiences of the account read their sources again. Without this, these members would not be sent while the sources are
+ * unchanged (docs/guarantees.md#nothing-lost).
  */
 export async function noteNoLongerSuppressed(tx: Queryable, batch: ClaimedBatch): Promise<void> {
   const named = await tx.query(

@@ -2,14 +2,18 @@
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
 
+/** Requests of a pipeline without a clear answer. */
 export interface Unresolved {
   readonly pipeline: string
+  /** Number of users or products. */
   readonly users: number
+  /** Time at which the oldest of the requests was planned. */
   readonly since: Date
+  /** Last run with such a request. */
   readonly runId: string
 }
 
-/** Returns the number of users or products without a clear answer for more than `minutes`, by pipeline. */
+/** Returns the requests without a clear answer that were planned more than `minutes` minutes ago, by pipeline. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { users: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
@@ -22,19 +26,23 @@ export async function openUnresolved(db: Queryable, minutes: number): Promise<re
   return rows.map(({ run_id, ...row }) => ({ ...row, runId: `r_${run_id}` }))
 }
 
+/** Ending memberships of a pipeline. */
 export interface EndingMembers {
   readonly pipeline: string
-  /** For each requested number of days: users whose membership ends within it. */
+  /** Number of users whose membership ends within each of the requested numbers of days, in ascending order of days. */
   readonly users: readonly number[]
 }
 
-/** Returns how many memberships end within each number of days, by pipeline; an upper bound, counted by request. */
+/**
+ * Returns how many memberships end at most within each number of days, by pipeline. Counts the users of requests, also users that a later
+ * request updated or deleted.
+ */
 export async function endingMembers(db: Queryable, days: readonly number[]): Promise<readonly EndingMembers[]> {
   return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
     `select x.pipeline, array_agg(x.users order by x.days) as users
      from (select p.pipeline, d.days,
          coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users
-       -- By destination, because the index of ends begins with it.
+       -- Reads by destination, because the index of ends begins with the destination.
        from destination t cross join lateral (
            select e.plan_id, e.user_count, e.expires_at from batch e
            where e.destination_id = t.id and e.status = 'settled' and e.operation = 'upsert' and e.expires_at is not null

@@ -1,8 +1,10 @@
-/** Reads figures of the `webhook_event` table, and deletes old events. */
+/** Reads figures of the table `webhook_event`, and deletes old events. */
 import type { Queryable } from './database.ts'
 import type { Value } from './row.ts'
 
+/** Figures of webhook events. */
 export interface WebhookState {
+  /** Time of the last event; null if there is none. */
   readonly last: Date | null
   /** Number of events of the last 24 hours. */
   readonly day: number
@@ -16,7 +18,7 @@ export async function webhookState(db: Queryable): Promise<WebhookState> {
   return { last: row?.last ?? null, day: row?.day ?? 0 }
 }
 
-/** Deletes events after five weeks. Returns how many. */
+/** Deletes events after 35 days. Returns their number. */
 export async function dropOldEvents(db: Queryable): Promise<number> {
   return db.execute(`delete from webhook_event where received_at < statement_timestamp() - interval '35 days'`)
 }

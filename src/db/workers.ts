@@ -1,4 +1,4 @@
-/** Writes the `worker` table: processes that may have leases. Checks if one of them is alive. */
+/** Writes the table `worker`: processes that may have leases. Checks if such a process is alive. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
@@ -6,12 +6,13 @@ import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 import { errorCode } from '../unknownValue.ts'
 
+/** Identity of a process. */
 export interface ProcessIdentity {
   readonly host: string
   /** Boot id and pid namespace: a pid is comparable only if both are equal. */
   readonly hostScope: string
   readonly pid: number
-  /** Start of the process in clock ticks since boot; empty if it is not known. */
+  /** Start of the process in clock ticks since boot; empty if unknown. */
   readonly pidStarted: string
 }
 
@@ -31,12 +32,12 @@ export async function registerWorker(db: Database, options: { readonly role: str
   return id
 }
 
-/** Stores that the worker is alive, for display. Only leases decide which process may write. */
+/** Stores the time of a heartbeat, for display. Only leases decide which process may write. */
 export async function touchWorker(db: Queryable, workerId: string): Promise<void> {
   await db.execute(`update worker set seen_at = statement_timestamp() where id = $1`, [workerId])
 }
 
-/** Deletes workers that were not seen for a week and have no work. Returns how many. */
+/** Deletes workers without a heartbeat for a week, if no batch and no running run refers to them. Returns their number. */
 export async function dropOldWorkers(db: Queryable): Promise<number> {
   return db.execute(
     `delete from worker w where seen_at < statement_timestamp() - interval '7 days'
@@ -44,6 +45,7 @@ export async function dropOldWorkers(db: Queryable): Promise<number> {
   )
 }
 
+/** Registered process. */
 export interface WorkerRow {
   readonly id: string
   readonly role: string
@@ -54,13 +56,13 @@ export interface WorkerRow {
   readonly idleS: number
 }
 
-/** Returns one worker. */
+/** Returns a worker by its id; undefined if there is none. */
 export async function findWorker(db: Queryable, workerId: string): Promise<WorkerRow | undefined> {
   const [row] = await listWorkers(db, { id: workerId })
   return row
 }
 
-/** Returns workers and servers with a heartbeat within the last day, newest first. Leaves out commands. */
+/** Returns at most 100 workers and servers with a heartbeat within the last day, newest first; with `id`, only this process. */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
   const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from worker
@@ -72,8 +74,9 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 }
 
 /**
- * Returns ids of dead workers that have claimed a batch or run, so that their work need not wait for the end of the lease. Checks
- * workers of the same machine, boot and namespace: dead if the process does not exist, or if the pid belongs to another process.
+ * Returns ids of workers that have ended while they had claimed a batch or run, so that these need not wait for the end of the lease.
+ * Checks only workers of the same machine, boot and namespace. A worker has ended if its process does not exist, or if the pid belongs to
+ * another process.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {
   const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
@@ -84,7 +87,7 @@ export async function deadWorkers(db: Queryable): Promise<string[]> {
   return rows.filter((row) => !isAlive({ hostScope: hostScope(), pid: row.pid, pidStarted: row.pid_started })).map((row) => row.id)
 }
 
-/** Returns false only for a process that certainly died. One on another machine cannot be checked and counts as alive. */
+/** Returns false only for a process that has certainly ended. A process on another machine cannot be checked and counts as alive. */
 export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   if (worker.hostScope !== hostScope()) return true
   const started = startOf(worker.pid)
@@ -92,10 +95,12 @@ export function isAlive(worker: Omit<ProcessIdentity, 'host'>): boolean {
   return false
 }
 
+/** Returns the identity of a process on this machine. */
 export function identifyProcess(pid: number): ProcessIdentity {
   return { host: hostname(), hostScope: hostScope(), pid, pidStarted: startOf(pid) ?? '' }
 }
 
+/** Returns a text for this boot and pid namespace, or for this host on systems other than Linux. */
 function hostScope(): string {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
@@ -117,6 +122,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
+/** Returns true if the process exists. */
 function answersSignal(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { bigint, index, jsonb, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Audit log: every transition, with its actor and reason (docs/guarantees.md#nothing-silent). */
+/** Audit log: state transitions, events and actions of operators, with the actor (docs/guarantees.md#nothing-silent). */
 export const audit = sluice.table(
   'audit',
   {

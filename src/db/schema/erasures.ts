@@ -1,19 +1,19 @@
-/** Defines the tables of erasures: people who requested erasure, by the digests of their identifiers (docs/erasure.md). */
+/** Defines the tables of erasures, which contain only digests of the erased people's identifiers (docs/erasure.md). */
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { batch } from './sending.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
-/** One request to forget a person: its receipt. Rows are added and completed, never deleted. */
+/** Receipt of one request to erase a person. Rows are added and completed, never deleted. */
 export const erasure = sluice.table(
   'erasure',
   {
-    /** Assigned under a lock, so that a higher id is committed later. */
+    /** Number of the erasure. It is assigned under a lock, so that a higher id is committed later. */
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     /** Address of the advertising host that the person was erased from. */
     service: text('service').notNull(),
     actor: text('actor').notNull(),
     reason: text('reason'),
-    /** Number of digests that are suppressed. */
+    /** Number of identifiers of the request, in all their forms. */
     identifiers: integer('identifiers').notNull(),
     erasedAt: instant('erased_at').notNull().default(now()),
     /** Number of audiences that had the person; null until their deletes are planned. */

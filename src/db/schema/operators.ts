@@ -4,11 +4,11 @@ import { bigint, check, index, integer, jsonb, primaryKey, text, uniqueIndex } f
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Paused pipeline: no run starts until the row is deleted. */
+/** Paused pipeline: no run sends until the row is deleted. */
 export const pipelinePause = sluice.table(
   'pipeline_pause',
   {
-    /** Pipelines of two environments may have one name. */
+    /** Destination of the pipeline, because pipelines of two environments may have the same name. */
     destinationId: integer('destination_id')
       .notNull()
       .references(() => destination.id),
@@ -46,7 +46,7 @@ export const alert = sluice.table(
     recoveredAt: instant('recovered_at'),
   },
   (t) => [
-    // One open alert per condition, with any number of processes.
+    // Only one open alert per condition, with any number of processes.
     uniqueIndex('alert_firing')
       .on(t.pipeline, t.event)
       .where(sql`recovered_at is null`),
@@ -54,7 +54,7 @@ export const alert = sluice.table(
   ],
 )
 
-/** One message to one receiver, retried until it was accepted or too old. */
+/** One message to one receiver. It is sent until the receiver accepts it or the message is too old. */
 export const alertDelivery = sluice.table(
   'alert_delivery',
   {

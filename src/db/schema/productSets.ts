@@ -13,15 +13,15 @@ export const productSet = sluice.table(
       .notNull()
       .references(() => destination.id),
     name: text('name').notNull(),
-    /** creating: its create was sent, or will be sent. kept: the service has it. removing: its delete was sent, or will be sent. */
+    /** creating: its create was or will be sent. kept: the service has the set. removing: its delete was or will be sent. */
     state: text('state').$type<'creating' | 'kept' | 'removing'>().notNull(),
-    /** Id at the service; null until the create is answered. */
+    /** Id at the service; null until the create is confirmed. */
     setId: text('set_id'),
     /** Confirmed content; for a set in state creating, the requested content. */
     content: jsonb('content').notNull(),
     /**
-     * Ids of the sets that the service listed before the create, to recognize the new one. Null if the service has no listing of
-     * sets.
+     * Ids of the sets that the service listed before the create, to recognize the new set. Null if the service has no listing of
+     * sets, or once the set is confirmed.
      */
     knownIds: text('known_ids').array(),
     /** Time until which the bytes of an unresolved create may arrive. */

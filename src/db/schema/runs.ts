@@ -4,7 +4,7 @@ import { bigint, boolean, check, index, integer, jsonb, smallint, text, unique, 
 import type { RunTrigger, StoredRunStatus } from '../../model/report.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
-/** Destinations: one row for each catalog, audience or do-not-reach list of one service. */
+/** Catalog, audience or do-not-reach list of one service. */
 export const destination = sluice.table(
   'destination',
   {
@@ -13,22 +13,22 @@ export const destination = sluice.table(
     service: text('service').notNull(),
     /** Application and user that the destination belongs to (docs/decisions/fence.md). Null until its first run. */
     credentials: text('credentials'),
-    /** Type of destination. The registry is the check (`destinations/index.ts`), so that a further type needs no migration. */
+    /** Type of destination. `destinations/index.ts` checks the types instead of the database, so that a new type needs no migration. */
     kind: text('kind').notNull(),
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
-    /** Version of the synced state. Rises with every confirmed or refused entry; a plan for an older version is stale. */
+    /** Version of the synced state. Rises with every answer that confirms or refuses entries. A plan for an older version is stale. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /**
-     * Version of the desired content. Rises with every plan that changes it, and with every answer that removes a member from a
-     * do-not-reach list. Then the audiences that this list suppresses read their sources again.
+     * Version of the desired content. Rises with every plan that changes the content, and with every answer that may remove a member from
+     * a do-not-reach list. If the version of a list rises, the account's audiences read their sources again.
      */
     desiredVersion: bigint('desired_version', { mode: 'number' }).notNull().default(0),
     /** Key of the digests of raw records. Random, so that the writer of a feed cannot construct a collision. */
     digestKey: bytea('digest_key')
       .notNull()
       .default(sql`uuid_send(gen_random_uuid())`),
-    /** True if any key may be out of sync, and not only those in `changed_key`: after a first load, or if most keys changed. */
+    /** True if any key may be out of sync, and not only keys in `changed_key`: after a first load, or if very many keys changed. */
     allChanged: boolean('all_changed').notNull().default(true),
     /** Instance of the sandbox that the synced state belongs to. */
     instance: text('instance'),
@@ -39,7 +39,7 @@ export const destination = sluice.table(
   (t) => [unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId)],
 )
 
-/** Process that may have leases. From its identity, other processes on the same machine can detect that it died. */
+/** Process that may have leases. Other processes on the same machine can detect from its identity that it has ended. */
 export const worker = sluice.table('worker', {
   id: text('id').primaryKey(),
   role: text('role').notNull(),
@@ -67,7 +67,7 @@ export const run = sluice.table(
     scheduledFor: instant('scheduled_for'),
     /** Requested version of the pipeline. Only a worker with this version may claim the run. Null for any version. */
     definition: text('definition'),
-    /** The run that this one reruns. */
+    /** Earlier run that this run repeats. */
     rerunOf: bigint('rerun_of', { mode: 'number' }),
     /** Options as given: full, approveDeletes, source, failedOnly, reason … */
     options: jsonb('options').notNull().default({}),
@@ -110,7 +110,7 @@ export const run = sluice.table(
   ],
 )
 
-/** Result of one read of a pipeline's sources. Only a closed one may cause deletes (docs/guarantees.md#deletes-need-proof). */
+/** Result of one read of a pipeline's sources. Only a closed snapshot may cause deletes (docs/guarantees.md#deletes-need-proof). */
 export const snapshot = sluice.table(
   'snapshot',
   {
@@ -138,7 +138,7 @@ export const snapshot = sluice.table(
   ],
 )
 
-/** Row that could not be used. Cells are masked before they are stored (docs/guarantees.md#no-raw-identifier-at-rest). */
+/** Rejected row. Cells are masked before they are stored (docs/guarantees.md#no-raw-identifier-at-rest). */
 export const reject = sluice.table(
   'reject',
   {

@@ -5,8 +5,8 @@ import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
 /**
- * A schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so its ticks
- * are decided once. A scheduler does not change schedules of other folders (docs/decisions/fence.md).
+ * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so that each tick is
+ * decided only once. A scheduler does not change schedules of other folders (docs/decisions/fence.md).
  */
 export const pipelineSchedule = sluice.table(
   'pipeline_schedule',
@@ -15,7 +15,7 @@ export const pipelineSchedule = sluice.table(
     destinationId: integer('destination_id')
       .notNull()
       .references(() => destination.id),
-    /** Credentials of the environment that declares it. */
+    /** Credentials of the environment that declares the schedule. */
     credentials: text('credentials').notNull(),
     pipeline: text('pipeline').notNull(),
     cron: text('cron').notNull(),
@@ -23,10 +23,10 @@ export const pipelineSchedule = sluice.table(
     overlap: text('overlap').$type<'skip' | 'queue'>().notNull(),
     /** Time of the last decided tick. */
     lastScheduledFor: instant('last_scheduled_for').notNull().default(now()),
-    /** Real path of the folder that declared it last. */
+    /** Real path of the folder that declared the schedule last. */
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
-    /** Time since which its folder no longer declares it; null while declared. A schedule that is declared again starts at that instant. */
+    /** Time since which its folder no longer declares the schedule; null while declared. A schedule that is declared again starts at that time. */
     undeclaredAt: instant('undeclared_at'),
   },
   (t) => [
@@ -54,9 +54,10 @@ export const tick = sluice.table(
   ],
 )
 
-/** Shared rate budget: head of the ring of grants of one class of limit. */
+/** Shared rate budget of one class of limit. Its grants are in `budget_slot`. */
 export const budget = sluice.table('budget', {
   class: text('class').primaryKey(),
+  /** Number of all grants so far. */
   granted: bigint('granted', { mode: 'number' }).notNull().default(0),
   /** Maximum number of grants in a window; headers of answers may change it. */
   limit: integer('request_limit').notNull(),
@@ -64,6 +65,7 @@ export const budget = sluice.table('budget', {
   blockedUntil: instant('blocked_until'),
 })
 
+/** Time of one grant, in a ring of slots: grant `n` is in slot `n` modulo the size of the ring (`db/budget.ts`). */
 export const budgetSlot = sluice.table(
   'budget_slot',
   {

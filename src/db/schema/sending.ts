@@ -1,12 +1,12 @@
-/** Defines the tables of sending: plans, batches, entries, attempts. docs/states.md has the transitions. */
+/** Defines the tables of plans, batches, entries and attempts. docs/states.md has their transitions. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, smallint, text, unique } from 'drizzle-orm/pg-core'
 import { destination, run } from './runs.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
 /**
- * Plan: frozen operations of one run, sent unchanged. Written in one transaction (docs/guarantees.md#atomic-plan), or one for each part of a
- * first load.
+ * Plan: frozen operations of one run, which are sent unchanged. Written in one transaction (docs/guarantees.md#atomic-plan), or in one
+ * transaction for each part of a first load.
  */
 export const plan = sluice.table(
   'plan',
@@ -21,14 +21,14 @@ export const plan = sluice.table(
       .references(() => destination.id),
     snapshotId: bigint('snapshot_id', { mode: 'number' }),
     status: text('status').$type<'ready' | 'applying' | 'applied' | 'superseded'>().notNull(),
-    /** `destination.state_version` for which it was made. */
+    /** `destination.state_version` that the plan is based on. */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull(),
     /** SHA-256 over all batch bodies in order. An approval refers to it. */
     digest: text('digest').notNull(),
     counts: jsonb('counts').notNull(),
     guards: jsonb('guards').notNull(),
     /**
-     * Data for a review, such as update fields and withheld deletes. `desiredVersion`: that of the destination after this plan.
+     * Data for a review, such as update fields. `desiredVersion`: version of the destination's desired content after this plan.
      * `renewed`: true if the plan gave groups with deletes their new content.
      */
     review: jsonb('review').notNull().default({}),
@@ -60,16 +60,16 @@ export const batch = sluice.table(
       .$type<'pending' | 'in_flight' | 'ambiguous' | 'parked' | 'settled' | 'split' | 'superseded'>()
       .notNull()
       .default('pending'),
-    /** UTF-8 JSON as sent. Null if `batch_entries.template` has it, or after retention removed it. */
+    /** Body as UTF-8 JSON. Null if `batch_entries.template` has the body, or after retention removed it. */
     body: bytea('body'),
     bodySha256: bytea('body_sha256').notNull(),
     entryCount: integer('entry_count').notNull(),
     userCount: integer('user_count').notNull(),
     parentId: bigint('parent_id', { mode: 'number' }),
     /**
-     * Earliest expiry of its memberships. After it, the batch is not sent, and the next plan has new times
-     * (docs/guarantees.md#freshness). For a settled batch: no membership that it confirmed ends earlier; null if all of them have
-     * ended or were renewed.
+     * Earliest end of its memberships. After this time the batch is not sent, and the next plan has new times
+     * (docs/guarantees.md#freshness). For a settled batch: no membership that the batch confirmed last ends earlier; null if there are no
+     * such memberships.
      */
     expiresAt: instant('expires_at'),
     epoch: integer('epoch').notNull().default(0),
@@ -79,13 +79,13 @@ export const batch = sluice.table(
     /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
     miscounts: integer('miscounts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
-    /** Number of the run, for a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`). */
+    /** For a batch of a first load, whose keys may be implied (`db/impliedKeys.ts`): number of the run. Null for other batches. */
     loadId: bigint('load_id', { mode: 'number' }),
-    /** Lowest record key of a batch of a load. Its records end before the `first_key` of the next batch. */
+    /** Lowest record key of a batch of a load. The keys of its records are below the `first_key` of the next batch. */
     firstKey: bytea('first_key'),
     /** True for a batch of a load whose keys are no longer implied. */
     keysStored: boolean('keys_stored').notNull().default(false),
-    /** Code of the reason why it is parked, refused, superseded or waiting. */
+    /** Code of the reason for which the batch is open again, parked, split, superseded or waiting. */
     reason: text('reason'),
     createdAt: instant('created_at').notNull().default(now()),
     settledAt: instant('settled_at'),
@@ -95,7 +95,7 @@ export const batch = sluice.table(
     index('batch_open')
       .on(t.destinationId, t.phase, t.seq)
       .where(sql`status in ('pending', 'in_flight', 'ambiguous', 'parked')`),
-    // For finding memberships to renew. The ends of keys have no index, because every answer writes them.
+    // Finds memberships to renew. The ends of keys have no index, because every answer writes these ends.
     index('batch_ends')
       .on(t.destinationId, t.expiresAt)
       .where(sql`status = 'settled' and expires_at is not null`),
@@ -125,7 +125,7 @@ export const entry = sluice.table(
     /** Place in the body, from 0. */
     ord: integer('ord').notNull(),
     destinationId: integer('destination_id').notNull(),
-    /** Record of the operation; for deletes of identifiers without a record, their group. */
+    /** Key of the record; for deletes of identifiers without a record, their group. */
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
@@ -134,7 +134,7 @@ export const entry = sluice.table(
     hash: bytea('hash'),
     expiresAt: instant('expires_at'),
     users: integer('users').notNull().default(1),
-    /** Position in the body. A split copies these bytes and never edits them. */
+    /** Offset of the entry's bytes in the body. A split copies these bytes and never edits them. */
     offset: integer('byte_offset').notNull(),
     length: integer('byte_length').notNull(),
     /**
@@ -155,7 +155,7 @@ export const entry = sluice.table(
 
 /**
  * All entries of a batch in one row: updates or deletes of people that are pending, confirmed or superseded as a whole
- * (docs/decisions/packed-state.md). The first answer with different outcomes expands them to rows of `entry`
+ * (docs/decisions/packed-state.md). Before one of the entries gets another outcome, all of them are replaced by rows of `entry`
  * (`db/entries/expand.ts`). Arrays are in the order of the body. `changes`, `hashes`, `users` and `byte_lengths` have one element
  * if all are equal; deletes have no hashes.
  */
@@ -173,7 +173,7 @@ export const batchEntries = sluice.table(
     changes: text('changes').array().notNull(),
     hashes: bytea('hashes').array().notNull(),
     users: integer('users').array().notNull(),
-    /** Expiry of every entry. */
+    /** End of the memberships of all entries; null for deletes. */
     expiresAt: instant('expires_at'),
     /** Offset of the first entry in the body. There is one byte between two entries. */
     firstOffset: integer('first_offset').notNull(),

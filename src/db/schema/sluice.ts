@@ -1,7 +1,7 @@
 /**
- * Defines the schema `sluice`; the files beside this one define its tables. CHECK constraints limit the states, times are
- * `timestamptz` by the database's clock, digests are `bytea`. The primary keys of large tables begin with `destination_id` and
- * `key`, so that the tables can be partitioned or distributed. drizzle-kit generates migrations/ from it.
+ * Defines the schema `sluice`; the other files of this folder define its tables. CHECK constraints limit the states, times are
+ * `timestamptz` by the database's clock, digests are `bytea`. The primary keys of large tables begin with `destination_id`, so that the
+ * tables can be partitioned or distributed. drizzle-kit generates migrations/ from this folder.
  */
 import { sql } from 'drizzle-orm'
 import { customType, pgSchema, timestamp } from 'drizzle-orm/pg-core'

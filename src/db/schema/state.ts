@@ -1,9 +1,9 @@
-/** Defines the tables of desired and synced state, which are the large ones, by destination and key. */
+/** Defines the tables of desired and synced state, by destination and key. They are the largest tables. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, sluice } from './sluice.ts'
 
-/** Desired state of each record, product or member, from the last complete read. */
+/** Content of each row of the source, a product or a member, at its last read. */
 export const record = sluice.table(
   'record',
   {
@@ -54,14 +54,15 @@ export const recordDigest = sluice.table(
   {
     destinationId: integer('destination_id').notNull(),
     chunk: integer('chunk').notNull(),
-    /** 16 bytes each. */
+    /** Concatenated digests of 16 bytes. */
     digests: bytea('digests').notNull(),
     /** Two bytes per digest, big-endian: number of the record's feature set (`record_quality`). */
     featureSets: bytea('feature_sets')
       .notNull()
       .default(sql`''`),
-    /** Concatenated keys, one per digest; `key_ends`: offset of the end of each. */
+    /** Concatenated record keys, one per digest. */
     keys: bytea('keys').notNull(),
+    /** Offset of the end of each record key. */
     keyEnds: integer('key_ends').array().notNull(),
     /** Positions, from 0, of digests that a later read did not find. */
     outdated: integer('outdated')
@@ -83,7 +84,7 @@ export const recordQuality = sluice.table('record_quality', {
 
 /**
  * Desired and synced content of each key: a product id, or a packed identifier. The row is kept while the key is desired (`ref_count` >
- * 0), synced (`synced_hash` not null) or unresolved.
+ * 0), synced (`synced_hash` not null) or unresolved. Implied keys have no row (`db/impliedKeys.ts`).
  */
 export const remote = sluice.table(
   'remote',
@@ -91,7 +92,7 @@ export const remote = sluice.table(
     destinationId: integer('destination_id').notNull(),
     key: bytea('key').notNull(),
     /**
-     * Reference count: number of records that have it. If it is 0 and the key is synced, the key is deleted at the service
+     * Reference count: number of records that have the key. If the count is 0 and the key is synced, the key is deleted at the service
      * (docs/guarantees.md#reference-counts).
      */
     refCount: integer('ref_count').notNull().default(0),
@@ -100,22 +101,23 @@ export const remote = sluice.table(
      * docs/guarantees.md#suppression-wins).
      */
     suppressed: boolean('suppressed').notNull().default(false),
-    /** For identifiers: key of the record under which it is sent, together with other identifiers of that record. */
+    /** Identifiers: key of the record under which the identifier is sent, together with other identifiers. Null for products. */
     groupKey: bytea('group_key'),
     /**
-     * Hashes of desired and synced content. For identifiers: a hash of their own times, which is the same for all without times.
-     * Invalidated content has a marker instead (`db/invalidated.ts`).
+     * Hash of the desired content; null for a product that is not desired. For identifiers: a hash of their own times, or a constant for
+     * identifiers without own times, or a new value if the group must be sent again.
      */
     desiredHash: bytea('desired_hash'),
+    /** `desired_hash` of the confirmed content; null if none is confirmed. A marker if it was invalidated (`db/invalidated.ts`). */
     syncedHash: bytea('synced_hash'),
     /** Products: the service's product_key. */
     remoteKey: text('remote_key'),
     /** Confirmed end of the membership. */
     expiresAt: instant('expires_at'),
-    /** Time until which the bytes of an ambiguous attempt may arrive (horizon). Nothing newer is sent before. */
+    /** Time until which the bytes of an ambiguous attempt may arrive (horizon). Until then no newer request is sent for the key. */
     lateUntil: instant('late_until'),
     syncedAt: instant('synced_at'),
-    /** Batch whose answer confirmed it (docs/guarantees.md#confirmed-only). */
+    /** Batch whose answer confirmed the key last (docs/guarantees.md#confirmed-only). */
     batchId: bigint('batch_id', { mode: 'number' }),
     /** Last final refusal by the service; cleared by the next confirmation. */
     refusedCode: text('refused_code'),
@@ -135,7 +137,7 @@ export const remote = sluice.table(
 )
 
 /**
- * Search for the record of an implied key (`db/impliedKeySearch.ts`). The chunk is the first 12 bits of the identifier's digest. A load
+ * Index of the records of implied keys (`db/impliedKeySearch.ts`). The chunk is the first 12 bits of the identifier's digest. A load
  * may write a chunk in several parts. Entries may be outdated, so the record must be checked.
  */
 export const impliedKey = sluice.table(
@@ -152,8 +154,8 @@ export const impliedKey = sluice.table(
 )
 
 /**
- * Keys that may be out of sync, one row for each statement that changed some. Written with each change of a key's desired or synced
- * content, and deleted when a run ends with the key in sync. A key may be listed more than once, or without a row in `remote`.
+ * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may make a key out of sync, and
+ * deleted after a plan is applied and the key is in sync. A key may be in several rows, or without a row in `remote`.
  */
 export const changedKey = sluice.table(
   'changed_key',
