@@ -26,7 +26,10 @@ export const pipelineSchedule = sluice.table(
     /** Real path of the folder that declared the schedule last. */
     folder: text('folder').notNull().default(''),
     declaredAt: instant('declared_at').notNull().default(now()),
-    /** Time since which its folder no longer declares the schedule; null while declared. A schedule that is declared again starts at that time. */
+    /**
+     * Time since which its folder no longer declares the schedule; null while declared. A schedule that is declared again starts at the
+     * time of the new declaration.
+     */
     undeclaredAt: instant('undeclared_at'),
   },
   (t) => [

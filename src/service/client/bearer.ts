@@ -1,17 +1,21 @@
-/** Caches the app-only token (spec 5 rule 3; docs/spec-notes.md#tokens). */
+/** Fetches and caches the app-only token (spec 5 rule 3; docs/spec-notes.md#tokens). */
 import type { Clock } from '../../clock.ts'
 import { percentEncode } from './encode.ts'
 import { BearerRefusedError } from './serviceErrors.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface Bearer {
-  /** Returns the cached token, or fetches one. Concurrent callers share one request; a call with `retry: false` sends its own, once. */
+  /**
+   * Returns the cached token, or fetches a token. Concurrent callers share one request. A call with `retry: false` sends its own request,
+   * only once.
+   * @throws {BearerRefusedError} without a request, for a minute after the service refused a token with code 99
+   */
   readonly get: (options?: CallOptions) => Promise<string>
-  /** Drops `token` from the cache, because the service refused it. Does nothing if the cache has another token. */
+  /** Removes `token` from the cache, because the token is no longer valid. Does nothing if the cache has another token. */
   readonly drop: (token: string) => void
 }
 
-/** Time after a refusal with code 99 in which `get` throws that refusal again, because more requests prolong it. */
+/** Time after a refusal with code 99 in which `get` throws the same error without a request, because requests would prolong the refusal. */
 const quietMs = 60_000
 
 export function createBearer(fetchToken: (options: CallOptions) => Promise<string>, clock: Clock): Bearer {

@@ -1,4 +1,4 @@
-/** Sends a call of the contract. Waits and retries where a repetition is safe (docs/guarantees.md#bounded-retry). */
+/** Sends calls of the contract. Waits and retries if a repetition is safe (docs/guarantees.md#bounded-retry). */
 import type { Clock } from '../../clock.ts'
 import { backoffMs, longestRequestedWaitMs } from '../../http/retryAfter.ts'
 import type { Logger } from '../../log.ts'
@@ -17,7 +17,7 @@ import { type Proof, type Sender, userProof } from './sender.ts'
 import type { CallOptions } from './typed.ts'
 
 export interface CallResult {
-  /** `data` of the answer, or its whole body without `data`. Form-encoded answers are objects. */
+  /** `data` of the answer; the whole body if it has no `data`. Form-encoded answers are objects. */
   readonly data: unknown
   readonly body: unknown
   readonly nextCursor: string | undefined
@@ -32,7 +32,7 @@ export interface CallerParts {
   readonly spelling: Spelling
   readonly clock: Clock
   readonly log: Logger
-  /** From 0 to below 1, for the jitter. */
+  /** Returns a number from 0 to below 1, for the jitter of waits. */
   readonly random: () => number
 }
 
@@ -66,7 +66,7 @@ export function createCaller(parts: CallerParts): Caller {
         bearer,
         waits,
       })
-      // The token is invalid for all callers; it may be the cached one.
+      // The token is now invalid for all callers, and may be the cached token.
       if (endpoint.name === 'oauth2.invalidateToken' && typeof params['access_token'] === 'string') bearer.drop(params['access_token'])
       return result
     },
@@ -82,7 +82,7 @@ interface CallParts {
   readonly waits: Waits
 }
 
-/** End of the wait that the service asked for, in epoch milliseconds, by class of limit. Applies to all calls of a client. */
+/** End of the wait that the service requested, in epoch milliseconds, by class of limit. Applies to all calls of a client. */
 type Waits = Map<Endpoint['limit'], number>
 
 async function sendUntilDone(parts: CallerParts, { endpoint, built, options, prove, bearer, waits }: CallParts): Promise<CallResult> {
@@ -176,7 +176,10 @@ function toResult(endpoint: Endpoint, answer: Answer, decoded: Decoded, log: Log
   }
 }
 
-/** Returns a record, or a list of records, as the contract says. The service may answer a record as an array of one, and a list as one object. */
+/**
+ * Returns one record or a list of records, as the contract requires. The service may return a record as an array of one, and a list as one
+ * object.
+ */
 function shapeData(endpoint: Endpoint, data: unknown): unknown {
   if (endpoint.path.startsWith('/2/')) return data
   const { many, resource } = endpoint.answer

@@ -1,4 +1,4 @@
-/** Creates the typed client: a method for each endpoint of the contract, lists as async iterables. */
+/** Creates the typed client, which has a method for each endpoint of the contract. Lists are async iterables. */
 import { type Clock, systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -23,16 +23,16 @@ export interface ClientOptions extends TransportOptions {
 }
 
 interface General {
-  /** Calls an endpoint by name. Returns status, headers, cursor and the whole body too. Reads one page of a list. */
+  /** Calls an endpoint by name, and also returns status, headers, cursor and the whole body. For a list, reads only one page. */
   readonly call: <Name extends EndpointName>(name: Name, params: ParamsOf<EndpointOf<Name>>, options?: CallOptions) => Promise<CallResult>
-  /** Same as `call`, for names that are known only at run time. */
+  /** Same as `call`, for names that are known only at run time. @throws {CallError} for an unknown name */
   readonly callByName: (name: string, params: Params, options?: CallOptions) => Promise<CallResult>
   /** Returns the address at which a person allows the application. `authorize` asks each time, `authenticate` only once. */
   readonly authorizeUrl: (
     query: { readonly oauth_token: string; readonly force_login?: boolean; readonly screen_name?: string },
     page?: 'authorize' | 'authenticate',
   ) => string
-  /** Returns the cached app-only token, or fetches one. Concurrent callers share one request. Never log it. */
+  /** Returns the cached app-only token, or fetches a token. Concurrent callers share one request. The token must not be logged. */
   readonly bearerToken: (options?: CallOptions) => Promise<string>
   readonly close: () => Promise<void>
 }
@@ -42,8 +42,8 @@ export type Client = Methods & General
 /**
  * Creates a client of the service or of a sandbox. Only the addresses differ.
  *
- * The client waits and retries where that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors are
- * `ServiceError`s: compare the class or `code`. `close` ends its connections.
+ * The client waits and retries if that is safe (`endpoint.repeatable`, docs/guarantees.md#bounded-retry). Errors of the service are
+ * `ServiceError`s: compare the class or `code`. `close` ends the connections of the client.
  *
  * ```ts
  * const client = createClient({ baseUrl, consumerKey, consumerSecret, accessToken, accessTokenSecret })
@@ -118,7 +118,7 @@ function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { conf
 
 function createList(endpoint: Endpoint, params: Params, options: CallOptions, caller: Caller): List<unknown> {
   return new List(async (cursor) => {
-    // The service allows with_total_count only without a cursor, so only the first page has the total (spec Conventions).
+    // The service accepts with_total_count only without a cursor, so only the first page has the total (spec Conventions).
     const { with_total_count: withTotal, ...rest } = params
     const page = await caller.call(
       endpoint,
@@ -133,7 +133,7 @@ function known(name: string): Endpoint {
   const endpoint = findEndpoint(name)
   if (endpoint !== undefined) return endpoint
   const group = `${name.split('.')[0] ?? ''}.`
-  const near = endpoints.filter((one) => one.name.startsWith(group)).map((one) => one.name)
+  const near = endpoints.filter((endpoint) => endpoint.name.startsWith(group)).map((endpoint) => endpoint.name)
   throw new CallError(`there is no endpoint ${name}`, {
     where: name,
     hint: near.length > 0 ? `There are ${near.join(', ')}.` : 'docs/coverage.md lists all endpoints.',

@@ -1,17 +1,17 @@
 /** Configuration of the client: addresses of the service and credentials of the caller. */
 
 export interface ServiceConfig {
-  /** Core host: authentication and v2. With scheme, without a trailing slash or path. */
+  /** Address of the core host (authentication and v2), with its scheme. */
   readonly baseUrl: string
-  /** Advertising host. */
+  /** Address of the advertising host. */
   readonly adsBaseUrl: string
-  /** Host of the service's own sandbox. Without it, calls of that host fail before anything is sent. */
+  /** Address of the service's own sandbox. Without it, calls to that sandbox fail before a request is sent. */
   readonly adsSandboxBaseUrl?: string
   /** First path segment of the advertising paths; `12` (spec 9). */
   readonly adsVersion: string
   readonly consumerKey: string
   readonly consumerSecret: string
-  /** Absent before sign-in: only calls without a user work. */
+  /** Access token of the user. Without it, only calls without a user are possible. */
   readonly accessToken?: string
   readonly accessTokenSecret?: string
   /** The service's own spelling by neutral word of the specification (`SLUICE_SERVICE_NAMES`). */

@@ -3,6 +3,7 @@ import { decodePairs } from './encode.ts'
 import type { Answer } from './exchange.ts'
 import type { Spelling } from './names.ts'
 
+/** Decoded body of an answer. */
 export type Decoded =
   | { readonly kind: 'json'; readonly value: unknown }
   /** HTML page of a gateway. */
@@ -15,7 +16,7 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
   const text = answer.body.toString('utf8').replace(/^\uFEFF/, '')
   const start = text.trimStart()
   if (/^<(?:!doctype|html|head|body|\?xml)/i.test(start)) return { kind: 'html' }
-  // Decides by the first character, because the service also sends JSON as text/plain.
+  // The first character decides, because the service also sends JSON as text/plain.
   if (!/^[[{"\dtfn-]/.test(start)) return { kind: 'text', value: text }
   try {
     const value = parseExact(text)
@@ -27,7 +28,7 @@ export function decodeAnswer(answer: Answer, spelling?: Spelling): Decoded {
 
 /** Parses JSON as `JSON.parse` does, but whole numbers beyond 2^53 become bigint. @throws {SyntaxError} */
 export function parseExact(text: string): unknown {
-  // Only numbers of 16 digits or more can need bigint. Without one, the plain parser is faster.
+  // Only numbers of 16 digits or more can need bigint. Texts without such a number are parsed faster without a reviver.
   if (!/\d{16}/.test(text)) return JSON.parse(text)
   return JSON.parse(text, exactNumber)
 }

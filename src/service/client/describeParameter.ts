@@ -5,13 +5,13 @@ import type { Endpoint, Parameter, Rule } from '../contract/endpoint.ts'
 export function describeParameter(endpoint: Endpoint, name: string): string | undefined {
   // The service names nested parameters by their path (`params.expires_at`, `products[3].price`).
   const plain = name.split(/[.[]/)[0] ?? name
-  const parameter = endpoint.parameters.find((one) => one.name === name) ?? endpoint.parameters.find((one) => one.name === plain)
+  const parameter = endpoint.parameters.find((known) => known.name === name) ?? endpoint.parameters.find((known) => known.name === plain)
   if (parameter === undefined) return undefined
   const rules = (endpoint.rules ?? [])
     .filter((rule) => (rule.kind === 'other' ? rule.text.includes(`\`${parameter.name}\``) : rule.names.includes(parameter.name)))
     .map((rule) => describeRule(rule))
   const pair = parameter.name === 'cursor' ? 'with_total_count' : parameter.name === 'with_total_count' ? 'cursor' : undefined
-  if (pair !== undefined && endpoint.parameters.some((one) => one.name === pair)) rules.push(`not together with ${pair}`)
+  if (pair !== undefined && endpoint.parameters.some((known) => known.name === pair)) rules.push(`not together with ${pair}`)
   if (parameter.name === 'cursor') rules.unshift('the next_cursor of an earlier answer, all other parameters as they were')
   const source = parameter.source === undefined ? '' : ` (${parameter.source})`
   return [`${parameter.name}: ${describeType(parameter)}${source}`, ...rules].join('; ')
@@ -19,8 +19,8 @@ export function describeParameter(endpoint: Endpoint, name: string): string | un
 
 /** Returns the names of the parameters: `required: account_id, name; optional: user_id`. */
 export function describeParameters(endpoint: Endpoint): string {
-  const required = endpoint.parameters.filter((one) => one.required === true).map((one) => one.name)
-  const optional = endpoint.parameters.filter((one) => one.required !== true).map((one) => one.name)
+  const required = endpoint.parameters.filter((parameter) => parameter.required === true).map(({ name }) => name)
+  const optional = endpoint.parameters.filter((parameter) => parameter.required !== true).map(({ name }) => name)
   return [`required: ${required.join(', ') || 'none'}`, `optional: ${optional.join(', ') || 'none'}`].join('; ')
 }
 
@@ -52,6 +52,7 @@ function describeType(parameter: Parameter): string {
   return parts.join(', ')
 }
 
+/** Returns a rule between parameters in words. */
 export function describeRule(rule: Rule): string {
   switch (rule.kind) {
     case 'exclusive':

@@ -1,6 +1,6 @@
 /** Percent-encoding of OAuth 1.0a, for URLs, form bodies and signatures (docs/spec-notes.md#signing). */
 
-/** Encodes all characters but `A-Za-z0-9-._~` as UTF-8 with upper-case hex. A lone surrogate becomes U+FFFD. */
+/** Encodes all characters except `A-Za-z0-9-._~` as UTF-8 with upper-case hex. A lone surrogate becomes U+FFFD. */
 export function percentEncode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -12,7 +12,7 @@ export function encodePairs(pairs: Iterable<readonly [string, string]>): string 
   return text
 }
 
-/** Decodes the pairs of a query or form body. `+` and `%20` both mean a space. A name alone has an empty value. */
+/** Decodes the pairs of a query or form body. `+` and `%20` both mean a space. A name without `=` has an empty value. */
 export function decodePairs(text: string): [string, string][] {
   return text === '' ? [] : [...new URLSearchParams(text)]
 }

@@ -1,4 +1,4 @@
-/** Types of one request and its outcome. */
+/** Types of one request and its result. */
 
 /** Complete answer. Header names are in lower case. */
 export interface Answer {
@@ -17,8 +17,8 @@ export interface NotSent {
 }
 
 /**
- * The request was sent, and no complete answer arrived (reset, timeout, truncated body). `status` is set if the headers arrived: the service has
- * then handled the request, so it cannot be applied later.
+ * Bytes of the request may have been sent, and no complete answer arrived (reset, timeout, truncated body). `status` is set if the headers
+ * arrived. Then the service has handled the request and cannot apply it later.
  */
 export interface Lost {
   readonly kind: 'lost'
@@ -48,7 +48,10 @@ export interface ExchangeRequest {
 /** Signs and sends requests, once each: no retry, no redirect. Returns failures as an `Exchange`. */
 export interface Transport {
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
-  /** Resolves to the names of the variables whose values the service refuses; undefined if it accepts all. Absent if that cannot be tested. */
+  /**
+   * Returns the names of the variables whose values the service refuses; undefined if it accepts all of them. The function is missing if the
+   * credentials cannot be tested.
+   */
   readonly refusedCredentials?: () => Promise<string | undefined>
   readonly close: () => Promise<void>
 }
