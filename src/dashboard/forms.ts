@@ -17,7 +17,7 @@ export function reasonField(id: string, placeholder = ''): Html {
   /></label>`
 }
 
-/** Renders the menu with pause and full refresh, which are rarely used. */
+/** Renders the menu with pause and full refresh, which are rarely used. `minutes`: estimate of a full refresh, if its size is known. */
 export function pipelineMenu(pipeline: string, options: { readonly isPaused: boolean; readonly minutes: number | undefined }): Html {
   const path = `/pipelines/${pipeline}`
   return html`<details class="menu" id="more">
@@ -37,7 +37,7 @@ export function pipelineMenu(pipeline: string, options: { readonly isPaused: boo
         <h3>Full refresh</h3>
         <p class="small muted">
           Sends every record
-          again${options.minutes === undefined ? '' : `, at least ${options.minutes === 0 ? 'one minute' : `${count(options.minutes)} min`} at the service's limits`}.
+          again${options.minutes === undefined ? '' : `, in ${options.minutes === 0 ? 'less than a minute' : `at least ${count(options.minutes)} min`} at the service's limits`}.
         </p>
         <label for="full-name"
           >Type the name of the pipeline<input id="full-name" name="name" required autocomplete="off" placeholder="${pipeline}"

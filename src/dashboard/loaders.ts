@@ -12,6 +12,7 @@ import { loadEndingsByDay, loadRunFigures } from '../sync/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/index.ts'
 import { listRunLines, loadOverviews } from '../sync/overview.ts'
+import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/review.ts'
 import { groupedRejects, loadRunDetails } from '../sync/runDetails.ts'
 import { UsageError } from '../errors.ts'
@@ -85,7 +86,7 @@ export async function loadPipelinePage(
     plots: pipeline === undefined ? [] : pipelinePlots(pipeline, figures, endings),
     sources: last?.sources ?? [],
     actions,
-    minutes: undefined,
+    minutes: pipeline === undefined ? undefined : refreshMinutes(pipeline, overview.last?.counts.valid),
     mayAct: options.mayAct,
     now,
   })

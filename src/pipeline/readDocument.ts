@@ -10,16 +10,31 @@ type Fail = (problems: readonly Problem[]) => Error
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors; an error of the library for more than 20 uses of an alias, because
- *   aliases could expand to a huge document
+ * @throws the error that `fail` returns for all syntax errors, or if aliases expand to more than 20 values (a small file could become a huge document)
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
   if (document.errors.length > 0)
     throw fail(document.errors.map((error) => ({ path: '', message: error.message, where: `${file}:${lines.linePos(error.pos[0]).line}` })))
-  return { input: document.toJS({ maxAliasCount: 20 }), lineOf: (parts) => lineIn(document, lines, parts) }
+  let input: unknown
+  try {
+    input = document.toJS({ maxAliasCount: mostAliases })
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    throw fail([
+      {
+        path: '',
+        message: `expands aliases (*name) more than ${mostAliases} times`,
+        where: file,
+        hint: 'write the values instead of the aliases',
+      },
+    ])
+  }
+  return { input, lineOf: (parts) => lineIn(document, lines, parts) }
 }
+
+const mostAliases = 20
 
 /** Parses JSON. @throws the error that `fail` returns for a syntax error or a repeated key */
 export function readJson(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {

@@ -1,5 +1,4 @@
 /** Stores a plan: its row and counts. Completes its snapshot. */
-import { limitOf } from '../../service/contract/rateLimits.ts'
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { queryable } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
@@ -13,6 +12,7 @@ import type { GuardedChanges } from './applyGuards.ts'
 import { changesDesired, type Changes } from './changes.ts'
 import type { Frozen } from './freeze.ts'
 import type { PlanWork } from './planWork.ts'
+import { requestMinutes } from './requestMinutes.ts'
 
 /** Figures of a stored plan; of its parts so far if the plan is stored in parts. */
 export interface Planned {
@@ -94,7 +94,7 @@ export async function storePlan(
     counts,
     guards: guarded.results,
     updateFields: changes.updateFields,
-    minutes: minutesOf(frozen.requests),
+    minutes: requestMinutes(frozen.requests),
   }
 }
 
@@ -122,14 +122,4 @@ export async function endSnapshot({ client, destinationId, run, input }: PlanWor
   else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
   const status = input.incomplete === undefined ? 'closed' : 'incomplete'
   await closeSnapshot(queryable(client), input.snapshotId, { status, counts: input.rows })
-}
-
-/** Returns the minutes until the last request may be sent, rounded up. `requests`: number of requests by class of limit. */
-function minutesOf(requests: Readonly<Record<string, number>>): number {
-  let minutes = 0
-  for (const [name, count] of Object.entries(requests)) {
-    const { limit, windowMs } = limitOf(name)
-    minutes = Math.max(minutes, ((Math.ceil(count / limit) - 1) * windowMs) / 60_000)
-  }
-  return Math.ceil(minutes)
 }

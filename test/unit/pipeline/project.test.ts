@@ -24,6 +24,13 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const shop = 'source: feed.csv\ndestination: { kind: catalog, catalog_id: "1" }\n'
 
+test('a project file that expands too many aliases is invalid, and its message names the file', async () => {
+  write('sluice.yaml', `a: &a [1, 2]\nb: [${Array.from({ length: 30 }, () => '*a').join(', ')}]\n`)
+  await expect(readProjectFile(pipelines(), {})).rejects.toMatchObject({
+    problems: [{ message: 'expands aliases (*name) more than 20 times', where: expect.stringMatching(/sluice.yaml$/) }],
+  })
+})
+
 describe('variables', () => {
   test.for([
     ['${A}', 'one', 'a variable'],

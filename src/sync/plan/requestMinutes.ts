@@ -1,0 +1,23 @@
+/** Estimates how long requests take at the service's limits. */
+import { destinationOf } from '../../destinations/index.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { limitOf } from '../../service/contract/rateLimits.ts'
+
+/** Returns the minutes until the last request may be sent, rounded up. `requests`: number of requests by class of limit. */
+export function requestMinutes(requests: Readonly<Record<string, number>>): number {
+  let minutes = 0
+  for (const [name, count] of Object.entries(requests)) {
+    const { limit, windowMs } = limitOf(name)
+    minutes = Math.max(minutes, ((Math.ceil(count / limit) - 1) * windowMs) / 60_000)
+  }
+  return Math.ceil(minutes)
+}
+
+/** Returns the least minutes of a full refresh of so many records at the service's limits; undefined if their number is unknown. */
+export function refreshMinutes({ destination }: Pipeline, records: number | undefined): number | undefined {
+  if (records === undefined) return undefined
+  const type = destinationOf(destination.kind)
+  const operations = Math.ceil(records / (type.membership(destination)?.usersPerOperation ?? 1))
+  const { limitClass } = type.request({ accountId: '', targetId: '', version: '' }, 'upsert')
+  return requestMinutes({ [limitClass]: Math.ceil(operations / type.limits('upsert').entries) })
+}
