@@ -1,6 +1,6 @@
 /**
- * Writes bodies of updates with one user each, byte by byte from packed identifiers, for first loads. The bodies equal those of
- * `renderUserOperation` and `Packer`, without an object or a string per user.
+ * Writes the bodies of first loads byte by byte from packed identifiers; each operation is an update of one user. The bodies equal those of
+ * `renderUserOperation` and `Packer`, but need no object or string per user.
  */
 import { hash } from 'node:crypto'
 import type { BatchLimits } from './destination.ts'
@@ -9,7 +9,7 @@ import { listOpens, plainType, textAroundUser, type UserOperation } from './user
 
 /** Number of bytes of the record key of a person. */
 export const recordKeyBytes = 16
-/** Number of bytes of a type and a digest. */
+/** Number of bytes of a packed identifier: a type and a digest. */
 const identifierBytes = 33
 const comma = 0x2c
 const quote = 0x22
@@ -34,7 +34,7 @@ export interface UserAt {
   count: number
 }
 
-/** One body, and its entries in order. */
+/** Body of one request, and its operations in order. */
 export interface WrittenUpdates {
   /** Valid until the next user is added. */
   readonly body: Buffer
@@ -54,6 +54,7 @@ export interface WrittenUpdates {
   readonly lengths: Int32Array
 }
 
+/** Writes one body after the other. The caller calls `fits` before each `add`, and `finish` if the user does not fit or is the last one. */
 export class UpdateWriter {
   readonly #limits: BatchLimits
   readonly #frameOpen: Buffer
@@ -143,7 +144,7 @@ export class UpdateWriter {
     this.#bodyEnd = 0
     this.#templateEnd = 0
     this.#write(this.#frameOpen)
-    // The last ones belong to the caller.
+    // The arrays of the body before belong to the caller.
     this.#recordKeys = Buffer.allocUnsafe(entries * recordKeyBytes)
     this.#keys = Buffer.allocUnsafe(Math.max(this.#keysEnd, entries * identifierBytes * 2))
     this.#keysEnd = 0
@@ -158,7 +159,7 @@ export class UpdateWriter {
     for (let i = 0, at = identifiers; i < count; i++, at += stride) {
       const type = source[at] ?? 0
       if (type < before || type === 0 || type >= plainType) throw new Error(`an identifier of type ${type} behind one of type ${before}`)
-      // A comma, or the begin of the list and the end of the one before it, with their comma.
+      // A comma; or the beginning of a list, after the end of the list before and a comma.
       length += valueBytes + (type === before ? 1 : (opens[type]?.length ?? 0) + (before === 0 ? 0 : 2))
       before = type
     }
@@ -184,10 +185,10 @@ export class UpdateWriter {
       let end = this.#bodyEnd
       const body = this.#body
       for (let digit = at + 1; digit < at + identifierBytes; digit++) {
-        // The index is within the identifier.
+        // The index is within the identifier, so there is a byte.
         const byte = source[digit] as number
-        body[end++] = highDigits[byte] as number // 256 values
-        body[end++] = lowDigits[byte] as number // 256 values
+        body[end++] = highDigits[byte] as number // one of 256 values
+        body[end++] = lowDigits[byte] as number // one of 256 values
       }
       this.#bodyEnd = end
       this.#template[this.#templateEnd++] = 0
@@ -212,9 +213,9 @@ export class UpdateWriter {
   }
 }
 
-/** Copies a few bytes, faster than `Buffer.copy` up to some fifty. */
+/** Copies bytes, faster than `Buffer.copy` does for up to 48 bytes. */
 function copyBytes(source: Buffer, from: number, length: number, target: Buffer, at: number): void {
   if (length > 48) source.copy(target, at, from, from + length)
-  // The index is below the length.
+  // The index is below the length, so there is a byte.
   else for (let i = 0; i < length; i++) target[at + i] = source[from + i] as number
 }

@@ -16,8 +16,9 @@ export const qualityCodes = {
   GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
   EMAIL_ROLE_SHARE: 'More than 1 % of the rows have a role address such as info@, or an example address.',
-  MOST_CHANGED: 'More than half of the synced products changed since the last sync.',
-  IDS_CHANGED: 'More than half of the synced products are missing, and as many ids are new: often another id column.',
+  MOST_CHANGED: 'More than half of the products changed since the last sync.',
+  IDS_CHANGED:
+    'More than half of the products of the last sync are missing, and more than half as many ids are new: often another id column.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',

@@ -205,7 +205,7 @@ export interface Guards {
   readonly hold?: readonly string[]
   /** Codes of notes that do not withhold the run. */
   readonly accept?: readonly string[]
-  /** Maximum share of the synced products that go out of stock in one run, in percent. Absent: 10. */
+  /** Maximum share of the products of the last sync that go out of stock in one run, in percent. Absent: 10. */
   readonly maxOutOfStockPercent?: number
   /** Change of a price above which there is a note, in percent. Absent: 50. */
   readonly maxPriceChangePercent?: number

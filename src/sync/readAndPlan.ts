@@ -1,4 +1,4 @@
-/** Resolves the open requests of earlier runs, reads the sources, and makes the plan: the first half of a run. */
+/** First half of a run: resolves the open requests of earlier runs, reads the sources, and makes the plan. */
 import type pg from 'pg'
 import { storeImageSample } from '../db/plans.ts'
 import type { Value } from '../db/row.ts'
@@ -22,21 +22,27 @@ import { createStage } from './read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
 
-export interface Made {
-  /** Undefined if a guard stopped the run; then nothing is sent. */
+export interface PlanOutcome {
+  /** Stored plan; undefined if a guard stopped the run, so that nothing is sent. */
   readonly planned: Planned | undefined
   readonly guards: readonly GuardResult[]
-  /** Proof that the sources were read to their end. */
+  /** Text about how the end of the sources was proven, or why nothing was read. */
   readonly proof: string
 }
 
-/** `onPart`: called when a part of the plan is stored and may be sent, before the rest is planned (`plan/loadParts.ts`). */
+/**
+ * Returns the stored plan, or the guard results that stopped the run; a stopped run discards its snapshot. A run of `sluice plan` does not
+ * resolve earlier requests. `onPart`: called with the number of valid rows when a part of the plan is stored and may be sent, before the
+ * rest is planned (`plan/loadParts.ts`).
+ *
+ * @throws {RunError} RUN_INTERRUPTED if `deps.signal` is aborted
+ */
 export async function readAndPlan(
   deps: EngineDeps,
   pipeline: Pipeline,
   run: RunRow,
   onPart?: (planId: string, rows: number) => Promise<void>,
-): Promise<Made> {
+): Promise<PlanOutcome> {
   await planErasures(deps)
   if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
@@ -53,9 +59,8 @@ export async function readAndPlan(
     const input = snapshot ?? (await nothingRead(deps, client, run))
     const planned = await plan(deps, client, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
-    // The connection returns to the pool, so its session keeps what it read of the schema. A new session took 50 of the 220 ms that a small
-    // run took of the server's processor (Postgres 18.4, 60 products or people).
-    // The plan is stored. Only the connection is lost if this fails.
+    // Keeps the session for the pool, because it has cached the schema: a new session took 50 of the 220 ms that a small run took of the
+    // server's processor (Postgres 18.4, 60 products or people). The plan is stored; if this statement fails, only the connection is lost.
     broken = await client.query('discard temp').then(
       () => false,
       () => true,
@@ -82,8 +87,9 @@ async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline,
 }
 
 /**
- * Applies the guards that stop a whole run. @throws {RunWithheld} too many rows were rejected, or a warning on the source needs a
- * review
+ * Applies the guards that stop a whole run. Rejects do not stop a run whose source is unchanged.
+ *
+ * @throws {RunWithheld} if too many rows were rejected, or a warning on the source needs a review
  */
 async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { reading, rows, warnings }: SnapshotResult): Promise<void> {
   if (reading !== 'unchanged') {
@@ -124,8 +130,8 @@ async function plan(
 }
 
 /**
- * Returns the input of a plan without a read: the last snapshot. For `rerun --failed`, limits the plan to the open operations of
- * that run.
+ * Creates an empty stage, and returns the input of a plan without a read: the last complete snapshot, or 0 if there is none. For
+ * `rerun --failed`, limits the plan to the open operations of the earlier run.
  */
 export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: RunRow): Promise<PlanInput> {
   await createStage(client)

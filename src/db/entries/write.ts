@@ -12,11 +12,15 @@ import { frozenColumns } from './read.ts'
 /** Frozen operation. */
 export interface FrozenEntry {
   readonly recordKey: Buffer
-  /** Keys in hex. */
+  /** Keys of `remote` that the operation changes, in hex. */
   readonly keys: readonly string[]
+  /** `create`, `update`, `delete` or `renewal`. */
   readonly change: string
+  /** Hash of the content that a confirmation makes the synced one; null for a delete. */
   readonly hash: Buffer | null
+  /** End of the membership in epoch milliseconds; null for products and deletes. */
   readonly expiresAtMs: number | null
+  /** Number of users in the operation; 1 for a product. */
   readonly users: number
 }
 
@@ -51,7 +55,7 @@ const togetherColumns = (
   ] satisfies ColumnName<'batch_entries'>[]
 ).join(', ')
 
-/** Inserts the entries of these batches. */
+/** Inserts the entries of the batches by COPY, into `batch_entries` or `entry`. */
 export async function writeEntries(
   client: pg.PoolClient,
   destinationId: number,
@@ -65,8 +69,8 @@ export async function writeEntries(
 }
 
 /**
- * Returns true if the entries of a batch are stored in one row: they share one outcome and one expiry, and their keys are digests.
- * Products have separate outcomes, so they have separate rows.
+ * Returns true if the entries of a batch are stored in one row: the service answers with one outcome for all (`evidence` is `counts`), all
+ * have the same expiry, and all keys are digests. Products have separate outcomes, so they have separate rows.
  */
 export function areTogether(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.evidence !== 'counts') return false
@@ -124,10 +128,10 @@ async function writeTogether(client: pg.PoolClient, destinationId: number, batch
   await copy.end()
 }
 
-/** Entries of a batch of a first load: a new user each. */
+/** Entries of a batch of a first load, ordered by record key: one new user per entry. */
 export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 'template'> {
   readonly batchId: number
-  /** Content of every entry. */
+  /** Content hash of every entry. */
   readonly hash: Buffer
   readonly expiresAtMs: number
   readonly template: Buffer

@@ -1,4 +1,4 @@
-/** Returns hints for refusals: the variable to check, the parameter with its rule, the maximum size. */
+/** Hints for refusals: the variable to check, the parameter with its rule, the maximum size. */
 import type { Endpoint } from '../contract/endpoint.ts'
 import { webhookReasons } from '../contract/webhookResources.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
@@ -18,19 +18,24 @@ const webhookHints: Readonly<Record<(typeof webhookReasons)[number], string>> = 
   WebhookIdInvalid: 'Use an id of the list: sluice webhooks list.',
 }
 
-/** Describes each parameter that the service named. For a refusal with a reason of webhooks, returns the hint of the reason. */
+/**
+ * Returns the hint for a refused parameter: that of the webhook reason if a message begins with one, else the description of each parameter
+ * that the service named, else the names of all parameters of the endpoint.
+ */
 export function parameterHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const reason = webhookReasons.find((one) => issues.some(({ message }) => message.startsWith(`${one}:`)))
   if (reason !== undefined) return webhookHints[reason]
-  const named = namedParameters(endpoint, issues)
+  const named = describeNamed(endpoint, issues)
   return named.length > 0 ? named.join('. ') : describeParameters(endpoint)
 }
 
-export function namedParameters(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
+/** Returns a description of each parameter that the service named; for one outside the contract, also the names of all parameters. */
+export function describeNamed(endpoint: Endpoint, issues: readonly ServiceIssue[]): readonly string[] {
   const named = [...new Set(issues.flatMap(({ parameter }) => (parameter === undefined || parameter === '' ? [] : [parameter])))]
   return named.map((name) => describeParameter(endpoint, name) ?? `${name} is not known here; ${describeParameters(endpoint)}`)
 }
 
+/** Names the first five failing entries by their index (from 0), and describes the parameters that the service named. */
 export function batchHint(endpoint: Endpoint, issues: readonly ServiceIssue[]): string {
   const entries = issues.flatMap(({ index, parameter }) =>
     index === undefined ? [] : [parameter === undefined ? `entry ${index}` : `${parameter} of entry ${index}`],
@@ -56,6 +61,7 @@ export function tokenHint(endpoint: Endpoint): string {
     : 'Sign in again: sluice auth login, then set SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET.'
 }
 
+/** Names the limits of the request, if the contract has any. */
 export function sizeHint({ bodyLimit }: Endpoint): string {
   const parts = [
     bodyLimit?.entries === undefined ? '' : `${bodyLimit.entries} entries`,
@@ -64,6 +70,7 @@ export function sizeHint({ bodyLimit }: Endpoint): string {
   return `Split the request${parts.length === 0 ? '' : `: at most ${parts.join(' and ')}`}.`
 }
 
+/** Returns the environment variable with the address of the endpoint's host. */
 export function hostVariable({ host }: Endpoint): string {
   return host === 'core' ? 'SLUICE_BASE_URL' : host === 'ads' ? 'SLUICE_ADS_BASE_URL' : 'SLUICE_ADS_SANDBOX_BASE_URL'
 }

@@ -1,15 +1,18 @@
-/** Reads the errors of an answer, in any form of the service (spec 7; docs/spec-notes.md#errors). */
+/** Reads the errors of a response body, in any form of the service (spec 7; docs/spec-notes.md#errors). */
 import { isPlainRecord } from '../../unknownValue.ts'
 import { cleanText } from './cleanText.ts'
 
 export interface ServiceIssue {
-  /** Name on the advertising host (`INVALID_PARAMETER`), number as text on the core host; empty without one. */
+  /**
+   * Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty if there is none.
+   */
   readonly code: string
-  /** Without email addresses, phone numbers and digests (`cleanText`). */
+  /** Message of the service, shortened and without email addresses, phone numbers and digests (`cleanText`). May be empty. */
   readonly message: string
+  /** Name or path of the parameter at fault (`params.expires_at`), if the service names one. */
   readonly parameter?: string
   readonly details?: string
-  /** Index of the entry in a batch (`operation_errors`). */
+  /** Index of the failing entry in a batch, from 0 (`operation_errors`). */
   readonly index?: number
 }
 
@@ -25,7 +28,7 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   return undefined
 }
 
-/** Reads `errors`: an array of objects or texts, one object, or objects by name. */
+/** Reads `errors`: an array of objects or texts, one object or text, or any of these by name. */
 function readErrors(errors: unknown): ServiceIssue[] {
   if (Array.isArray(errors)) return errors.filter(isGiven).map((item) => readIssue(item))
   if (!isPlainRecord(errors)) return typeof errors === 'string' ? [readIssue(errors)] : []

@@ -6,13 +6,14 @@ export interface Page<Item> {
   readonly items: readonly Item[]
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined
-  /** Only with `with_total_count`. */
+  /** Number of all records; undefined without `with_total_count`, and after the first page. */
   readonly totalCount: number | undefined
 }
 
 /**
- * List of records. Each iteration reads it again from the first page. If a cursor expires, the iteration restarts once and omits the records
- * that it has returned. Memory: one page, and the returned ids of a list of several pages.
+ * List of records. Each iteration reads it again from the first page. If the service refuses a cursor, the iteration restarts once and
+ * omits the records whose ids it has returned; records without an id are returned again. Memory: one page, and the returned ids of a list
+ * of several pages.
  *
  * Errors: those of the call; `SERVICE_CURSOR_REPEATS` if the service returns a cursor twice.
  */
@@ -25,7 +26,7 @@ export class List<Item> implements AsyncIterable<Item> {
     this.#where = where
   }
 
-  /** Reads the pages in order. Does not restart if a cursor expires. */
+  /** Yields the pages in order. Does not restart: throws the error of the call if the service refuses a cursor. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const seen = new Set<string>()
     let cursor: string | undefined
@@ -73,6 +74,7 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 }
 
+/** Returns true if the service refused the cursor, as it does after the cursor expired. */
 function isExpiredCursor(error: unknown): boolean {
   return error instanceof InvalidParameterError && error.issues.some(({ parameter }) => parameter === 'cursor')
 }

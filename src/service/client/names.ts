@@ -22,7 +22,7 @@ export function createSpelling(names: Names = {}): Spelling {
   const outward = new Map(pairs)
   const inward = new Map(pairs.map(([neutral, real]) => [real, neutral]))
   const keys = pairs.map(([neutral]) => neutral.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
-  // JSON escapes quotes inside a text, so a quoted word before a colon is always a key.
+  // JSON escapes quotes inside a text, so a quoted word before a colon, whose first quote is not escaped, is always a key.
   const key = new RegExp(String.raw`(?<!\\)"(${keys})"(?=\s*:)`, 'g')
   return {
     out: (name) => outward.get(name) ?? name,

@@ -1,4 +1,4 @@
-/** Finds out which credential the service refuses, because a 401 does not say it. */
+/** Finds out which credential the service refuses, because a 401 does not name it. */
 import type { ServiceConfig } from './config.ts'
 import { credentialVariables } from './hints.ts'
 import { userProof, type Sender } from './sender.ts'
@@ -6,9 +6,10 @@ import { userProof, type Sender } from './sender.ts'
 const timeoutMs = 15_000
 
 /**
- * Returns the names of the variables whose values the service refuses; undefined if it accepts all. Sends up to four requests: a signed read,
- * once more after a correction of the clock, a read on the core host, which has a code for unknown tokens, and a request for a token, which is
- * signed without one.
+ * Returns the names of the variables whose values may be wrong: as few as the answers prove, and all four if an answer is missing. Returns
+ * undefined if a signed read is answered with any status but 401. Sends up to four requests: the signed read, the same read after a
+ * correction of the clock, a read on the core host (which has a code for unknown access tokens), and a request for a request token (which
+ * is signed without an access token).
  */
 export async function refusedCredentials(sender: Sender, config: ServiceConfig): Promise<string | undefined> {
   const proof = userProof(config)

@@ -1,4 +1,4 @@
-/** Encodes the parameters of a call, as the contract describes them. */
+/** Builds the request of a call: path, query, form or JSON body from the parameters, as the contract describes them. */
 import type { Endpoint, Parameter } from '../contract/endpoint.ts'
 import { stringifyExact } from './decode.ts'
 import { describeParameter, describeParameters } from './describeParameter.ts'
@@ -12,18 +12,22 @@ export interface BuiltRequest {
   readonly query: Readonly<Record<string, string>>
   /** Parameters of a form body, for endpoints of the core host. */
   readonly form?: Readonly<Record<string, string>>
+  /** JSON. */
   readonly body?: Uint8Array
+  /** Additional OAuth parameters of the signature (`oauth_callback`, `oauth_verifier`, `oauth_token`). */
   readonly oauth: Readonly<Record<string, string>>
 }
 
 /**
- * Builds the request of a call: lists joined by commas, times in UTC without milliseconds, null as an empty value. Does not check bounds and
- * rules of values: the service does.
+ * Builds the request of a call. In path, query and form, lists are joined by commas, times are in UTC without milliseconds, and null is an
+ * empty value; JSON bodies keep lists and null. Does not check bounds and rules of values: the service does. `version`: first segment of
+ * advertising paths, such as `12`.
  *
- * @throws {CallError} for an unknown parameter, a required one that is missing, or a value that cannot be written
+ * @throws {CallError} for an unknown parameter, a missing required one, a `body` that must be an array and is not, or a value in path,
+ * query or form that is not a valid time or number
  */
 export function buildRequest(endpoint: Endpoint, params: Params, version: string): BuiltRequest {
-  refuseUnknown(endpoint, params)
+  throwIfUnknown(endpoint, params)
   const query: Record<string, string> = {}
   const fields: Record<string, unknown> = {}
   const oauth: Record<string, string> = {}
@@ -38,15 +42,15 @@ export function buildRequest(endpoint: Endpoint, params: Params, version: string
         parameter.required === true &&
         !(endpoint.bodyIs === 'object-or-array' && parameter.in === 'body' && params['body'] !== undefined)
       )
-        refuseMissing(endpoint, name)
+        throwMissing(endpoint, name)
       continue
     }
     if (parameter.in === 'body') fields[name] = value instanceof Date ? toText(endpoint, parameter, value) : value
     else {
       const text = toText(endpoint, parameter, value)
       if (parameter.in === 'path') {
-        // An empty segment or one of dots would change the path.
-        if (/^\.{0,2}$/.test(text)) refuseMissing(endpoint, name)
+        // An empty segment, `.` and `..` would lead to another path.
+        if (/^\.{0,2}$/.test(text)) throwMissing(endpoint, name)
         path = path.replace(new RegExp(`:${name}(?![a-z_])`), () => percentEncode(text))
       } else if (parameter.in === 'oauth') oauth[name] = text
       else query[name] = text
@@ -83,20 +87,20 @@ function bodyFields(endpoint: Endpoint): string {
 function toText(endpoint: Endpoint, parameter: Parameter, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) {
-    if (Number.isNaN(value.getTime())) throw refusal(endpoint, parameter.name, 'is not a time')
+    if (Number.isNaN(value.getTime())) throw callError(endpoint, parameter.name, 'is not a time')
     return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
   }
   if (Array.isArray(value)) return value.map((item: unknown) => toText(endpoint, parameter, item)).join(',')
-  if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(endpoint, parameter.name, 'is not a number')
-  // The number may be rounded, and then names another record.
+  if (typeof value === 'number' && !Number.isFinite(value)) throw callError(endpoint, parameter.name, 'is not a number')
+  // An id beyond 2^53 is rounded when it becomes a number, and would then name another record.
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw refusal(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
+    throw callError(endpoint, parameter.name, 'is too large for a number; give it as text or bigint')
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
   return stringifyExact(value)
 }
 
-function refuseUnknown(endpoint: Endpoint, params: Params): void {
+function throwIfUnknown(endpoint: Endpoint, params: Params): void {
   const known = new Set<string>(
     endpoint.parameters.filter((one) => endpoint.bodyIs !== 'array' || one.in !== 'body').map(({ name }) => name),
   )
@@ -110,12 +114,13 @@ function refuseUnknown(endpoint: Endpoint, params: Params): void {
   }
 }
 
-function refuseMissing(endpoint: Endpoint, name: string): never {
-  throw refusal(endpoint, name, 'is required')
+function throwMissing(endpoint: Endpoint, name: string): never {
+  throw callError(endpoint, name, 'is required')
 }
 
-function refusal(endpoint: Endpoint, name: string, what: string): CallError {
-  return new CallError(`${endpoint.name}: ${name} ${what}`, {
+/** Returns the error of a parameter. `problem`: the predicate of the message, such as `is required`. */
+function callError(endpoint: Endpoint, name: string, problem: string): CallError {
+  return new CallError(`${endpoint.name}: ${name} ${problem}`, {
     where: `${endpoint.method} ${endpoint.path}`,
     hint: describeParameter(endpoint, name) ?? describeParameters(endpoint),
   })

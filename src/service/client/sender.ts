@@ -19,14 +19,14 @@ export interface SentRequest extends ExchangeRequest {
 /** Sends requests with any type of credentials. */
 export interface Sender {
   readonly send: (request: SentRequest) => Promise<Exchange>
-  /** Opens a stream: an answer that is read while it arrives. */
+  /** Opens a stream: an answer that is read while it arrives. Returns an `Exchange` if no stream was opened. */
   readonly open: (request: SentRequest) => Promise<Opened>
   /** Returns true once after the clock of signatures was corrected. The caller may then send the request again. */
   readonly clockWasCorrected: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** Returns the credentials of the configured user; those of the consumer alone without an access token. */
+/** Returns the credentials of the configured user. Without an access token, returns those of the consumer alone. */
 export function userProof(config: ServiceConfig): Proof {
   return config.accessToken === undefined
     ? { kind: 'oauth' }

@@ -3,7 +3,7 @@ import { SluiceError, type Recovery } from '../../errors.ts'
 import type { ServiceIssue } from './issues.ts'
 
 export interface ServiceErrorDetails {
-  /** `PUT /12/product_catalogs/4001/products`. */
+  /** Method and path, such as `PUT /12/product_catalogs/4001/products`. */
   readonly where: string
   readonly hint: string
   readonly status?: number
@@ -19,6 +19,7 @@ export abstract class ServiceError extends SluiceError {
   readonly status: number | undefined
   /** Errors of the answer in its order; empty if none could be read. */
   readonly issues: readonly ServiceIssue[]
+  /** End of the wait that the service asked for, in epoch milliseconds; undefined if it asked for none. */
   readonly waitUntilMs: number | undefined
   /** True if the request was certainly not applied; false if it may have been. */
   abstract readonly notApplied: boolean
@@ -37,7 +38,7 @@ abstract class Refusal extends ServiceError {
   readonly notApplied = true
 }
 
-/** 401 UNAUTHORIZED_ACCESS, code 32 or 215: signature, consumer or token not accepted, or the clock is wrong. */
+/** 401, UNAUTHORIZED_ACCESS, code 32 or 215: signature, consumer or token not accepted, or the clock is wrong. */
 export class BadSignatureError extends Refusal {
   readonly code = 'SERVICE_BAD_SIGNATURE'
 }
@@ -45,7 +46,7 @@ export class BadSignatureError extends Refusal {
 export class TokenInvalidError extends Refusal {
   readonly code = 'SERVICE_TOKEN_INVALID'
 }
-/** 403 UNAUTHORIZED_CLIENT_APPLICATION: the application lacks access to this interface. */
+/** UNAUTHORIZED_CLIENT_APPLICATION or `client-forbidden`: the application lacks access to this interface. */
 export class ApplicationNotApprovedError extends Refusal {
   readonly code = 'SERVICE_APPLICATION_NOT_APPROVED'
 }
@@ -53,11 +54,11 @@ export class ApplicationNotApprovedError extends Refusal {
 export class AccountOutOfReachError extends Refusal {
   readonly code = 'SERVICE_ACCOUNT_OUT_OF_REACH'
 }
-/** Code 93: the application's permission level does not include this. */
+/** Code 93: the application's permission level does not include this call. */
 export class PermissionLevelError extends Refusal {
   readonly code = 'SERVICE_PERMISSION_LEVEL'
 }
-/** Code 220: an app-only token where a user is needed, or a user where an app-only token is needed. */
+/** Code 220 or `unsupported-authentication`: an app-only token where a user is needed, or a user where an app-only token is needed. */
 export class WrongContextError extends Refusal {
   readonly code = 'SERVICE_WRONG_CONTEXT'
 }
@@ -69,14 +70,15 @@ export class CallbackNotApprovedError extends Refusal {
 export class ForbiddenError extends Refusal {
   readonly code = 'SERVICE_FORBIDDEN'
 }
+/** 404: there is no such record or path, or the record is deleted. */
 export class NotFoundError extends Refusal {
   readonly code = 'SERVICE_NOT_FOUND'
 }
-/** 400. `issues` names the refused parameters. */
+/** 400, or a 2xx with errors and without data. `issues` names the refused parameters. */
 export class InvalidParameterError extends Refusal {
   readonly code = 'SERVICE_INVALID_PARAMETER'
 }
-/** 413, or too many operations. The caller must split the request. */
+/** 413 or REQUEST_TOO_COMPLEX. The caller must split the request. */
 export class RequestTooLargeError extends Refusal {
   readonly code = 'SERVICE_REQUEST_TOO_LARGE'
 }
@@ -89,13 +91,15 @@ export class RefusedError extends Refusal {
   readonly code = 'SERVICE_REFUSED'
 }
 
-/** 403 code 99: too many requests for bearer tokens, or a wrong consumer key or secret. */
+/** Code 99: too many requests for bearer tokens, or a wrong consumer key or secret. */
 export class BearerRefusedError extends ServiceError {
   readonly code = 'SERVICE_BEARER_REFUSED'
   readonly recovery: Recovery = 'fix-config'
   readonly notApplied = true
 }
-/** 429 or code 88, after the retries of the client. */
+/**
+ * 429 or another code of rate limits, after the retries of the client; or a wait of an earlier answer is not over, and nothing was sent.
+ */
 export class RateLimitedError extends ServiceError {
   readonly code = 'SERVICE_RATE_LIMITED'
   readonly recovery: Recovery = 'retry'
@@ -107,19 +111,19 @@ export class UnavailableError extends ServiceError {
   readonly recovery: Recovery = 'retry'
   readonly notApplied = this.status === 423
 }
-/** Status of success with a body that cannot be read, such as an HTML page. */
+/** 2xx with an unexpected body: an HTML page, no JSON, another shape than the contract has, or errors beside data. */
 export class UnreadableAnswerError extends ServiceError {
   readonly code = 'SERVICE_ANSWER_UNREADABLE'
   readonly recovery: Recovery = 'stop-run'
   readonly notApplied = false
 }
-/** No byte was sent: DNS, connection or TLS failed. */
+/** No byte was sent: DNS, connection or TLS failed, no address is configured, or the call ended before a connection was free. */
 export class UnreachableError extends ServiceError {
   readonly code = 'SERVICE_UNREACHABLE'
   readonly recovery: Recovery = 'retry'
   readonly notApplied = true
 }
-/** The request was sent, and no complete answer arrived. */
+/** The request was sent, and no complete answer arrived; or a stream ended. */
 export class AnswerLostError extends ServiceError {
   readonly code = 'SERVICE_ANSWER_LOST'
   readonly recovery: Recovery = 'retry'
@@ -132,7 +136,7 @@ export class RepeatingCursorError extends ServiceError {
   readonly notApplied = true
 }
 
-/** Call that does not match the contract: an unknown endpoint or parameter, or a missing one. Nothing was sent. */
+/** Call that does not match the contract: an unknown endpoint, or an unknown, missing or malformed parameter. Nothing was sent. */
 export class CallError extends SluiceError {
   readonly code = 'CALL_INVALID'
   readonly recovery: Recovery = 'fix-config'

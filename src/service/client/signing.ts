@@ -6,7 +6,7 @@ import { decodePairs, percentEncode } from './encode.ts'
 export interface OAuthKeys {
   readonly consumerKey: string
   readonly consumerSecret: string
-  /** Absent: signed by the consumer alone (`oauth/request_token`). */
+  /** Access token or request token. Without one, the consumer alone signs (`oauth/request_token`). */
   readonly token?: string
   readonly tokenSecret?: string
 }
@@ -42,15 +42,15 @@ export function signatureOf(request: SignedRequest, keys: OAuthKeys, parameters:
   )
 }
 
-/** Returns the value of the `Authorization` header, sorted by name. */
+/** Returns the value of the `Authorization` header: the parameters, sorted by name. */
 export function authorizationHeader(parameters: OAuthParameters): string {
   const parts = Object.entries(parameters).sort(([a], [b]) => (a < b ? -1 : 1))
   return `OAuth ${parts.map(([name, value]) => `${percentEncode(name)}="${percentEncode(value)}"`).join(', ')}`
 }
 
 /**
- * Returns the `Authorization` header of one attempt. Each attempt has a new nonce, so a resend is not refused as a replay. `extra`:
- * `oauth_callback`, `oauth_verifier`.
+ * Returns the value of the `Authorization` header for one attempt. Each attempt has a new nonce, so the service does not refuse a resend as
+ * a replay. `timestampMs`: the service's time in epoch milliseconds. `extra`: `oauth_callback`, `oauth_verifier`.
  */
 export function sign(request: SignedRequest, keys: OAuthKeys, timestampMs: number, extra: OAuthParameters = {}): string {
   const parameters: Record<string, string> = {

@@ -1,6 +1,7 @@
 /** Reads streams: connections that stay open, with one JSON object a line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
+import { cleanText } from './cleanText.ts'
 import { decodeAnswer } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
@@ -10,6 +11,8 @@ import { AnswerLostError } from './serviceErrors.ts'
 import { toServiceError } from './toServiceError.ts'
 import type { Proof, Sender } from './sender.ts'
 import type { CallOptions } from './typed.ts'
+
+const reopen = 'Open the stream again, and request a replay of the events between.'
 
 export interface StreamParts {
   readonly endpoint: Endpoint
@@ -21,14 +24,14 @@ export interface StreamParts {
   readonly clock: Clock
 }
 
-/** Maximum length of a line. */
-const maxLineBytes = 1024 * 1024
+/** Maximum length of a line whose end has not arrived yet, in characters. */
+const maxUnendedLine = 1024 * 1024
 
 /**
- * Yields the objects of a stream until `options.signal` is aborted or the iteration ends, then closes the connection. Does not reconnect: the
- * caller opens a new stream, and requests a replay of the events between.
+ * Yields the objects of a stream until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines that are
+ * not JSON objects. Does not reconnect: the caller opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream.
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or a line exceeds 1 MiB.
  */
 export async function* openStream({
   endpoint,
@@ -60,18 +63,19 @@ export async function* openStream({
     for await (const chunk of opened.chunks) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > maxLineBytes)
-        throw new AnswerLostError('a line of the stream is too long', { where, hint: 'Open the stream again.' })
+      if (rest.length > maxUnendedLine) throw new AnswerLostError('a line of the stream is too long', { where, hint: reopen })
       for (const line of lines) {
         const event = line.trim() === '' ? undefined : decodeLine(line, spelling)
         if (event !== undefined) yield event
       }
     }
+  } catch (error) {
+    if (error instanceof AnswerLostError || !(error instanceof Error)) throw error
+    throw new AnswerLostError(`the connection of the stream broke: ${cleanText(error.message)}`, { where, hint: reopen, cause: error })
   } finally {
     opened.close()
   }
-  if (options.signal?.aborted !== true)
-    throw new AnswerLostError('the service ended the stream', { where, hint: 'Open it again, and request a replay of the events between.' })
+  if (options.signal?.aborted !== true) throw new AnswerLostError('the service ended the stream', { where, hint: reopen })
 }
 
 function decodeLine(line: string, spelling: Spelling): Readonly<Record<string, unknown>> | undefined {

@@ -1,4 +1,4 @@
-/** Classifies exchanges: converts a failed one to a typed error. Only this file reads statuses and error codes. */
+/** Classifies exchanges: converts a failed one to a typed error by its status and the codes of its errors. */
 import { requestedWaitMs } from '../../http/retryAfter.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange, Lost, NotSent } from './exchange.ts'
@@ -10,7 +10,7 @@ import {
   batchHint,
   hostVariable,
   consumerVariables,
-  namedParameters,
+  describeNamed,
   notFoundHint,
   parameterHint,
   sizeHint,
@@ -64,7 +64,7 @@ export function toServiceError(exchange: Exchange, context: CallContext, decoded
     case 'lost':
       return new AnswerLostError(`the request was sent and no complete answer came: ${reason(exchange.error)}`, {
         where: context.where,
-        hint: 'It may have been applied: read back before sending it again.',
+        hint: 'The request may have been applied: read back before sending it again.',
         cause: exchange.error,
         ...(exchange.status === undefined ? {} : { status: exchange.status }),
       })
@@ -92,7 +92,7 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
       : decoded.kind === 'text'
         ? cleanText(decoded.value)
         : '')
-  const refused: Refused = {
+  const failed: FailedAnswer = {
     answer,
     context,
     issues: issues ?? [],
@@ -100,11 +100,11 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
     details: (hint) => ({ where: context.where, hint, status, issues: issues ?? [] }),
     has: (...codes) => (issues ?? []).some(({ code }) => codes.includes(code)),
   }
-  return classifyWait(refused) ?? classifyAccess(refused) ?? classifyRequest(refused)
+  return classifyWait(failed) ?? classifyAccess(failed) ?? classifyRequest(failed)
 }
 
 /** Answer that is not a 2xx, with its errors. */
-interface Refused {
+interface FailedAnswer {
   readonly answer: Answer
   readonly context: CallContext
   readonly issues: readonly ServiceIssue[]
@@ -114,16 +114,19 @@ interface Refused {
   readonly has: (...codes: readonly string[]) => boolean
 }
 
+/** Largest time that a `Date` can have. A later one has no ISO text. */
+const maxDateMs = 8.64e15
+
 /** Classifies temporary errors: rate limits and failures of the service. Undefined for any other. */
-function classifyWait({ answer, context, message, details, has }: Refused): ServiceError | undefined {
+function classifyWait({ answer, context, message, details, has }: FailedAnswer): ServiceError | undefined {
   const { status } = answer
   const waitMs = requestedWaitMs(answer, context.nowMs)
   const waitUntilMs = waitMs === undefined ? undefined : context.nowMs + waitMs
   if (status === 429 || has('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const until =
-      waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, 8.64e15)).toISOString()}.`
+      waitUntilMs === undefined ? '' : ` The service asks to wait until ${new Date(Math.min(waitUntilMs, maxDateMs)).toISOString()}.`
     return new RateLimitedError(message, {
-      ...details(`Wait, or send from fewer places.${until}`),
+      ...details(`Wait, or run fewer processes.${until}`),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
   }
@@ -141,7 +144,7 @@ function classifyWait({ answer, context, message, details, has }: Refused): Serv
 }
 
 /** Classifies missing permissions: tokens, signatures, application, account, user. Undefined for any other error. */
-function classifyAccess({ answer, context, issues, message, details, has }: Refused): ServiceError | undefined {
+function classifyAccess({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError | undefined {
   const { status } = answer
   if (has('99')) {
     return new BearerRefusedError(
@@ -187,7 +190,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Refu
     return new BadSignatureError(message, details(`Check ${credentialVariables}, and this machine's clock; sluice doctor tests each.`))
   }
   if (status === 403) {
-    const about = namedParameters(context.endpoint, issues)
+    const about = describeNamed(context.endpoint, issues)
     return new ForbiddenError(
       message,
       details(
@@ -199,7 +202,7 @@ function classifyAccess({ answer, context, issues, message, details, has }: Refu
 }
 
 /** Classifies every other refusal: errors of the request. */
-function classifyRequest({ answer, context, issues, message, details, has }: Refused): ServiceError {
+function classifyRequest({ answer, context, issues, message, details, has }: FailedAnswer): ServiceError {
   const { status } = answer
   if (status === 404) return new NotFoundError(message, details(notFoundHint(context.endpoint, issues)))
   if (status === 405)
@@ -218,7 +221,10 @@ function classifyRequest({ answer, context, issues, message, details, has }: Ref
   )
 }
 
-/** Accepts a 2xx only with a readable body that is not an error. */
+/**
+ * Returns undefined for a 2xx with the expected data and without errors. Any other body is an error: of the parameters or the batch if it
+ * has errors and no data, else an unreadable answer. Answers of v2 may have errors beside data.
+ */
 function classifySuccess(
   answer: Answer,
   context: CallContext,
@@ -232,26 +238,26 @@ function classifySuccess(
       ...base,
       hint: `Check ${hostVariable(context.endpoint)}: another server answers there.`,
     })
-  const form = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
-  if (decoded.kind === 'text' && !form && !(status === 204 && decoded.value === '')) {
+  const isForm = context.endpoint.host === 'core' && context.endpoint.path.startsWith('/oauth/')
+  if (decoded.kind === 'text' && !isForm && !(status === 204 && decoded.value === '')) {
     return new UnreadableAnswerError(`${status}: the answer is not JSON`, {
       ...base,
-      hint: 'It may have been applied: read back before sending it again.',
+      hint: 'The request may have been applied: read back before sending it again.',
     })
   }
   if (issues === undefined && context.endpoint.host !== 'core' && !hasData(context.endpoint, decoded))
     return new UnreadableAnswerError(`${status}: the answer has an unexpected shape`, {
       ...base,
-      hint: 'It may have been applied: read back before sending it again.',
+      hint: 'The request may have been applied: read back before sending it again.',
     })
-  // A 2xx of v2 may have errors of single ids (docs/spec-notes.md#posts).
+  // A 2xx of v2 may have errors about some ids, and data about the others (docs/spec-notes.md#posts).
   if (issues === undefined || context.endpoint.path.startsWith('/2/')) return undefined
   const data = decoded.kind === 'json' && isPlainRecord(decoded.value) ? decoded.value['data'] : undefined
   if (data !== undefined && data !== null && !(Array.isArray(data) && data.length === 0)) {
     return new UnreadableAnswerError(`${status}: the answer has both errors and results`, {
       ...base,
       issues,
-      hint: 'Part of it may have been applied: read back.',
+      hint: 'Part of the request may have been applied: read back.',
     })
   }
   const details = { ...base, issues, hint: parameterHint(context.endpoint, issues) }
@@ -261,7 +267,7 @@ function classifySuccess(
     : new InvalidParameterError(message, details)
 }
 
-/** Returns the messages of the first five errors, each with its parameter or the index of its batch entry. */
+/** Returns the first five messages, each with its parameter and the index of its batch entry, and the number of the others. */
 function textOfIssues(issues: readonly ServiceIssue[]): string {
   const texts = issues.flatMap(({ message, index, parameter }) => {
     if (message === '') return []

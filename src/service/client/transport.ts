@@ -13,7 +13,7 @@ export interface TransportOptions {
   readonly clock?: Clock
   /** Maximum number of connections to one host. Default: 64. */
   readonly connections?: number
-  /** Maximum size of an answer. Default: 8 MiB, because the largest valid answer is under 1 MB. */
+  /** Maximum size of an answer; a larger one counts as lost. Default: 8 MiB, because the largest valid answer is under 1 MB. */
   readonly maxAnswerBytes?: number
 }
 
@@ -73,7 +73,7 @@ interface Preparation {
   readonly nowMs: number
 }
 
-/** Returns the request as it is sent, with its signature. */
+/** Returns the request as it is sent: the service's spelling of names, encoded, with its `Authorization` header. */
 function prepare({ spelling, base, request, config, nowMs }: Preparation): WireRequest {
   const { method, proof } = request
   const query = encodePairs(spelledPairs(request.query, spelling))

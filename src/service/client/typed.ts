@@ -79,7 +79,7 @@ type Sent<E> = E extends { readonly bodyIs: 'array' } ? Exclude<Parameters<E>, {
 type Named = { readonly name: string }
 type RequiredOf<E> = Extract<Sent<E>, { readonly required: true } & Named>
 type OptionalOf<E> = Extract<Exclude<Sent<E>, { readonly required: true }>, Named>
-/** Null, for fields that an empty value unsets. */
+/** Type `null` for a parameter whose field an empty value unsets. */
 type Unset<P> = P extends { readonly unsettable: true } ? null : never
 
 /** Type of a parameter: that of `JsonBodies`, else that of the contract. */
@@ -122,7 +122,9 @@ interface Fields {
 type Null<F> = F extends { readonly nullable: true } ? null : never
 type FieldsOf<R extends ResourceName> = (typeof resources)[R]['fields'][number]
 
-/** Record of the service. An enumeration also allows other values, because a read may return values that the specification does not list. */
+/**
+ * Record of the service. An enumeration also allows other values, because a read may return values that the specification does not list.
+ */
 export type RecordOf<R extends ResourceName> = R extends keyof Nested
   ? Nested[R]
   : {
@@ -166,13 +168,13 @@ type ResultOf<E> = E extends { readonly stream: true }
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Maximum time of each attempt, from connecting to the last byte. Default: 30,000. */
+  /** Maximum time of each attempt, with the wait for a connection, to the last byte; for a stream, to its headers. Default: 30,000. */
   readonly timeoutMs?: number
-  /** Credentials of a call whose endpoint allows both. Default: `app`. */
+  /** Credentials of a call whose endpoint accepts those of the user and of the application. Default: `app`. */
   readonly context?: 'user' | 'app'
   /** Secret of the request token, for `oauth.accessToken`. */
   readonly tokenSecret?: string
-  /** False: one attempt, without waits. */
+  /** False: at most one attempt, without waits; none while a wait of an earlier answer is not over. Default: true. */
   readonly retry?: boolean
 }
 

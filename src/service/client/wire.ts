@@ -1,6 +1,6 @@
 /**
- * Sends requests with undici's dispatch layer: no retry, no redirect, one request on a connection at a time. Its outcome says whether any byte
- * of the request may have reached the service.
+ * Sends requests with undici's dispatch layer: no retry, no redirect, one request on a connection at a time. The returned `Exchange` shows
+ * whether any byte of the request may have reached the service.
  */
 import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
@@ -23,7 +23,7 @@ export interface WireRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Maximum time to the last byte of the answer, with connecting, by the monotonic clock. */
+  /** Maximum time to the last byte of the answer, with the wait for a connection, by the monotonic clock. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
@@ -33,7 +33,10 @@ export interface Wire {
   readonly close: () => Promise<void>
 }
 
-/** Error of this machine that ended an exchange. `code` is stable. */
+/**
+ * Reason for which this file ended an exchange. `code` is stable. `RESENT`: undici tried to send the request a second time. `NO_END`:
+ * nothing proves that the answer is complete.
+ */
 export class WireError extends Error {
   readonly code: 'DEADLINE' | 'ABORTED' | 'TOO_LARGE' | 'RESENT' | 'NO_END'
   constructor(code: WireError['code'], message: string) {
@@ -72,7 +75,7 @@ export function createWire(options: WireOptions): Wire {
       }
     },
     async close() {
-      // With no request in flight, queued requests were aborted, so there is nothing to wait for.
+      // With no request in flight, a pool has only queued requests that were aborted, so there is nothing to wait for.
       await Promise.all([...pools.values()].map((pool) => (inFlight === 0 ? pool.destroy() : pool.close())))
     },
   }
@@ -158,6 +161,7 @@ function dispatch(pool: Pool, request: WireRequest, { clock, maxAnswerBytes }: W
   }
 }
 
+/** Returns the headers with names in lower case. Several values of a name are joined by commas. */
 export function flatHeaders(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const flat: Record<string, string> = {}
   for (const name in raw) {
@@ -167,7 +171,10 @@ export function flatHeaders(raw: Readonly<Record<string, string | string[] | und
   return flat
 }
 
-/** Returns true for complete JSON. An answer without length or chunks ends with its connection, so only its content can prove its end. */
+/**
+ * Returns true for a complete JSON object or array. An answer without length or chunks ends with its connection, so only its content can
+ * prove its end; a number cannot, because a truncated one is a number too.
+ */
 function isCompleteJson(body: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))

@@ -6,7 +6,10 @@ import { flatHeaders, type WireRequest } from './wire.ts'
 
 export type Opened = { readonly kind: 'open'; readonly chunks: AsyncIterable<Uint8Array>; readonly close: () => void } | Exchange
 
-/** Opens a stream. Returns an `Exchange` if the status is not 200. `timeoutMs`: maximum time to the headers of the answer. */
+/**
+ * Opens a stream. Returns the answer if its status is not 200. Any failure is `lost`, even if no byte was sent; the request changes
+ * nothing. `timeoutMs` limits the time to connect, and then the time to the headers of the answer.
+ */
 export async function openWire(request: WireRequest): Promise<Opened> {
   const { origin, path, method, headers, timeoutMs, signal } = request
   const client = new Client(origin, {

@@ -1,4 +1,6 @@
-/** Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads). */
+/**
+ * Endpoints of custom audiences, permissions, do-not-reach lists and keyword insights (spec 4.3, 2.3; docs/spec-notes.md#audience-uploads).
+ */
 import type { Endpoint } from './endpoint.ts'
 import { batchLimits } from './limits.ts'
 import {
@@ -19,9 +21,9 @@ import {
 const account = '/12/accounts/:account_id'
 const audience = `${account}/custom_audiences/:custom_audience_id` as const
 const permissions = '/5/accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions'
-const permissionsToday = `${account}/custom_audiences/:custom_audience_id/permissions` as const
-/** Names of the parameters on the current path of permissions. */
-const namesToday = {
+const currentPermissions = `${account}/custom_audiences/:custom_audience_id/permissions` as const
+/** Names of the parameters on the current path of permissions, with those of the documented path. */
+const currentNames = {
   custom_audience_id: 'tailored_audience_id',
   custom_audience_permission_id: 'tailored_audience_permission_id',
   custom_audience_permission_ids: 'tailored_audience_permission_ids',
@@ -31,8 +33,8 @@ const tailoredAudienceId = path('tailored_audience_id')
 const listId = path('do_not_reach_list_id')
 
 const spec43 = 'spec 4.3'
-const gaps8 = 'docs/spec-notes.md#endpoints custom_audiences'
-const gaps8lists = 'docs/spec-notes.md#endpoints do_not_reach_lists'
+const audienceNotes = 'docs/spec-notes.md#endpoints custom_audiences'
+const listNotes = 'docs/spec-notes.md#endpoints do_not_reach_lists'
 
 /** Fields of each operation (spec 2.3). */
 const operation = [
@@ -70,8 +72,8 @@ export const audienceEndpoints = [
     method: 'GET',
     host: 'ads',
     path: permissions,
-    aliases: [permissionsToday],
-    alsoNamed: namesToday,
+    aliases: [currentPermissions],
+    alsoNamed: currentNames,
     auth: 'user',
     body: 'none',
     parameters: [
@@ -95,8 +97,8 @@ export const audienceEndpoints = [
     method: 'POST',
     host: 'ads',
     path: permissions,
-    aliases: [permissionsToday],
-    alsoNamed: namesToday,
+    aliases: [currentPermissions],
+    alsoNamed: currentNames,
     auth: 'user',
     body: 'form',
     parameters: [
@@ -118,8 +120,8 @@ export const audienceEndpoints = [
     method: 'DELETE',
     host: 'ads',
     path: `${permissions}/:tailored_audience_permission_id`,
-    aliases: [`${permissionsToday}/:custom_audience_permission_id`],
-    alsoNamed: namesToday,
+    aliases: [`${currentPermissions}/:custom_audience_permission_id`],
+    alsoNamed: currentNames,
     auth: 'user',
     body: 'none',
     parameters: [accountId, tailoredAudienceId, path('tailored_audience_permission_id')],
@@ -141,7 +143,7 @@ export const audienceEndpoints = [
       query('permission_scope', 'enum', { values: ['OWNER', 'SHARED'], ...sentBySdks }),
       count200,
       cursor,
-      query('q', 'string', { maxLength: 255, source: gaps8 }),
+      query('q', 'string', { maxLength: 255, source: audienceNotes }),
       sortBy,
       withDeleted,
       withTotalCount,
@@ -150,7 +152,7 @@ export const audienceEndpoints = [
     answer: { resource: 'customAudience', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: gaps8,
+    source: audienceNotes,
   },
   {
     name: 'audiences.get',
@@ -163,7 +165,7 @@ export const audienceEndpoints = [
     answer: { resource: 'customAudience', many: false },
     limit: 'account_reads',
     repeatable: true,
-    source: gaps8,
+    source: audienceNotes,
   },
   {
     name: 'audiences.create',
@@ -172,12 +174,16 @@ export const audienceEndpoints = [
     path: `${account}/custom_audiences`,
     auth: 'user',
     body: 'form',
-    parameters: [accountId, query('name', 'string', { required: true, source: gaps8 }), query('description', 'string', { source: gaps8 })],
-    rules: [{ kind: 'other', text: 'name is unique in the account', source: gaps8 }],
+    parameters: [
+      accountId,
+      query('name', 'string', { required: true, source: audienceNotes }),
+      query('description', 'string', { source: audienceNotes }),
+    ],
+    rules: [{ kind: 'other', text: 'name is unique in the account', source: audienceNotes }],
     answer: { resource: 'customAudience', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: gaps8,
+    source: audienceNotes,
   },
   {
     name: 'audiences.update',
@@ -189,14 +195,14 @@ export const audienceEndpoints = [
     parameters: [
       accountId,
       audienceId,
-      query('name', 'string', { source: gaps8 }),
-      query('description', 'string', { unsettable: true, source: gaps8 }),
+      query('name', 'string', { source: audienceNotes }),
+      query('description', 'string', { unsettable: true, source: audienceNotes }),
     ],
-    rules: [{ kind: 'other', text: 'name is unique in the account', source: gaps8 }],
+    rules: [{ kind: 'other', text: 'name is unique in the account', source: audienceNotes }],
     answer: { resource: 'customAudience', many: false },
     limit: 'ads_writes',
     repeatable: true,
-    source: gaps8,
+    source: audienceNotes,
   },
   {
     name: 'audiences.delete',
@@ -209,7 +215,7 @@ export const audienceEndpoints = [
     answer: { resource: 'customAudience', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: gaps8,
+    source: audienceNotes,
   },
   {
     name: 'audiences.targeted',
@@ -275,7 +281,7 @@ export const audienceEndpoints = [
     answer: { resource: 'doNotReachList', many: true },
     limit: 'account_reads',
     repeatable: true,
-    source: gaps8lists,
+    source: listNotes,
   },
   {
     name: 'doNotReachLists.create',
@@ -284,12 +290,12 @@ export const audienceEndpoints = [
     path: `${account}/do_not_reach_lists`,
     auth: 'user',
     body: 'form',
-    parameters: [accountId, query('description', 'string', { source: gaps8lists })],
+    parameters: [accountId, query('description', 'string', { source: listNotes })],
     rules: [{ kind: 'other', text: 'one list per account', source: 'docs/spec-notes.md#audience-uploads Do-not-reach' }],
     answer: { resource: 'doNotReachList', many: false },
     limit: 'ads_writes',
     repeatable: false,
-    source: gaps8lists,
+    source: listNotes,
   },
   {
     name: 'doNotReachLists.delete',

@@ -66,7 +66,7 @@ export const authEndpoints = [
       oauth('oauth_token', 'spec 4.1: of the request token step'),
       oauth('oauth_verifier', 'spec 4.1: of the callback URL, or the PIN'),
     ],
-    // A request token is exchanged once: a second try after a lost answer is refused (docs/spec-notes.md#tokens).
+    // A request token can be exchanged once: after a lost answer, the service refuses a second attempt (docs/spec-notes.md#tokens).
     answer: { resource: 'accessToken', many: false },
     limit: 'oauth',
     repeatable: false,

@@ -11,7 +11,7 @@ const operation = [
   body('params', 'object', { required: true, source }),
 ] as const
 
-/** Internal fields of official SDKs, which they send with the parameters of an operation. */
+/** Internal fields that official SDKs send with the parameters of an operation. The sandbox ignores them, except in strict mode. */
 export const operationMarks: readonly string[] = ['to_delete']
 
 const batchEndpoint = <const Name extends string, const Resource extends string>(

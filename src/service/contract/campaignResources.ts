@@ -56,7 +56,7 @@ export const fundingTypes = ['CREDIT_CARD', 'CREDIT_LINE', 'INSERTION_ORDER', 'P
 export const targetingOperators = ['EQ', 'NE', 'GTE', 'LT'] as const
 /** Types of places in targeting criteria and lookups, as official SDKs send them. */
 export const locationTypes = ['COUNTRIES', 'REGIONS', 'METROS', 'CITIES', 'POSTAL_CODES'] as const
-/** Types of targeting criteria. From the service's documentation, not from the specification. */
+/** Types of targeting criteria. The service's documentation has them, the specification does not. */
 export const targetingTypes = [
   'AGE',
   'APP_STORE_CATEGORY',
@@ -192,7 +192,7 @@ export const campaignResources = {
     ],
     source: 'spec 2.5',
   },
-  /** A plain string, not an object. */
+  /** A feature is a plain string, not an object. */
   feature: { fields: [], source: 'spec 2.5 account feature' },
   lineItem: {
     fields: [

@@ -1,19 +1,22 @@
 /**
- * Types of the contract: the API of the service as data, one value for each endpoint. The client builds requests from it, the sandbox routes and
- * validates by it, and docs/coverage.md is generated from it.
+ * Types of the contract: the API of the service as data, one value for each endpoint. The client builds requests from it, the sandbox
+ * routes and validates by it, and docs/coverage.md is generated from it.
  */
 
 /** Host of an endpoint (spec 1). The sandbox serves all three on one port. */
 export type Host = 'core' | 'ads' | 'ads-sandbox'
 
 /**
- * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access
- * token. `request-token`: OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and
- * secret as HTTP Basic. `bearer-or-user`: either. `browser`: a person's browser, no header.
+ * Authentication of a call. `user`: OAuth 1.0a, consumer and access token. `consumer`: OAuth 1.0a without an access token. `request-token`:
+ * OAuth 1.0a signed with the request token. `bearer`: app-only token. `basic`: consumer key and secret as HTTP Basic. `bearer-or-user`,
+ * `basic-or-user`: either of the two. `browser`: a person's browser, without a header.
  */
 export type Auth = 'user' | 'consumer' | 'request-token' | 'bearer' | 'bearer-or-user' | 'basic' | 'basic-or-user' | 'browser'
 
-/** Type of a parameter. `csv` values are comma-separated in requests, and arrays in the echo and in the typed client. */
+/**
+ * Type of a parameter. `long`: whole number that may exceed 2^53. `timestamp`: ISO 8601 text. `hour`: timestamp at a whole hour. `csv`,
+ * `csv-enum`: comma-separated in requests, and arrays in the echo and in the typed client. `object`, `array`: JSON.
+ */
 export type ParameterType =
   | 'string'
   | 'integer'
@@ -32,8 +35,9 @@ export interface Parameter {
   /** Name in requests, in the neutral words of the specification (`svc_auth_access_type`). */
   readonly name: string
   /**
-   * Place in the request. `query`: query string, or form body of POST and PUT. `body`: top-level JSON field, or a field of each entry if the
-   * body is an array (`Endpoint.bodyIs`). `oauth`: OAuth parameter, in the Authorization header, the query or the form body.
+   * Place in the request. `query`: query string or form body; the client writes form bodies only on the core host. `body`: top-level JSON
+   * field, or a field of each entry if the body is an array (`Endpoint.bodyIs`). `oauth`: OAuth parameter, in the Authorization header, the
+   * query or the form body.
    */
   readonly in: 'path' | 'query' | 'body' | 'oauth'
   readonly type: ParameterType
@@ -49,15 +53,18 @@ export interface Parameter {
   readonly values?: readonly string[]
   /** True if an empty value (`end_time=`) unsets the field. */
   readonly unsettable?: boolean
-  /** True for a parameter that official SDKs send and the specification does not name. The switch `unknown_parameters: strict` refuses it. */
+  /**
+   * True for a parameter that official SDKs send and the specification does not name. The switch `unknown_parameters: strict` refuses it.
+   */
   readonly outsideSpec?: true
-  /** `spec 4.3 rule 2`, or the row of docs/spec-notes.md that fills a silence. */
+  /** `spec 4.3 rule 2`, or the row of docs/spec-notes.md where the specification is silent. */
   readonly source?: string
 }
 
 /**
  * Rule across several parameters. `exclusive`: at most one of them. `together`: all or none. `one-of`: at least one. `exactly-one`: one.
- * `required-if`: `names` are required if the condition `when` is met. `other`: a rule as text, which the code of the sandbox's area checks.
+ * `required-if`: `names` are required if the parameter `when.name` has one of the values `is`, is missing (`absent`) or is given
+ * (`present`). `other`: a rule as text, which the code of the sandbox's area checks.
  */
 export type Rule =
   | { readonly kind: 'exclusive' | 'together' | 'one-of' | 'exactly-one'; readonly names: readonly string[]; readonly source: string }
@@ -81,7 +88,7 @@ export interface Endpoint {
   readonly path: string
   /** Other paths of the same endpoint, such as `/1.1/oauth/invalidate_token.json`. */
   readonly aliases?: readonly string[]
-  /** Other names of parameters, as aliases of the path have them: `{ custom_audience_id: 'tailored_audience_id' }`. */
+  /** Names of parameters on the `aliases`, with the names of `parameters`: `{ custom_audience_id: 'tailored_audience_id' }`. */
   readonly alsoNamed?: Readonly<Record<string, string>>
   /** True for an endpoint outside the specification, which the sandbox serves because official SDKs call it. */
   readonly outsideSpec?: true
@@ -94,15 +101,15 @@ export interface Endpoint {
   readonly bodyLimit?: { readonly entries?: number; readonly bytes?: number }
   readonly parameters: readonly Parameter[]
   readonly rules?: readonly Rule[]
-  /** Bounds of `count`, for a list with pages. */
+  /** Bounds of `count`. Present only for a list with pages. */
   readonly list?: { readonly countDefault?: number; readonly countMin?: number; readonly countMax?: number }
-  /** Content of `data` (or of the whole body, on core): the resource's name in contract/resources.ts and whether it is a list. */
+  /** Content of `data`, or of a body without `data`: the resource's name in `resources.ts`; `many`: a list of such records. */
   readonly answer: { readonly resource: string; readonly many: boolean }
   readonly limit: LimitClass
   /** True if a repetition has no further effect, so that the client may retry a request with an unknown outcome. */
   readonly repeatable: boolean
   /** True for a stream: one JSON object a line, on a connection that stays open. */
   readonly stream?: true
-  /** `spec 4.2`, or the row of docs/spec-notes.md behind spec 4.8. */
+  /** `spec 4.2`, or the row of docs/spec-notes.md that describes the endpoint. */
   readonly source: string
 }

@@ -1,4 +1,7 @@
-/** Error codes of the service: names of the advertising host with their statuses, numbers of the core host (spec 7, docs/spec-notes.md#errors). */
+/**
+ * Error codes of the service: names of the advertising host with their statuses, numbers of the core host (spec 7,
+ * docs/spec-notes.md#errors).
+ */
 
 const words = (text: string) => text.split(' ')
 const notFound = (text: string) => words(text).map((word) => `${word}_NOT_FOUND`)
@@ -52,11 +55,12 @@ export const adsCodesByStatus: ReadonlyMap<number, readonly string[]> = new Map(
   [503, ['SERVICE_UNAVAILABLE', 'OVER_CAPACITY']],
 ])
 
+/** HTTP status of each code of the advertising host. */
 export const adsErrorStatus: ReadonlyMap<string, number> = new Map(
   [...adsCodesByStatus].flatMap(([status, codes]) => codes.map((code): [string, number] => [code, status])),
 )
 
-/** Codes of the core host and its gateway. */
+/** Codes of the core host and its gateway, with their status. */
 export const coreErrors = {
   32: { status: 401, meaning: 'bad signature or credentials', source: 'docs/spec-notes.md#signing Core host' },
   88: { status: 429, meaning: 'rate limit exceeded', source: 'docs/spec-notes.md#limits' },

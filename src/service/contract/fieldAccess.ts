@@ -1,10 +1,12 @@
-/** Derives which fields of a record a caller can write, from the endpoints that create and update it. */
+/** Returns which fields of a record a caller can write, derived from the endpoints that create and update the record. */
 import type { Endpoint, Parameter } from './endpoint.ts'
 import { endpoints } from './index.ts'
 import type { Field } from './resource.ts'
 import { resources } from './resources.ts'
 
-/** Access to a field. `modifiable`: a parameter of the update. `create-only`: only of the creation. `read-only`: of neither. */
+/**
+ * Access to a field. `modifiable`: the update has it as a parameter. `create-only`: only the creation has it. `read-only`: neither has it.
+ */
 export type FieldAccess = 'read-only' | 'create-only' | 'modifiable'
 
 /** Returns the fields of the resource that an endpoint answers; none for an unknown resource. */
@@ -22,7 +24,7 @@ export function fieldAccess(update: Endpoint): ReadonlyMap<string, FieldAccess> 
   )
 }
 
-/** Returns the parameters that create the record that `update` changes, by name. */
+/** Returns the parameters of the endpoint that creates the records that `update` changes, by name; none without such an endpoint. */
 export function creationParameters(update: Endpoint): ReadonlyMap<string, Parameter> {
   const create = endpoints.find(
     (one) =>
@@ -31,7 +33,10 @@ export function creationParameters(update: Endpoint): ReadonlyMap<string, Parame
   return new Map((create?.parameters ?? []).filter((one) => one.in !== 'path').map((one) => [one.name, one]))
 }
 
-/** Returns the fields that neither `create` nor an update of the record writes; none where the new record cannot be read. */
+/**
+ * Returns the fields that neither `create` nor an update of the record writes. Returns none if `create` has no parameters or takes an
+ * array, or if no endpoint reads the new record.
+ */
 export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   const related = endpoints.filter(
     (one) => one.answer.resource === create.answer.resource && (one.path === create.path || isCollectionOf(create, one)),
@@ -43,7 +48,7 @@ export function readOnlyFields(create: Endpoint): ReadonlySet<string> {
   return new Set(fieldsOf(create).flatMap(({ name }) => (written.has(name) ? [] : [name])))
 }
 
-/** Returns the endpoint that reads the record at the path of `endpoint`; undefined where only lists show it. */
+/** Returns the endpoint that reads the record at the path of `endpoint`; undefined if only lists return the record. */
 export function readerOf(endpoint: Endpoint): Endpoint | undefined {
   return endpoints.find((one) => one.method === 'GET' && one.path === endpoint.path && one.answer.resource === endpoint.answer.resource)
 }

@@ -40,7 +40,7 @@ export const contract = [
   ...batchEndpoints,
   ...postEndpoints,
   ...webhookEndpoints,
-  // Beyond the specification.
+  // Outside the specification: official SDKs or common clients call them.
   ...targetingLookupEndpoints,
   ...trackingTagEndpoints,
   ...settingsEndpoints,

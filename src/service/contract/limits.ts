@@ -1,11 +1,11 @@
 /**
- * Limits of batched requests (spec 8). Destinations make requests of this size. The sandbox refuses larger ones, but does not limit the
- * bytes of products.
+ * Limits of batched requests (spec 8). Destinations make requests of at most this size. The sandbox refuses larger ones, but does not
+ * limit the bytes of products and the keys of a delete.
  */
 export const batchLimits = {
   /**
-   * `products.put`: whole products. The service documents no limit of bytes for products, and none for the keys of a delete request.
-   * So a delete has as many keys as a put has products, and the bytes are limited as in uploads of users.
+   * Products of a put, and keys of a delete. The service documents no limit of keys, and no limit of bytes for either request. So the
+   * limits are those of products, and of bytes in uploads of users.
    */
   products: { entries: 25, bytes: 5_000_000 },
   /** Operations on the users of a custom audience or a do-not-reach list. */

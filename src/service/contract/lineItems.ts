@@ -18,7 +18,7 @@ import {
 const account = '/12/accounts/:account_id'
 const source = 'spec 4.6'
 
-/** Parameters of both creation and update. Amounts are micro units of the funding instrument's currency. */
+/** Parameters of both creation and update. Amounts are in millionths of the funding instrument's currency. */
 export const lineItemFields = [
   query('advertiser_domain', 'string', { unsettable: true, source: 'spec 4.6: a domain without protocol' }),
   query('advertiser_user_id', 'string', { unsettable: true, source }),

@@ -97,7 +97,7 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Post of v2. By default it has only `id` and `text`. */
+/** Creates optional fields of any type. Records of v2 have only their default fields unless the caller requests others. */
 const open = (names: readonly string[]) => names.map((name) => field(name, 'any', { optional: true }))
 
 export const postResources = {

@@ -3,8 +3,8 @@
 /**
  * Rate limit: a number of requests in a window, which begins with its first request (docs/spec-notes.md#limits).
  *
- * `per`: scope of the count. `shared`: all endpoints with this limit are counted together. `named`: the specification names the number; others
- * are published elsewhere or assumed.
+ * `per`: scope of the count. `shared`: true if all endpoints with this limit are counted together, false if each has its own count.
+ * `named`: true if the specification names the number; others are published elsewhere or assumed.
  */
 export interface RateLimit {
   readonly limit: number
@@ -76,10 +76,10 @@ export const rateLimits = {
     source: `${notes} OAuth endpoints: assumed`,
   },
   v2_lookups: perUser(3_500, `${notes} v2: 3,500 an app, 5,000 a user`),
-  /** Limit of lookups that a user signed. */
+  /** Limit of `v2_lookups` for a request that a user signed. */
   v2_lookups_user: perUser(5_000, `${notes} v2: 3,500 an app, 5,000 a user`),
   v2_posts: perUser(100),
-  /** Limit of the app. Requests count against `v2_posts` too. */
+  /** Limit of the app, beside the limit `v2_posts` of each user: a request counts against both. */
   v2_posts_app: { limit: 10_000, windowMs: day, per: 'app', shared: false, named: false, source: `${notes} v2` },
   webhooks: { limit: 450, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },
   webhook_replay: { limit: 100, windowMs: quarter, per: 'app', shared: false, named: false, source: `${notes} v2` },

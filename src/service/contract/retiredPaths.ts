@@ -5,7 +5,7 @@ export interface RetiredPath {
   readonly path: string
   /** Path to call instead; the answer is then 410. Without one the answer is 404: the path is outside the specification. */
   readonly successor?: string
-  /** Reason that is added to the message. */
+  /** Reason that the sandbox adds to the message of a 404. */
   readonly why?: string
 }
 

@@ -1,7 +1,7 @@
 /** Resources of webhooks and activity (spec 6, docs/spec-notes.md#webhooks), and the names of events. */
 import { field, type Resource } from './resource.ts'
 
-/** Names of events: those of spec 6.2, then those that only the service's documentation has. */
+/** Names of events: first those of spec 6.2, then those that only the service's documentation has. */
 export const activityEventTypes = [
   'post.create',
   'post.delete',
@@ -52,7 +52,7 @@ export const deprecatedEventTypes = {
   ProfileUrlUpdate: 'profile.update.url',
 } as const
 
-/** Reasons for which registrations and checks are refused. The `message` begins with one of them. */
+/** Reasons for which the service refuses requests about webhooks. The `message` of the error begins with the reason and a colon. */
 export const webhookReasons = [
   'CrcValidationFailed',
   'UrlValidationFailed',

@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
-/** Properties of a time in minutes, in UTC, as `yyyymmddhhmm`. */
+/** Properties of a parameter with a UTC time in the form `yyyymmddhhmm`. */
 const minute = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#webhooks Replay' } as const
 
 export const webhookEndpoints = [

@@ -1,7 +1,8 @@
 /**
- * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. Keys of people without their own
- * times are implied (docs/decisions/implied-keys.md), and their records are written in parts (`loadParts.ts`). Otherwise `record`,
- * `remote` and the operations equal those of the general path (`desired.ts`, `pendingGroups.ts`, `operations.ts`).
+ * Writes the desired state of a first load. All rows are new, so nothing is compared or updated. If no row has its own times and all
+ * identifiers are digests, the keys of people are implied (docs/decisions/implied-keys.md), and their records are written in parts
+ * (`loadParts.ts`). Apart from implied keys, `record`, `remote` and the operations equal those of the general path (`desired.ts`,
+ * `pendingGroups.ts`, `operations.ts`).
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
 import type pg from 'pg'
@@ -20,21 +21,21 @@ import { refreshStatistics } from './statistics.ts'
 export interface FirstLoad {
   /** Number of new records, or of valid rows if their records are not written yet. */
   readonly creates: number
-  /** True if no row has times: operations can be written directly from the records. */
+  /** True if no row has its own times, so that operations can be written directly from the records. */
   readonly plain: boolean
   /** True if several rows share identifiers: the table `omitted` lists the rows that are sent without them. */
   readonly shared: boolean
-  /** Number of this run, if its batches imply the keys; undefined if no key is implied. */
+  /** Number of this run, if its records and batches imply keys; undefined if no key is implied. */
   readonly loadId: number | undefined
 }
 
-/** Records whose keys are above `after`, up to `upTo`. Without a bound if undefined. */
+/** Range of record keys: above `after`, up to and including `upTo`. A bound that is undefined does not limit the range. */
 export interface KeyRange {
   readonly after?: Buffer | undefined
   readonly upTo?: Buffer | undefined
 }
 
-/** SQL condition: the column `key` is in the range. */
+/** Returns the SQL condition that the column `key` is in the range; `true` without bounds. */
 export function inRange(key: string, { after, upTo }: KeyRange): string {
   const literal = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`
   return [after && `${key} > ${literal(after)}`, upTo && `${key} <= ${literal(upTo)}`].filter(Boolean).join(' and ') || 'true'
@@ -51,11 +52,11 @@ export async function isUntouched(client: pg.PoolClient, destinationId: number):
 }
 
 export interface FirstLoadOptions {
-  /** Number of this run, if its keys may be implied. */
+  /** Number of this run, if its keys may be implied; otherwise undefined. */
   readonly loadId: number | undefined
   /** Number of valid rows. */
   readonly valid: number
-  /** Facts of the read about identifiers, so that they need not be searched. */
+  /** Facts of the read about identifiers; without them, the stage is searched. */
   readonly facts: IdentifierFacts | undefined
 }
 
@@ -74,7 +75,7 @@ export async function loadFirstIdentifiers(context: DesiredContext, options: Fir
     await insertKeys(context, shared)
     return { creates, plain, shared, loadId }
   }
-  // Drops the entries of an earlier load; `firstMembers` writes those of this load.
+  // Drops the search index of an earlier load. `planPart` writes the index of this load.
   await dropImpliedKeys(queryable(client), destinationId)
   // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
   if (shared) {
@@ -91,7 +92,7 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of a range whose keys are implied. */
+/** Inserts the records of the range except those that share identifiers, which `loadFirstIdentifiers` inserts. `loadId` must be defined. */
 export async function insertLoaded(
   context: DesiredContext,
   { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
@@ -140,13 +141,14 @@ async function areDigests(client: pg.PoolClient): Promise<boolean> {
 
 /**
  * Fills four tables about identifiers that several rows have. `shared`: these identifiers. `shared_group`: the row under which each is
- * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all these rows. Returns false, without
- * tables, if there are none. `among`: first bytes of the only identifiers that may be shared; grouping two million took Postgres 5 s.
+ * sent. `omitted`: for the other rows, the identifiers that they are sent without. `sharing`: all rows with a shared identifier. Returns
+ * false, without the last three tables, if there are none. `among`: first bytes of all identifiers that may be shared; if undefined, all
+ * identifiers are grouped, which took Postgres 5 s for two million.
  */
 async function collectShared(client: pg.PoolClient, among: readonly Buffer[] | undefined): Promise<boolean> {
   if (among?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
-  // Two steps, because to compute the smallest key for all identifiers takes twice as long.
+  // Two steps, because computing the smallest record key of every identifier takes twice as long.
   const shared = await fillTable(
     client,
     'shared',

@@ -38,9 +38,9 @@ interface Collected {
 interface FreezeContext {
   readonly planId: string
   readonly destinationId: number
-  /** Number of the run, for a first load with implied keys. Its operations are ordered by record key. */
+  /** Number of the run, for a first load with implied keys, whose operations are ordered by record key; otherwise undefined. */
   readonly loadId: number | undefined
-  /** `seq` of the last batch that the plan has already. */
+  /** `seq` of the last batch that the plan has already; 0 if it has none. */
   readonly lastSeq: number
 }
 
@@ -50,7 +50,7 @@ interface FreezeContext {
  */
 const batchesAtATime = 2
 
-/** Writes operations as batches. Returns the totals of them and of `before`, which stays as it is. */
+/** Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. */
 export async function freeze(
   client: pg.PoolClient,
   destination: Destination,
@@ -64,7 +64,7 @@ export async function freeze(
   let batches = 0
   let done = 0
   let collected: Collected[] = []
-  // Postgres stores these batches while the next ones are collected.
+  // Resolves when the last written batches are stored. Postgres stores them while the next ones are collected.
   let writing = Promise.resolve()
   const write = async () => {
     const group = collected
@@ -72,7 +72,7 @@ export async function freeze(
     collected = []
     await writing
     writing = writeBatches(client, destination, group, { ...context, firstSeq })
-    // The next `await writing` throws the error.
+    // Prevents an unhandled rejection: the next `await writing` throws the error.
     writing.catch(() => undefined)
     context.onProgress(done)
   }
@@ -88,7 +88,7 @@ export async function freeze(
   }
 
   let current: { packer: Packer<PlannedOperation>; op: PlannedOperation['op']; phase: 1 | 2 } | undefined
-  // Ids that differ only in case never share a request (docs/inputs.md, case 59): the later one goes to the next batch.
+  // Ids that differ only in case never share a request (docs/inputs.md, case 59): the later one goes to a batch behind all others.
   const folded = new Set<string>()
   let waiting: PlannedOperation[] = []
   const collides = ({ recordKey }: PlannedOperation) =>
@@ -122,7 +122,7 @@ export async function freeze(
       }
     }
   } catch (error) {
-    // If storing batches failed, that is the cause. The connection must be free before the rollback.
+    // Throws the error of a failed COPY, which is the cause of the other error. The connection must be free before the rollback.
     await writing
     throw error
   }

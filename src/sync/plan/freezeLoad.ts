@@ -21,12 +21,12 @@ export interface LoadToFreeze {
   readonly planId: string
   readonly destinationId: number
   readonly loadId: number
-  /** `seq` of the last batch that the plan has already. */
+  /** `seq` of the last batch that the plan has already; 0 if it has none. */
   readonly lastSeq: number
   readonly terms: MembershipTerms
   readonly shared: FirstLoad['shared']
   readonly range: KeyRange
-  /** Gets the identifiers for the search for implied keys. */
+  /** Index for the search for implied keys. The identifiers are added to it. */
   readonly index: ImpliedKeyIndex
   readonly onProgress: (done: number) => void
 }
@@ -36,10 +36,10 @@ const rowsAtATime = 5_000
 /** Number of batches written at a time. */
 const batchesAtATime = 2
 
-/** Its template is compressed. The body is not kept, because it is rebuilt from the template and the keys. */
+/** Written batch with its template compressed. The body is not kept, because it is rebuilt from the template and the keys. */
 type LoadedBatch = Omit<WrittenUpdates, 'body'>
 
-/** Writes the users of the range as batches. Returns the totals of them and of `before`, which stays as it is. */
+/** Writes the users of the range as batches. Returns the sum of their totals and of `before`, which does not change. */
 export async function freezeLoad(client: pg.PoolClient, destination: Destination, load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { terms, index } = load
   const bodies = before.bodies.copy()
@@ -51,7 +51,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
   let batches = 0
   let users = 0
   let collected: LoadedBatch[] = []
-  // Postgres stores these batches while the next ones are made.
+  // Resolves when the last written batches are stored. Postgres stores them while the next ones are made.
   let writing = Promise.resolve()
   const write = async () => {
     const group = collected
@@ -59,7 +59,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
     collected = []
     await writing
     writing = writeBatches(client, load, group, firstSeq)
-    // The next `await writing` throws the error.
+    // Prevents an unhandled rejection: the next `await writing` throws the error.
     writing.catch(() => undefined)
     load.onProgress(users)
   }
@@ -71,14 +71,14 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
     batches++
     users += rest.users
   }
-  // One object for all users, because a million take as long to make as their bodies.
+  // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride, count: 0 }
   try {
     for await (const records of recordsOf(client, load)) {
       user.source = records
       for (let end = 0; end < records.length;) {
         end = findUser(user, end)
-        // All identifiers of this row are sent under other rows.
+        // Other rows send all identifiers of this row.
         if (user.count === 0) continue
         if (!index.hasRoom(user.count)) await index.store()
         for (let at = user.identifiers; at < end; at += stride) index.addOne(records.readUInt32BE(at + 1), records, user.key)
@@ -90,7 +90,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
     take(writer.finish())
     if (collected.length > 0) await write()
   } finally {
-    // If storing batches failed, that is the cause. The connection must be free before the rollback.
+    // Throws the error of a failed COPY, which is the cause of any other error. The connection must be free before the rollback.
     await writing
   }
   return {
@@ -101,14 +101,16 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
   }
 }
 
-/** `array_send` writes the number of dimensions, flags, the type, and for each dimension its length and first index. */
+/** Number of bytes of an empty array as `array_send` writes it: number of dimensions, flags and type of the elements. */
 const emptyHeaderBytes = 12
+/** Number of bytes before the first element of an array with one dimension, whose length and first index follow the type. */
 const headerBytes = 20
-/** Then each element with its length before it. */
+/** Number of bytes of the length before each element. */
 const lengthBytes = 4
+/** Distance between two identifiers of 33 bytes. */
 const stride = lengthBytes + 33
 
-/** Sets the places of the user whose record begins at `at`. Returns where the next one begins. */
+/** Sets `user` to the record that begins at `at`. Returns the position of the next record. */
 function findUser(user: UserAt, at: number): number {
   const array = at + recordKeyBytes
   user.key = at
@@ -119,14 +121,14 @@ function findUser(user: UserAt, at: number): number {
 }
 
 /**
- * Yields the records of the range in key order, some thousand at a time: for each its key, and its identifiers as `array_send` writes
- * them, without those that are sent under other rows. Postgres collects the next ones while the caller works on these.
+ * Yields the records of the range in key order, up to `rowsAtATime` in a buffer: for each its key, and its identifiers as `array_send`
+ * writes them, without those that other rows send. Postgres collects the next records while the caller works on a buffer.
  */
 async function* recordsOf(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
   const identifiers = shared
     ? `case when l.key is null then r.identifiers else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
     : 'r.identifiers'
-  // The last key is once more behind the records.
+  // The value ends with the last key once more, after which the next read begins.
   const read = (after: Buffer | undefined) =>
     copyValue(
       client,
@@ -138,7 +140,8 @@ async function* recordsOf(client: pg.PoolClient, { destinationId, shared, range 
   let records = await read(range.after)
   while (records !== undefined) {
     const next = read(records.subarray(-recordKeyBytes))
-    // A caller that stops or fails does not await this promise. Its own statement then fails too.
+    // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too, and `causeOf` returns
+    // this error.
     next.catch((error: unknown) => setCause(client, error))
     yield records.subarray(0, -recordKeyBytes)
     records = await next

@@ -14,17 +14,18 @@ export interface GuardFacts {
   readonly valid: number
   /** Number of valid rows of the last complete snapshot without withheld deletes; undefined if there is none. */
   readonly previousValid: number | undefined
-  /** Sources with far fewer rows than in that snapshot. */
+  /** Sources with far fewer rows than in the snapshot of `previousValid`. */
   readonly fallen: readonly FallenSource[]
   /** Number of records that a do-not-reach list or an erasure removes in this plan. They count as valid rows for `GUARD_ROWS_FELL`. */
   readonly suppressed: number
+  /** Number of rows of this read, with the rejected ones. */
   readonly read: number
   readonly rejected: number
   /** Pending deletes without those of suppressed people, plus missing products that are set out of stock. */
   readonly deletes: number
-  /** Number of these deletes that an earlier plan was allowed to send and that are not confirmed yet. */
+  /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
-  /** Number of the deletes that were not cleared, and whose row is still in the source and only loses identifiers. */
+  /** Number of `deletes` that are not cleared and only remove identifiers of rows that are still in the source. */
   readonly replaced: number
   readonly noun: 'people' | 'products'
   /** Number of confirmed users or products, counted only up to `enoughConfirmed`; 0 if the count limit is not exceeded. */
@@ -74,9 +75,9 @@ export function guardRejects(
 }
 
 /**
- * Returns the guard results that withhold deletes; empty if deletes may be sent. An approval overrides the guards on the number and
- * percentage of deletes and on fallen rows, but never `GUARD_MIN_ROWS` or `GUARD_INCOMPLETE`. Only `GUARD_MIN_ROWS` and
- * `GUARD_INCOMPLETE` also withhold deletes that an earlier plan cleared; for the other guards, `withheld` counts only new deletes.
+ * Returns the guard results that withhold deletes; empty if deletes may be sent. `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` withhold all
+ * deletes, and no approval overrides them. The other guards withhold only the deletes that no earlier plan cleared, and do not apply if
+ * `approveDeletes` is at least the number of these deletes.
  */
 export function guardDeletes(facts: GuardFacts): GuardResult[] {
   const results: GuardResult[] = []

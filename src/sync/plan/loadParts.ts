@@ -1,8 +1,8 @@
 /**
  * Plans a first load of people in parts, by record key (docs/decisions/first-load-in-parts.md). Each part is committed with its
- * records, its batches and the counts so far, so that its batches are sent while the next part is planned, and every commit leaves a
- * complete state: if the process dies, the next run plans the remaining rows as new, because they are not in `record` yet. A last
- * transaction completes the snapshot.
+ * records, its batches and the counts so far, so that its batches are sent while the next part is planned. Every commit leaves a complete
+ * state: if the process dies, the next run plans the remaining rows as new, because they are not in `record` yet. If there are several
+ * parts, a last transaction completes the snapshot.
  */
 import type pg from 'pg'
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
@@ -31,10 +31,11 @@ export interface LoadPart {
   readonly first: FirstLoad
   readonly terms: MembershipTerms
   readonly isFirst: boolean
-  /** Last key of the part before it. */
+  /** Last record key of the part before; undefined for the first part. */
   readonly after: Buffer | undefined
-  /** Last keys of this part and of the later ones. The last part has none. */
+  /** Last record keys of this part and of the later ones. The last part has none. */
   readonly ends: readonly Buffer[]
+  /** Totals of the parts before. */
   readonly frozen: Frozen
   /** Number of parts of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
   readonly indexParts: number
@@ -44,7 +45,7 @@ export interface PlannedPart {
   readonly planned: Planned
   /** Plans the next part in the open transaction; after the last part of several, completes the snapshot. Undefined if nothing is left. */
   readonly next: (() => Promise<PlannedPart>) | undefined
-  /** True for a first load, which inserts all its records. */
+  /** True if the transaction inserted records of a first load, so that `makePlan` marks them visible. */
   readonly isLoad: boolean
 }
 
@@ -71,7 +72,11 @@ export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'fro
   }
 }
 
-/** Plans one part in the open transaction. */
+/**
+ * Plans one part in the open transaction: stores its records and batches, and the totals so far.
+ *
+ * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, first, terms, changes, guarded, isFirst } = part
   const { client, destinationId, planId, deps } = work
@@ -81,7 +86,7 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   await insertLoaded(work.desired.context, first, range)
   const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
   const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.indexParts })
-  // Only the first part reports this progress. From then on, that of the requests is shown.
+  // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const { shared, loadId } = first
   const frozen =
@@ -113,8 +118,10 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
 }
 
 /**
- * Completes the snapshot of a load in a transaction behind its last part, whose requests are sent meanwhile: storing the digests of a
- * million records takes 1.2 s. @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * Completes the snapshot of a load in a transaction after its last part. The requests of this part are sent meanwhile, because storing the
+ * digests of a million records takes 1.2 s.
+ *
+ * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */
 async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
   await beginLaterPart(work)
@@ -125,7 +132,9 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
 
 /**
  * Begins a later part. New erasures and plans wait for its commit; answers do not. If an erasure was committed since the plan began,
- * removes its people from the stage. @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
+ * marks the staged rows of its people as suppressed.
+ *
+ * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */
 async function beginLaterPart({ client, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
   await client.query('select from destination where id = $1 for key share', [destinationId])
@@ -136,8 +145,8 @@ async function beginLaterPart({ client, destinationId, deps, planId, type, lates
 }
 
 /**
- * Locks the end of the plan until the part is committed, and returns the `seq` of its last batch. Called late in the part, because answers
- * that split a batch wait for this lock.
+ * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. A part takes this lock late,
+ * because answers that split a batch wait for it.
  */
 async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number> {
   await lockEndOfPlan(queryable(client), planId)
@@ -145,8 +154,8 @@ async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number
 }
 
 /**
- * Cuts the rows by key, after parts of whole requests. Returns the last key of each part, except of the last one. Rows that were
- * suppressed or merged behind the read only make a part smaller.
+ * Divides the rows into parts by record key, each a whole number of requests. Returns the last key of each part except the last one; none
+ * if there is only one part. Rows that were suppressed or merged after the read only make a part smaller.
  */
 function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings

@@ -45,14 +45,15 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
     .map((line) => `line ${line}`)
 }
 
-/** Returns what to do if the warning is about an intended change. */
+/** Returns the hint for a warning about an intended change. */
 function acceptance({ code, count }: WarningSummary, pipeline: string): string {
-  // `accept` would send the new ids and withhold the deletes of the others, so that the catalog would have every product twice.
+  // `guards.accept` would send the new ids, and another guard would withhold the deletes of the old ones: the catalog would have every
+  // product twice.
   if (code === ('IDS_CHANGED' satisfies QualityCode)) return `sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 
-/** Hints for warnings whose cause may be the pipeline file instead of the source, by code. */
+/** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
 const corrections: Readonly<Record<string, string>> = {
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
@@ -74,13 +75,13 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of synced products for checks of percentages (docs/inputs.md). */
+/** Minimum number of products of the last sync for checks of percentages (docs/inputs.md). */
 const percentagesFrom = 100
 
 /**
- * Compares prices and stock of the changed products (`change`) with their stored content, which is not updated yet. Returns warnings on
- * changed ids, many changed products, moved prices, and many products that go out of stock. `creates`: number of new ids; `missing`:
- * number of ids that are not in the source any more.
+ * Compares prices and stock of the changed products (table `change`) with their stored content, which is not updated yet. Returns warnings
+ * on changed ids, many changed products, moved prices, and many products that go out of stock. Percentages are of the desired products of
+ * the last sync, confirmed or not. `creates`: number of new ids; `missing`: number of ids that are no longer in the source.
  */
 export async function changeNotes(
   client: pg.PoolClient,
@@ -113,7 +114,7 @@ export async function changeNotes(
     notes.push({
       code: 'IDS_CHANGED',
       field: 'id',
-      message: `${missing} of ${known} synced products are missing, and ${creates} ids are new`,
+      message: `${missing} of ${known} products of the last sync are missing, and ${creates} ids are new`,
       count: missing,
       lines: [],
     })
@@ -122,7 +123,7 @@ export async function changeNotes(
     notes.push({
       code: 'MOST_CHANGED',
       field: '',
-      message: `${updated} of ${known} synced products changed since the last sync`,
+      message: `${updated} of ${known} products changed since the last sync`,
       count: updated,
       lines: [],
     })
@@ -139,7 +140,7 @@ export async function changeNotes(
     notes.push({
       code: 'OUT_OF_STOCK_ROSE',
       field: 'availability',
-      message: `${soldOut} of ${known} synced products go out of stock in this run, above ${allowed} %`,
+      message: `${soldOut} of ${known} products of the last sync go out of stock in this run, above ${allowed} %`,
       count: soldOut,
       lines: [],
     })

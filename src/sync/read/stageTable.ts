@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { MappedRecord, MemberRecord } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
+import { plainType } from '../../destinations/userOperation.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
 import type { KeySpread } from './keySpread.ts'
@@ -43,7 +44,7 @@ export async function partitionStage(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create temp table partitioned_stage (${columns}) partition by range (key);
     ${parts.join('\n')}
-    -- Together, as many rows of all partitions are sampled as of the unpartitioned table.
+    -- Samples 300 rows of each partition, in total somewhat more than of the unpartitioned table.
     alter table partitioned_stage alter key set statistics 1, alter kind set statistics 1;
     alter table only partitioned_stage alter key set statistics 10, alter kind set statistics 10;
     insert into partitioned_stage select * from stage;
@@ -196,6 +197,3 @@ function memberHash(record: MemberRecord, out: Buffer): void {
     for (let i = 0; i < 16; i++) out[i] = (out[i] ?? 0) ^ (times[i] ?? 0)
   }
 }
-
-/** Type byte of `partner_user_id`, the only identifier that is sent as plain text. */
-const plainType = 6

@@ -1,0 +1,32 @@
+import { afterEach, expect, test } from 'vitest'
+import { createClient } from '../../../src/service/client/index.ts'
+import { answerText, type RawServer, startRawServer } from './rawServer.ts'
+
+let server: RawServer | undefined
+afterEach(() => server?.close())
+
+/** Starts a service that answers a stream with one event, and then does `end` with its connection. */
+async function streamThat(end: 'resets' | 'ends' | 'sends a long line') {
+  server = await startRawServer((socket, head) => {
+    if (head.startsWith('POST')) return void socket.write(answerText(200, '{"token_type":"bearer","access_token":"t"}'))
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\n{"a":1\r\n4\r\n}\n\n\n\r\n', () => {
+      if (end === 'resets') socket.resetAndDestroy()
+      else if (end === 'ends') socket.end('0\r\n\r\n')
+      else socket.write(`${(1_100_000).toString(16)}\r\n${' '.repeat(1_100_000)}\r\n`)
+    })
+  })
+  return createClient({ baseUrl: server.url, consumerKey: 'k', consumerSecret: 's' }).activity.stream()
+}
+
+test.for(['resets', 'ends', 'sends a long line'] as const)('reports a stream as lost whose connection %s', async (end) => {
+  const events: unknown[] = []
+  const reading = (async () => {
+    for await (const event of await streamThat(end)) events.push(event)
+  })()
+  await expect(reading).rejects.toMatchObject({
+    code: 'SERVICE_ANSWER_LOST',
+    where: 'GET /2/activity/stream',
+    hint: expect.stringContaining('Open the stream again'),
+  })
+  expect(events).toEqual([{ a: 1 }])
+})
