@@ -1,6 +1,7 @@
 /**
  * The whole command seen from outside: `sluice run` in its own process against a sandbox in another, from the start of Node to the
- * exit code. A first sync, the same file again, 1 % and 3 % changed, each with processor time, log of Postgres and memory.
+ * exit code. The plan of a first sync, a first sync, the same file again, 1 % and 3 % changed, each with processor time, log of
+ * Postgres and memory.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,8 +37,8 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   try {
     await sandbox.control('POST', 'faults', { match: { path: '/users' }, fault: { kind: 'delay', ms: latencyMs }, times: 'always' })
     const before = await diskBytes(databaseUrl)
-    const measure = async (figure: string, reach?: number, checkpoint = true) => {
-      const run = await runCommand({ folder, databaseUrl, sandbox, checkpoint })
+    const measure = async (figure: string, reach?: number, of: Partial<Setting> = {}) => {
+      const run = await runCommand({ command: 'run', folder, databaseUrl, sandbox, checkpoint: true, ...of })
       say({
         figure: `${figure}, whole command`,
         measured: `${seconds(run.seconds)}, ${run.megabytes} MB, ${run.requests} requests`,
@@ -51,6 +52,7 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
       })
       return run
     }
+    await measure('plan of a first sync', 10, { command: 'plan', databaseUrl: await database() })
     const first = await measure(`first sync at ${latencyMs} ms latency`, 25)
     say({
       figure: 'a first sync, for each user',
@@ -69,7 +71,7 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
     await writeCustomers(csv, { rows, changeEvery: 33 })
     await measure('3 % changed')
     await writeCustomers(csv, { rows })
-    const back = await measure('3 % changed back, no checkpoint just before', undefined, false)
+    const back = await measure('3 % changed back, no checkpoint just before', undefined, { checkpoint: false })
     say({
       figure: '3 % changed back, for each changed row',
       measured: `${((back.walMegabytes * 1000) / Math.ceil(rows / 33)).toFixed(1)} kB of log`,
@@ -79,14 +81,16 @@ export const bench: Bench = async ({ givenRows, folder, database, say }) => {
   }
 }
 
-async function runCommand(setting: {
+interface Setting {
+  readonly command: 'run' | 'plan'
   readonly folder: string
   readonly databaseUrl: string
   readonly sandbox: SandboxProcess
   /** Just after a checkpoint, Postgres logs each page whole that is written. */
   readonly checkpoint: boolean
-}): Promise<Observed> {
-  const { folder, databaseUrl, sandbox, checkpoint } = setting
+}
+
+async function runCommand({ command, folder, databaseUrl, sandbox, checkpoint }: Setting): Promise<Observed> {
   const seen = await newestRequest(sandbox)
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -99,14 +103,14 @@ async function runCommand(setting: {
     const postgresBefore = processorSeconds(postmaster)
     const startedAt = Date.now()
     const started = performance.now()
-    const command = await observe(folder, databaseUrl, sandbox.url)
+    const observed = await observe(command, { folder, databaseUrl, serviceUrl: sandbox.url })
     const took = (performance.now() - started) / 1000
     // Its backends end just after it; what they used counts when the server has taken their leave.
     await new Promise((resolve) => setTimeout(resolve, 300))
     const requests = await requestsAfter(sandbox, seen)
     const first = requests[0]
     return {
-      ...command,
+      ...observed,
       seconds: took,
       requests: requests.length,
       firstRequest: first === undefined ? undefined : (Date.parse(first.time) - startedAt) / 1000,
@@ -118,10 +122,13 @@ async function runCommand(setting: {
   }
 }
 
-/** Runs `sluice run`, and reads its high-water mark and processor time while it is there. */
-async function observe(folder: string, databaseUrl: string, serviceUrl: string): Promise<Pick<Observed, 'megabytes' | 'nodeSeconds'>> {
+/** Runs `sluice run` or `sluice plan`, and reads its high-water mark and processor time while it is there. */
+async function observe(
+  command: Setting['command'],
+  { folder, databaseUrl, serviceUrl }: { readonly folder: string; readonly databaseUrl: string; readonly serviceUrl: string },
+): Promise<Pick<Observed, 'megabytes' | 'nodeSeconds'>> {
   mkdirSync(join(folder, 'home'), { recursive: true })
-  const child = spawn(process.execPath, [launcher, 'run', 'customers', '--json'], {
+  const child = spawn(process.execPath, [launcher, command, 'customers', '--json'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -144,7 +151,7 @@ async function observe(folder: string, databaseUrl: string, serviceUrl: string):
   }, 20)
   const [code] = (await once(child, 'close')) as [number | null]
   clearInterval(look)
-  if (code !== 0) throw new Error(`sluice run ended with ${code}: ${said.slice(-500)}`)
+  if (code !== 0) throw new Error(`sluice ${command} ended with ${code}: ${said.slice(-500)}`)
   return { megabytes, nodeSeconds }
 }
 
