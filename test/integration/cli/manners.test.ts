@@ -103,6 +103,18 @@ test.skipIf(!hasScript)('a terminal gets a bar, colours and a result (needs "scr
   for (const colour of ['\u001b[32m', '\u001b[1m', '\u001b[31m']) expect(plain.stdout).not.toContain(colour)
 })
 
+test.skipIf(!hasScript)('a terminal never gets the app-only token, also as JSON (needs "script" of util-linux)', async () => {
+  await using shop = await workspace()
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn('script', ['-qec', `node "${launcher}" auth bearer --json`, '/dev/null'], {
+    cwd: shop.folder,
+    env: { PATH, HOME, ...shop.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const { stdout } = await ended(child)
+  expect(JSON.parse(stdout)).toEqual({ tokenType: 'bearer', hint: 'pipe it, or: sluice auth bearer --out FILE' })
+})
+
 test('the embedded server stops after a command, keeps running after db url, and stops with db stop', async () => {
   const cwd = emptyFolder()
   const stopped = { running: false }

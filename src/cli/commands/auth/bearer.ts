@@ -21,9 +21,11 @@ export const run: CommandRun = async (context, invocation) =>
       writePrivately(out, `${token}\n`)
       if (context.json) writeJson(context, { storedIn: out })
       else context.stdout.write(`app-only token written to ${out}, mode 0600\n`)
-    } else if (context.stdout.isTTY)
-      context.stdout.write('the application has an app-only token; pipe it, or: sluice auth bearer --out FILE\n')
-    else if (context.json) writeJson(context, { tokenType: 'bearer', accessToken: token })
+    } else if (context.stdout.isTTY) {
+      const hint = 'pipe it, or: sluice auth bearer --out FILE'
+      if (context.json) writeJson(context, { tokenType: 'bearer', hint })
+      else context.stdout.write(`the application has an app-only token; ${hint}\n`)
+    } else if (context.json) writeJson(context, { tokenType: 'bearer', accessToken: token })
     else context.stdout.write(`${token}\n`)
     return 0
   })
