@@ -1,13 +1,13 @@
-/**
- * Returns the data of the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. `runs`: oldest first.
- * Empty without runs.
- */
 import type { Pipeline } from '../model/pipeline.ts'
 import type { RunFigures } from '../sync/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+/**
+ * Returns the data of the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. `runs`: oldest first.
+ * Empty without runs.
+ */
 export function pipelinePlots(
   pipeline: Pipeline,
   runs: readonly RunFigures[],
@@ -57,7 +57,7 @@ export function pipelinePlots(
           name: 'deletes are withheld below',
           color: 'warn-solid',
           dash: true,
-          values: runs.map((_, i) => fewestRows(pipeline, runs[i - 1]?.counts.valid ?? 0)),
+          values: fewestRows(pipeline, runs),
         },
       ],
     },
@@ -124,7 +124,15 @@ export function pipelinePlots(
   ]
 }
 
-/** Returns the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). `previous`: valid rows of the run before. */
-function fewestRows({ guards }: Pipeline, previous: number): number {
-  return Math.max(guards.minRows, previous >= 20 ? Math.ceil(previous / 2) : 0)
+/**
+ * Returns for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). The guard compares a run with
+ * the last earlier run that read rows and was not withheld.
+ */
+function fewestRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
+  let previous = 0
+  return runs.map(({ status, counts }) => {
+    const fewest = Math.max(guards.minRows, previous >= 20 ? Math.ceil(previous / 2) : 0)
+    if ((counts.read ?? 0) > 0 && status !== 'withheld') previous = counts.valid ?? 0
+    return fewest
+  })
 }

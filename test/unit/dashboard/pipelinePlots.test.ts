@@ -10,11 +10,11 @@ const { pipeline } = resolvePipeline(
   'shop.yaml',
 )
 
-const runWith = (valid: number): RunFigures => ({
+const runWith = (valid: number, status = 'succeeded'): RunFigures => ({
   runId: 'r_1',
   at: new Date(0),
-  status: 'succeeded',
-  counts: { valid },
+  status,
+  counts: { read: valid, valid },
   stages: [],
   requests: 0,
   rateLimited: 0,
@@ -22,9 +22,16 @@ const runWith = (valid: number): RunFigures => ({
   p95: null,
 })
 
-test('the dashed line is half of the last valid rows from 20 rows on, else min_rows', () => {
+const dashedLine = (runs: readonly RunFigures[]) => {
   if (pipeline === undefined) throw new Error('the pipeline is not valid')
-  const plots = pipelinePlots(pipeline, [runWith(19), runWith(21), runWith(40), runWith(4)], [])
-  const rows = plots.find(({ id }) => id === 'plot-rows')
-  expect(rows?.series.find(({ dash }) => dash === true)?.values).toEqual([5, 5, 11, 20])
+  const rows = pipelinePlots(pipeline, runs, []).find(({ id }) => id === 'plot-rows')
+  return rows?.series.find(({ dash }) => dash === true)?.values
+}
+
+test('the dashed line is half of the last valid rows from 20 rows on, else min_rows', () => {
+  expect(dashedLine([runWith(19), runWith(21), runWith(40), runWith(4)])).toEqual([5, 5, 11, 20])
+})
+
+test('the dashed line ignores withheld runs and runs that read nothing, as the guard does', () => {
+  expect(dashedLine([runWith(100), runWith(30, 'withheld'), runWith(0), runWith(90), runWith(1)])).toEqual([5, 50, 50, 50, 45])
 })
