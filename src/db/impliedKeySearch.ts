@@ -157,7 +157,7 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 
 /**
  * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. `query`: SQL of
- * the identifiers. Must be called in a transaction.
+ * the identifiers. Requires an open transaction.
  */
 export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
   for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', query, identifiersAtOnce)) {

@@ -321,7 +321,7 @@ export const audienceEndpoints = [
     bodyLimit: batchLimits.userOperations,
     parameters: [accountId, listId, ...operation],
     rules: [
-      { kind: 'other', text: 'params.users holds email and phone_number only', source: 'spec 2.3' },
+      { kind: 'other', text: 'params.users has only email and phone_number', source: 'spec 2.3' },
       {
         kind: 'other',
         text: 'params.expires_at is later than now and under 13 months ahead; no params.effective_at',

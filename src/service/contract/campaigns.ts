@@ -85,7 +85,7 @@ export const campaignEndpoints = [
       ...campaignFields,
       ...sdkFields,
     ],
-    rules: [...campaignRules, { kind: 'other', text: '200 active campaigns an account', source: campaigns }],
+    rules: [...campaignRules, { kind: 'other', text: 'at most 200 active campaigns in an account', source: campaigns }],
     answer: { resource: 'campaign', many: false },
     limit: 'ads_writes',
     repeatable: false,

@@ -96,7 +96,7 @@ export const cardEndpoints = [
       { kind: 'other', text: 'one media component and either a DETAILS or a BUTTON component', source: 'spec 4.4' },
       {
         kind: 'other',
-        text: 'SWIPEABLE_MEDIA holds 2 to 6 media keys; a website destination only in DETAILS, an app destination only in BUTTON',
+        text: 'SWIPEABLE_MEDIA has 2 to 6 media keys; a website destination only in DETAILS, an app destination only in BUTTON',
         source: 'spec 2.4; spec 8',
       },
     ],

@@ -124,7 +124,11 @@ export const lineItemEndpoints = [
     ],
     rules: [
       ...lineItemRules,
-      { kind: 'other', text: '100 line items a campaign, 256 active an account', source: 'docs/spec-notes.md#endpoints line_items' },
+      {
+        kind: 'other',
+        text: 'at most 100 line items in a campaign, and 256 active ones in an account',
+        source: 'docs/spec-notes.md#endpoints line_items',
+      },
     ],
     answer: { resource: 'lineItem', many: false },
     limit: 'ads_writes',
@@ -160,7 +164,11 @@ export const lineItemEndpoints = [
     body: 'none',
     parameters: [accountId, path('line_item_id')],
     rules: [
-      { kind: 'other', text: 'not reversible; a second DELETE answers 404; promoted tweets are not cascaded', source: 'spec 3.3; spec 7' },
+      {
+        kind: 'other',
+        text: 'not reversible; a second DELETE is answered with 404; promoted tweets are not deleted too',
+        source: 'spec 3.3; spec 7',
+      },
     ],
     answer: { resource: 'lineItem', many: false },
     limit: 'ads_writes',

@@ -56,13 +56,17 @@ export const postEndpoints = [
     rules: [
       { kind: 'one-of', names: ['text', 'media', 'card_uri', 'quote_tweet_id'], source: 'spec 4.7' },
       { kind: 'required-if', names: ['community_id'], when: { name: 'share_with_followers', present: true }, source: 'spec 4.7' },
-      { kind: 'other', text: 'an edit names an own post of the last hour, by a user with a premium subscription', source: 'spec 4.7' },
+      {
+        kind: 'other',
+        text: 'an edit replaces a post of the same user, who has a premium subscription, within an hour of the post',
+        source: 'spec 4.7',
+      },
       {
         kind: 'exclusive',
         names: ['poll', 'media', 'card_uri', 'quote_tweet_id'],
         source: 'outside the specification: common clients send polls',
       },
-      { kind: 'other', text: 'a reply needs that the author of the post replied to summoned the replier', source: 'spec 9' },
+      { kind: 'other', text: 'a user may reply only to an author who summoned that user', source: 'spec 9' },
     ],
     answer: { resource: 'createdPost', many: false },
     limit: 'v2_posts',

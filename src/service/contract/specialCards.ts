@@ -174,7 +174,7 @@ export const specialCardEndpoints = [
       query('thank_you_text', 'string', { maxLength: 23, source: 'spec 8' }),
       ...conversationOptional,
     ],
-    rules: [{ kind: 'other', text: 'the rules of creation hold for the card as it would become', source: 'spec 4.4' }],
+    rules: [{ kind: 'other', text: 'the rules of creation apply to the card with the changes', source: 'spec 4.4' }],
     answer: { resource: 'videoConversationCard', many: false },
     limit: 'ads_writes',
     repeatable: true,

@@ -104,6 +104,6 @@ export const statisticsEndpoints = [
     repeatable: true,
     ...shared,
     auth: 'browser',
-    source: 'outside the specification: the gzipped file behind a finished job, without a signature',
+    source: 'outside the specification: the gzipped file of a finished job; its request is not signed',
   },
 ] as const satisfies readonly Endpoint[]

@@ -15,7 +15,7 @@ import {
 } from './parameter.ts'
 
 const tags = '/12/accounts/:account_id/tracking_tags'
-const source = 'outside the specification: official SDKs keep them'
+const source = 'outside the specification: official SDKs manage them'
 const shared = { host: 'ads', auth: 'user', outsideSpec: true, source } as const
 const one = { resource: 'trackingTag', many: false } as const
 export const trackingTagTypes = ['IMPRESSION_TAG', 'CLICK_TAG'] as const

@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import { path, query, sentBySdks } from './parameter.ts'
 import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
 
-const source = 'outside the specification: common clients look it up'
+const source = 'outside the specification: common clients call it'
 const shared = { method: 'GET', host: 'core', body: 'none', limit: 'v2_lookups', repeatable: true, outsideSpec: true, source } as const
 const userSelection = [
   query('user.fields', 'csv-enum', { values: userFields, ...sentBySdks }),

@@ -78,8 +78,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     stale: found.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased,
   }
-  // Called before the guards, because a rollback to their savepoint would undo the call. Without it, one row of the table would get the
-  // keys of up to ten million people.
+  // The guards come later, because a rollback to their savepoint would undo this call. Without the call, one row of the table would get
+  // the keys of up to ten million people.
   await context.changed.expect(diff.optedOut + diff.suppressed + (missingPolicy === 'delete' ? diff.missing : 0))
   return { diff, missingPolicy, updateFields, first: undefined }
 }
@@ -94,7 +94,7 @@ export function changesDesired({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
 }
 
-/** Creates the table of changes without rows, for an unchanged source. */
+/** Creates the empty table `change` for an unchanged source. */
 async function noChanges(client: pg.PoolClient): Promise<Diff> {
   await createTable(client, 'change')
   return noDiff

@@ -66,7 +66,7 @@ export async function removeUnsent(
 }
 
 /**
- * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Used for lists
+ * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Applies to lists
  * whose removals name identifiers and not row keys, because the person may be on the list under another row key.
  */
 export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
@@ -109,8 +109,8 @@ export async function suppressListed(
 }
 
 /**
- * Marks records of erased people for removal that are still desired, because the process of the erasure ended too early. Returns the
- * number of records that had no change before. Reads the keys of all erased people, and searches records by identifier only if one of
+ * Marks for removal the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
+ * number of these records that had no change before. Reads the keys of all erased people, and searches records by identifier only if one of
  * these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<number> {

@@ -33,9 +33,9 @@ import type { Destination, Membership } from '../../destinations/destination.ts'
  * `nothingRead` in `readAndPlan.ts`).
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
-  /** Plans only operations that this run left refused, ambiguous or pending. */
+  /** Run whose refused, ambiguous and pending operations the plan is limited to; undefined: no limit. */
   readonly onlyFailedOf?: number
-  /** Called first in the transaction, to change the synced state (repair of an audit). */
+  /** Changes the synced state at the start of the transaction (repair of an audit). */
   readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
 }
 
@@ -57,7 +57,7 @@ export interface PlanWork {
   readonly pending: PendingChanges
   /** Undefined for a catalog, which has no memberships. */
   readonly terms: MembershipTerms | undefined
-  /** Sends every key, also those in sync. */
+  /** True for a full refresh: every key is sent, also those in sync. */
   readonly full: boolean
   /** Plans of full refreshes that are not fully confirmed. This plan takes over their outstanding keys. */
   readonly resyncPlans: readonly string[]

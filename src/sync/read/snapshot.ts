@@ -37,7 +37,7 @@ export interface SnapshotResult {
   readonly unseen: readonly UnseenDigests[]
   /** Number of valid rows of the last complete snapshot whose deletes no guard withheld; undefined if there is none. */
   readonly previousValid: number | undefined
-  /** Sources with far fewer rows than in the last complete snapshot; empty if the pipeline has only one source. */
+  /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
   /** Reason for which the end of the source is not proven; undefined if the read is complete. */
   readonly incomplete: string | undefined
