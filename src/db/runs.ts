@@ -127,7 +127,8 @@ export interface RunClaim {
 
 /**
  * Claims a queued run. Returns `busy` if another run has locked the destination, and `not_claimable` if the run is not queued any more, or
- * belongs to another environment or another version of its pipeline.
+ * belongs to another environment. With `claim.pipeline`, also returns `not_claimable` for a run of another destination or version; a run
+ * without a version matches any version.
  */
 export async function claimRun(db: Database, runId: number, claim: RunClaim): Promise<RunRow | 'busy' | 'not_claimable'> {
   try {

@@ -1,4 +1,4 @@
-import { packKey, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
+import { hashKey, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { keyText } from './identifiers/keyText.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
@@ -32,17 +32,17 @@ export function digestOf(kind: IdentifierType, text: string, country?: string): 
  * or phone. The caller looks up all of them.
  */
 export function memberKeysOf(text: string, country?: string): readonly Buffer[] {
-  const keys = [packKey(keyText(text, undefined))]
+  const keys = [hashKey(keyText(text, undefined))]
   for (const kind of ['email', 'phone_number'] as const) {
     const result = normalizeIdentifier(kind, text, country, everyForm)
     if ('code' in result) continue
     const forms = [result.text, ...(result.also === undefined ? [] : [result.also])]
     const packed = forms.map((form) => hashIdentifier(kind, form))
     // Keys for a pipeline with a key column, and for one without (do-not-reach lists), where the identifiers of a row are its key.
-    keys.push(...forms.map((form) => packKey(form)), packKey(packed[0]?.toString('latin1') ?? ''))
+    keys.push(...forms.map((form) => hashKey(form)), hashKey(packed[0]?.toString('latin1') ?? ''))
     if (packed.length > 1)
       keys.push(
-        packKey(
+        hashKey(
           packed
             .toSorted((a, b) => a.compare(b))
             .map((one) => one.toString('latin1'))

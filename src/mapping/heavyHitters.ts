@@ -1,11 +1,12 @@
 /**
  * Finds frequent values by the algorithm of Misra and Gries. Keeps every value that is more than 1/`size` of all added
- * values. Counts may be too low, never too high.
+ * values. Counts may be too low by at most added values / (`size` + 1), and are never too high.
  */
 export class HeavyHitters {
   readonly #size: number
   readonly #counts = new Map<string, number>()
 
+  /** `size`: maximum number of values that are kept. */
   constructor(size: number) {
     this.#size = size
   }
@@ -17,7 +18,7 @@ export class HeavyHitters {
     else this.#decrement()
   }
 
-  /** Returns values counted more than `limit` times, most frequent first. */
+  /** Returns values counted more than `limit` times, most frequent first. May miss values, because counts may be too low. */
   above(limit: number): [string, number][] {
     return [...this.#counts].filter(([, count]) => count > limit).sort((a, b) => b[1] - a[1])
   }

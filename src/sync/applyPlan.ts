@@ -12,7 +12,7 @@ import { noteBrokenImages } from './brokenImages.ts'
 import type { EngineDeps } from './engine.ts'
 import { withProductSets } from './productSets.ts'
 import { planCounts, pushPlan } from './push/push.ts'
-import { claimDestination, assertOwnCredentials } from './claimDestination.ts'
+import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
 import type { GuardResult, RunReport } from '../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
@@ -43,7 +43,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     )
   }
   assertOwnCredentials(deps, plan.pipeline, plan.credentials)
-  const run = await claimDestination(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
+  const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (lease) => {
     const started = await startApplying(deps, run.row, planId)

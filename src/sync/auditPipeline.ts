@@ -18,9 +18,9 @@ import { makePlan, type Planned } from './plan/plan.ts'
 import { interrupted } from './read/stage.ts'
 import type { AuditFindings, AuditReport } from './audit/report.ts'
 import { noCounts, type Drift } from '../model/report.ts'
-import { claimPipeline, lockedError } from './claimDestination.ts'
+import { requestAndClaim } from './claimDestination.ts'
 import { nothingRead } from './readAndPlan.ts'
-import { asError, operationsOf } from './run.ts'
+import { asError, operationsOf, unclaimedError } from './run.ts'
 import type { Listing } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -37,8 +37,8 @@ export async function auditPipeline(
   { repair = false }: { readonly repair?: boolean } = {},
 ): Promise<AuditReport> {
   const listing = listingOf(pipeline)
-  const run = await claimPipeline(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
-  if ('report' in run) throw lockedError(pipeline.name)
+  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
+  if ('report' in run) throw unclaimedError(run.report)
   let found: AuditFindings | undefined
   let planned: Planned | undefined
   const report = await runUnderLease(deps, run.row, async (lease) => {

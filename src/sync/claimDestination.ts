@@ -1,6 +1,9 @@
-/** Claims the destination of a pipeline for a run. Fails if other credentials own the destination, and skips a paused or locked one. */
+/**
+ * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the pipeline is paused or
+ * the destination is locked.
+ */
 import { noteAction } from '../db/audit.ts'
-import { ensureDestination, takeOverDestination } from '../db/destinations.ts'
+import { credentialsOf, ensureDestination, takeOverDestination } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import type { RunOptions } from '../db/runColumns.ts'
 import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../db/runs.ts'
@@ -21,7 +24,7 @@ export interface RunRequest extends RunOptions {
   readonly rerunOf?: number
   /** Moves the destination to the credentials of this environment first. */
   readonly takeOver?: boolean
-  /** User who requested the run, for the audit log; by default the user of the command. */
+  /** User who requested the run, for the audit log; by default the user of the command. Without both, no entry is written. */
   readonly actor?: string
   /**
    * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
@@ -31,28 +34,35 @@ export interface RunRequest extends RunOptions {
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 
-/** A claimed run, or the report of a skipped one. */
+/** A claimed run, or the report of a run that was skipped, or that another process ended before the claim. */
 export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**
- * Requests a run of a pipeline and claims its destination, which is created if it does not exist. If the pipeline is paused or the
- * destination is locked, the run is skipped, and its report is returned.
+ * Requests a run of a pipeline and claims its destination, which is created if it does not exist. If the pipeline is paused (except for
+ * `plan` runs) or the destination is locked, the run is skipped, and its report is returned.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if the destination is locked and has to be taken over first
  */
-export async function claimPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
+export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
     if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw lockedError(pipeline.name)
   } else assertOwnCredentials(deps, pipeline.name, destination.credentials)
-  return claimDestination(deps, pipeline.name, destination.id, request)
+  return requestAndClaimById(deps, pipeline.name, destination.id, request)
 }
 
 /**
  * Requests a run and claims the destination. If the pipeline is paused (except for `plan` runs) or the destination is locked, skips the
- * run and returns its report.
+ * run and returns its report. First ends expired runs. Writes `run.requested` or `deletes.approved` to the audit log.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS` if the destination was taken over before the claim; the run is skipped
  */
-export async function claimDestination(deps: EngineDeps, pipeline: string, destinationId: number, request: RunRequest): Promise<Claimed> {
+export async function requestAndClaimById(
+  deps: EngineDeps,
+  pipeline: string,
+  destinationId: number,
+  request: RunRequest,
+): Promise<Claimed> {
   await recoverExpiredRuns(deps)
   const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
@@ -72,9 +82,17 @@ export async function claimDestination(deps: EngineDeps, pipeline: string, desti
   const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId, pipeline })
   if (pause !== undefined) return skip(deps, runId, pausedError(pause))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
-  return typeof row === 'string' ? skip(deps, runId, lockedError(pipeline)) : { row }
+  if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
+  if (row !== 'not_claimable') return { row }
+  const credentials = await credentialsOf(deps.db, destinationId)
+  // Another process has ended the run, for example `sluice cancel`: the report has the reason.
+  if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
+  const error = otherCredentialsError(deps, pipeline, credentials)
+  await skipRun(deps.db, runId, errorJson(error))
+  throw error
 }
 
+/** Skips a queued run with this error, and returns its report. */
 async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
   await skipRun(deps.db, runId, errorJson(error))
   return { report: await loadReport(deps.db, runId) }
@@ -82,7 +100,7 @@ async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{
 
 /**
  * Claims a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was requested
- * for another pipeline, version or environment.
+ * for another destination, version or environment. A run without a version matches any version.
  */
 export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
   await recoverExpiredRuns(deps)
@@ -96,17 +114,28 @@ function claimOptions(deps: EngineDeps): RunClaim {
   return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
 }
 
-/** Ends the runs whose lease has expired, so that their destinations are unlocked immediately. */
+/**
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, so that their destinations are unlocked
+ * immediately. Also ends plans and applies that were queued for more than 30 seconds.
+ */
 async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
   for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
 }
 
 /** @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application */
 export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
-  if (credentials === null || credentials === deps.service.credentials) return
-  throw new RunError(
+  if (!isOwn(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
+}
+
+/** Returns true if the destination belongs to the credentials of this environment, or to none yet. */
+function isOwn({ service }: Pick<EngineDeps, 'service'>, credentials: string | null): boolean {
+  return credentials === null || credentials === service.credentials
+}
+
+function otherCredentialsError({ service }: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): RunError {
+  return new RunError(
     'OTHER_CREDENTIALS',
-    `the destination of ${pipeline} belongs to ${credentials}, but this environment uses ${deps.service.credentials}. Nothing was sent.`,
+    `the destination of ${pipeline} belongs to ${credentials}, but this environment uses ${service.credentials}. Nothing was sent.`,
     { where: pipeline, hint: `set the SLUICE_… credentials of that user, or move it to this one: sluice run ${pipeline} --take-over` },
   )
 }

@@ -24,11 +24,11 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
   const add = (command: string, why: string) => {
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
+  if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
   // A cancelled run needs only `sluice run`, which is added below.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
   // If the hint is not a command, adds a command that shows the same fault.
   if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
-  if (report.status === 'skipped') add(`sluice runs ${pipeline}`, 'which run locked it')
   if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
   if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
     add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')

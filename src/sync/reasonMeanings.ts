@@ -30,7 +30,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['suppressed', 'the person was suppressed before it was sent'],
   ['expired', 'its membership would have ended before it was sent; the next plan has new times'],
   ['set_aside', 'its operations wait in one request while a failing record is isolated'],
-  ['known_guilty', 'a failing record was found and is sent on its own'],
+  ['known_guilty', 'split without being sent, because the other half was confirmed'],
   ['after_sibling', 'waits for the other half of a split request'],
   ['after_pointed', 'waits until the record that the answer named is confirmed or refused'],
   ['after_isolation', 'waits until a failing record is isolated'],

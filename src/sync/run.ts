@@ -8,7 +8,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { cancelRun, type Cancellation, type RunRow } from '../db/runs.ts'
 import { resumeDestination } from '../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
-import { claimPipeline, claimQueued, lockedError, type RunRequest } from './claimDestination.ts'
+import { claimQueued, requestAndClaim, type RunRequest } from './claimDestination.ts'
 import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
 import { EarlyPush } from './earlyPush.ts'
 import type { EngineDeps } from './engine.ts'
@@ -24,7 +24,7 @@ import type { PlanReport, RunReport } from '../model/report.ts'
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
  */
 export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
-  const run = await claimPipeline(deps, pipeline, request)
+  const run = await requestAndClaim(deps, pipeline, request)
   return 'report' in run ? run.report : execute(deps, pipeline, run.row, request)
 }
 
@@ -33,8 +33,8 @@ export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request:
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
  */
 export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
-  const run = await claimPipeline(deps, pipeline, { trigger: 'plan', ...options })
-  if ('report' in run) throw lockedError(pipeline.name)
+  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', ...options })
+  if ('report' in run) throw unclaimedError(run.report)
   let planned: Planned | undefined
   let proof = ''
   const report = await runUnderLease(deps, run.row, async (lease) => {
@@ -71,7 +71,7 @@ export async function cancel(
 
 /**
  * Claims and executes a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was
- * requested for another pipeline, version or environment.
+ * requested for another destination, version or environment. A run without a version matches any version.
  */
 export async function executeRun(
   deps: EngineDeps,
@@ -117,6 +117,11 @@ function batchesOf({ destination }: Pipeline, rows: number): number {
 /** Returns the number of operations of a plan. */
 export function operationsOf({ counts }: Planned): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+/** Returns the error of a run that was not claimed: the destination is locked, or another process ended the run. */
+export function unclaimedError({ runId, error }: RunReport): Error {
+  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error)
 }
 
 /** Returns the error of a report as an exception. */

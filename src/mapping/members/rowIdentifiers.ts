@@ -1,7 +1,7 @@
 /** Normalizes, hashes and packs the identifiers of one row, and computes its key (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { packDigest, hashIdentifier, packKey, packPlain } from '../identifiers/digest.ts'
+import { packDigest, hashIdentifier, hashKey, packPlain } from '../identifiers/digest.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
 import { keyText } from '../identifiers/keyText.ts'
 import { misplaced } from '../identifiers/misplaced.ts'
@@ -226,15 +226,15 @@ export class RowIdentifiers {
     // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
-    if (this.#keyText !== undefined) return packKey(this.#keyText)
+    if (this.#keyText !== undefined) return hashKey(this.#keyText)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
-    return packKey(keyText(text, this.#binding.keyKind))
+    return hashKey(keyText(text, this.#binding.keyKind))
   }
 }
 
 function keyOf(identifiers: readonly PackedIdentifier[]): Buffer | undefined {
-  return identifiers.length === 0 ? undefined : packKey(identifiers.map((one) => one.toString('latin1')).join(''))
+  return identifiers.length === 0 ? undefined : hashKey(identifiers.map((one) => one.toString('latin1')).join(''))
 }
 
 /** Returns true for a trimmed key that is empty or one of `absentKeys`. Skips the search for keys that start with a digit, as most do. */

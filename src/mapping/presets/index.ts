@@ -36,8 +36,9 @@ export function presetByName(name: string): Preset | undefined {
 }
 
 /**
- * Returns the preset of which one set of required columns is in the header, and no column of `otherExports`. Among several, the set
- * with most columns wins. An upload template must also know at least half of the columns, because its names are common words.
+ * Returns the preset for these records whose `recognize` or a set of `recognizeAlso` is completely in the header. A header with a column of
+ * `otherExports` does not match. Among several presets, the set with most columns wins. An upload template must also know at least half of
+ * the columns, because its names are common words.
  * Undefined if no preset fits.
  */
 export function recognizePreset(columns: readonly string[], records: Preset['records']): Preset | undefined {

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts'
 
 /**
- * Upload template of a customer list. It has `email` and `phone` three times each. Such a header is rejected, like every repeated column
- * (docs/inputs.md, case 192). A merchant may rename them to `email_1`, `email_2` …, which are recognized.
+ * Upload template of a customer list. It has `email` and `phone` three times each. Such a header fails with `FILE_DUPLICATE_COLUMN`, unless
+ * `map:` names all of them (docs/inputs.md, case 192). A merchant may rename them to `email_1`, `email_2` …, which are recognized.
  */
 export const metaCustomerList: Preset = {
   name: 'meta-customer-list',

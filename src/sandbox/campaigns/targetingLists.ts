@@ -1,4 +1,4 @@
-/** Types and values of targeting criteria. The names of brands are invented. */
+/** Options of the targeting lookups. Devices, operators and shows are invented. */
 import { targetingTypes } from '../../service/contract/campaignResources.ts'
 import type { AdsError } from '../refusal.ts'
 
@@ -10,7 +10,7 @@ export interface TargetingOption {
 const named = (type: string, names: readonly string[]): TargetingOption[] =>
   names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
 
-/** Countries with their ids as targeting values. The first one is the place of the first posts. */
+/** Countries with their ids as targeting values. The id of the first one is also the `place_id` in `posts/seed.ts`. */
 export const countries: readonly (readonly [code: string, name: string, id: string])[] = [
   ['US', 'United States', '96683cc9126741d1'],
   ['DE', 'Germany', 'fdcd221ac44fa326'],
@@ -49,7 +49,7 @@ const locations: TargetingOption[] = [
   })),
 ]
 
-/** Values by the lookup's method in the contract, such as `locations`. */
+/** Options by lookup: the key `x` is the endpoint `targetingLookups.x`. */
 export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>> = {
   appStoreCategories: ['Games', 'Shopping', 'Travel'].flatMap((name, index) =>
     ['ANDROID', 'IOS'].map((os, nth) => ({

@@ -44,7 +44,10 @@ export class Listener {
     this.#server.emit('connection', socket)
   }
 
-  /** Rejects new connections for `ms`. Keeps busy connections and closes idle ones. */
+  /**
+   * Rejects new connections to the port for `ms`, also to the control API, which shares the port. Keeps busy connections and closes idle
+   * ones. A call during that time is ignored.
+   */
   refuse(ms: number): void {
     if (this.#reopening !== undefined) return
     this.#server.close()

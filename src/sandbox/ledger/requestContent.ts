@@ -5,11 +5,14 @@ import { listOf, recordOf } from '../../unknownValue.ts'
 export interface RequestContent {
   /** Number of products, product keys or users. */
   readonly items: number
-  /** One text for each product or identifier: equal in two requests if and only if they change the same record. */
+  /** Key of each product or identifier: equal in two requests that name the same one of the same catalog, audience or list. */
   readonly keys: readonly string[]
 }
 
-/** Key with the SHA-256 of its entry in the request (the switch `ledger_keys`, docs/sandbox.md#switches). */
+/**
+ * Key with the SHA-256 of its entry in the request: for the rules on the order of values, and for the ledger with the switch `ledger_keys`
+ * (docs/sandbox.md#switches).
+ */
 export interface KeyValue {
   readonly key: string
   readonly value: string
@@ -39,8 +42,8 @@ export function contentOf(
 }
 
 /**
- * Returns every key with the hash of its entry as sent. The entry of a user includes the type and times of its operation, but not the other
- * users. `isNeeded` selects entries by their keys, because hashing all of them takes time.
+ * Returns every key with the hash (hex) of its entry, serialized as JSON again. The entry of a user includes the type and times of its
+ * operation, but not the other users. `isNeeded` selects entries by their keys, because hashing all of them takes time.
  */
 export function keyValues(
   endpoint: string,
@@ -66,11 +69,10 @@ interface Entry {
   readonly expiresAt: string | undefined
 }
 
-/** Returns the products, product keys or users of a request. */
+/** Returns the products, product keys or users of a request. For endpoints without any, `contentOf` returns no keys for the result. */
 function entriesOf(endpoint: string, body: unknown): Entry[] {
-  const products = listOf(field(body, 'products'))
   if (endpoint === 'products.put')
-    return products.map((one) => ({
+    return listOf(field(body, 'products')).map((one) => ({
       single: { products: [one] },
       text: () => JSON.stringify(one),
       removes: false,

@@ -13,7 +13,7 @@ import { createWebhooks, type WebhooksState } from './state.ts'
 export const webhooksArea = defineArea({
   ref: areaRefs.webhooks,
   createState: createWebhooks,
-  // The connections of the saved state ended with their process.
+  // The saved runtime id belongs to a process that ended, so the area gets a new runtime.
   loadState: (_world, saved: WebhooksState) => ({ ...saved, runtime: createRuntime() }),
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitControl },

@@ -21,14 +21,18 @@ interface EventInput {
   readonly webhook_id?: string
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
-  /** Id of a webhook: sends a challenge to it instead of an event. `token`: token of the challenge. */
+  /**
+   * Id of a webhook: sends a challenge to it instead of an event, and does not change it. Read only in the first element; the others are
+   * then ignored. `token`: token of the challenge.
+   */
   readonly challenge?: string
   readonly token?: string
 }
 
 /**
  * Emits the events of the body: one, or an array. Every field is optional: `{}` is a `post.create` of user 1001. Resolves to
- * `{ events: [uuid…], deliveries: { delivered, failed } }` when the first attempts have ended.
+ * `{ events: [uuid…], deliveries: { delivered, failed } }` when the first attempts have ended. `failed`: deliveries whose first attempt
+ * failed; they are retried. Streams are not counted. A challenge resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   // A test wrote the body, so it is not checked. Fields of a wrong type are delivered as they are.

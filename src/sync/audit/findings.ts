@@ -1,4 +1,4 @@
-/** Loads the findings of an audit from its table: counts by kind and by field, and the first examples of each kind. */
+/** Loads the findings of an audit from its table: counts by outcome and by field, and the first examples of each outcome. */
 import type pg from 'pg'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -7,7 +7,7 @@ import type { Drift } from '../../model/report.ts'
 import type { AuditExample, AuditFindings, ShownDifference } from './report.ts'
 import type { ListingOutcome } from './classifyListing.ts'
 
-/** Number of examples of each kind. */
+/** Maximum number of examples of each outcome. */
 const examplesEach = 10
 /** Outcomes with examples, in the order of the report, and their names in JSON. */
 const shownOutcomes = [
@@ -18,7 +18,10 @@ const shownOutcomes = [
   ['hidden', 'hidden'],
 ] as const satisfies readonly (readonly [ListingOutcome, AuditExample['found']])[]
 
-/** Loads the findings after `ListingClassifier.finish`. `reading`: number of listing requests, and fields that no product had. */
+/**
+ * Loads the findings after `ListingClassifier.finish`. `client`: the connection of the `ListingClassifier`, which has the temporary tables.
+ * `reading`: number of listing requests, and fields that no product had.
+ */
 export async function loadFindings(
   client: pg.PoolClient,
   destinationId: number,
@@ -34,7 +37,7 @@ export async function loadFindings(
   }
 }
 
-/** Counts the products by outcome, and the keys that are out of sync (`waiting`). */
+/** Counts the products by outcome, and the keys that are out of sync (`waiting`). Products `unconfirmed` count only in `listed`. */
 async function countDrift(client: pg.PoolClient, destinationId: number): Promise<Drift> {
   const { rows } = await client.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
@@ -64,11 +67,11 @@ async function countFields(client: pg.PoolClient): Promise<AuditFindings['change
   return rows
 }
 
-/** Returns the first ten products of each shown outcome, by id. */
+/** Returns the first products of each shown outcome, by id. */
 async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const [outcome, found] of shownOutcomes) {
-    // A product that we created and deleted, and that is still listed, is not unmanaged (docs/decisions/lost-deletes.md).
+    // Sluice may have deleted an unmanaged product: then `deleted_by` is the last run whose delete of the product was confirmed.
     const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id

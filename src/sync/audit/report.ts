@@ -27,7 +27,7 @@ export interface AuditFindings {
   readonly readRequests: number
   /** Number of changed products by field that differs, the most frequent field first. */
   readonly changedFields: readonly { readonly field: string; readonly count: number }[]
-  /** The first ten products of each kind, by id. */
+  /** The first ten products of each outcome in `found`, by id. */
   readonly examples: readonly AuditExample[]
   /** Fields that no listed product had, so they could not be compared. */
   readonly notReturned: readonly string[]

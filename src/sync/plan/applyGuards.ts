@@ -14,6 +14,8 @@ export interface GuardContext {
   readonly pending: PendingChanges
   readonly diff: Diff
   readonly missingPolicy: Missing
+  /** True if missing rows are deleted or set out of stock after a complete read. */
+  readonly removesMissing: boolean
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
   /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
@@ -23,24 +25,25 @@ export interface GuardContext {
   readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'suppressed' | 'examples'>
 }
 
-/** Result of the guards. */
+/** Result of the guards, and the number of changes. */
 export interface GuardedChanges {
-  /** Guards that withheld the deletes; empty if none did. */
+  /** Results of the guards that fired; they may have no deletes to withhold. */
   readonly results: readonly GuardResult[]
-  /** Number of withheld deletes. */
+  /** Number of withheld deletes and out-of-stock updates. After an incomplete read, includes those of all missing rows. */
   readonly withheld: number
   /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
-  readonly deletesWithheld: boolean
+  /** True if any guard fired, even with nothing to withhold. */
+  readonly guardFired: boolean
   /** Number of missing records whose desired content changed. */
   readonly missing: number
 }
 
 /**
- * Applies the removals and collects the pending changes. If a guard withholds the deletes, rolls back to a savepoint and applies only
- * the removals of people who are suppressed or opted out, so that no request updates or renews them; the deletes of opted-out people
- * still wait. Missing records of which the service has nothing are removed too. Upserts are sent in both cases
- * (docs/guarantees.md#mass-delete-guard).
+ * Applies the removals and collects the pending changes. If a guard fires, rolls back to a savepoint. Then suppressed and opted-out people
+ * leave the desired state, so that no request updates or renews them, but only the suppressed people are deleted now. With
+ * `missing: delete`, missing records of which the service has nothing are removed too. Upserts are sent in both cases. Deletes that an
+ * earlier plan cleared are also sent, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` (docs/guarantees.md#mass-delete-guard).
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
@@ -54,43 +57,40 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   else if (context.missingPolicy === 'keep') await markMissing(desired.context)
   const removed = context.missingPolicy === 'delete' || context.missingPolicy === 'out-of-stock' ? context.diff.missing : 0
   const firstDeferred = await context.pending.collect()
-  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, deletesWithheld: false, missing: removed }
+  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, guardFired: false, missing: removed }
 
-  // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91).
-  const missing =
-    context.missingPolicy === 'out-of-stock'
-      ? context.diff.missing
-      : context.missingPolicy === 'ignore' && context.facts.incomplete !== undefined
-        ? context.diff.missing
-        : 0
-  const { all, cleared, replaced } = await context.pending.countGuardedDeletes(context.suppressedBy)
-  const deletes = all + missing
-  const fresh = Math.max(deletes - cleared - replaced, replaced)
+  // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91). After an
+  // incomplete read the missing rows are only counted, for the report.
+  const guardsMissing = context.missingPolicy === 'out-of-stock' || (context.facts.incomplete !== undefined && context.removesMissing)
+  const missingToGuard = guardsMissing ? context.diff.missing : 0
+  const { all, cleared, replaced } = await context.pending.markAndCountDeletes(context.suppressedBy)
+  const deletes = all + missingToGuard
+  const largestCount = Math.max(deletes - cleared - replaced, replaced)
   // The percent limit is checked only above the count limit.
   const confirmed =
-    fresh > context.facts.guards.maxDeleteCount
-      ? await desired.countConfirmed(enoughConfirmed(fresh, context.facts.guards.maxDeletePercent))
+    largestCount > context.facts.guards.maxDeleteCount
+      ? await desired.countConfirmed(enoughConfirmed(largestCount, context.facts.guards.maxDeletePercent))
       : 0
   const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, suppressed: context.diff.suppressed, examples })
   const results: GuardResult[] = []
   for (const guard of found)
     results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)
   const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, deletesWithheld: false, missing: removed }
+  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, guardFired: false, missing: removed }
 
   await client.query('rollback to savepoint removals')
   await collectRemovals(client, { missing: false })
   const unsent = context.missingPolicy === 'delete' ? await desired.removeUnsent() : 0
   await desired.applyRemovals()
   const deferred = await context.pending.collect()
-  await context.pending.countGuardedDeletes(context.suppressedBy)
+  await context.pending.markAndCountDeletes(context.suppressedBy)
   await context.pending.withholdDeletes(result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred, deletesWithheld: true, missing: unsent }
+  return { results, withheld: result.withheld, deferred, guardFired: true, missing: unsent }
 }
 
 /** Applies the guards to a first load. There are no deletes to withhold, but the guards report an incomplete read or too few rows. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
-  return { results, withheld: 0, deferred: 0, deletesWithheld: results.length > 0, missing: 0 }
+  return { results, withheld: 0, deferred: 0, guardFired: results.length > 0, missing: 0 }
 }

@@ -32,7 +32,7 @@ export interface PendingChanges {
    * Counts the deletes that a guard may withhold, and marks cleared and exempt ones for `withholdDeletes`. `suppressedBy`: do-not-reach
    * lists; no guard withholds the deletes of their people.
    */
-  readonly countGuardedDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
+  readonly markAndCountDeletes: (suppressedBy: readonly number[]) => Promise<GuardedDeletes>
   /**
    * Returns the first five rows that stay and lose identifiers, each as a text: line, first digits of the row key's digest, masked
    * identifiers. Empty for products.

@@ -42,7 +42,7 @@ export interface MembershipContext extends PendingContext {
 export function pendingGroups(context: MembershipContext): PendingChanges {
   return {
     collect: () => collect(context),
-    countGuardedDeletes: (suppressedBy) => countGuardedDeletes(context, suppressedBy),
+    markAndCountDeletes: (suppressedBy) => markAndCountDeletes(context, suppressedBy),
     replacedIdentifiers: () => replacedIdentifiers(context),
     withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
@@ -171,7 +171,7 @@ const groupsThatKeepTheirRow = (destinationId: number) =>
    where t.deletes and not t.overdue and ${notExempt}
      and (u.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 
-async function countGuardedDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
+async function markAndCountDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
   const { client, destinationId } = context
   await markCleared(context)
   await markExempt(context, suppressedBy)

@@ -11,7 +11,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
   const { client } = context
   return {
     collect: () => collect(context),
-    countGuardedDeletes: () => countGuardedDeletes(context),
+    markAndCountDeletes: () => markAndCountDeletes(context),
     replacedIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async (sendCleared) => {
       const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
@@ -41,7 +41,7 @@ async function collect(context: PendingContext): Promise<number> {
   return deferred
 }
 
-async function countGuardedDeletes(context: PendingContext): Promise<GuardedDeletes> {
+async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markCleared(context)
   const deletes = `select from pending_product where what in ('delete', 'lookup')`
   return {

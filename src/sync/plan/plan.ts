@@ -106,6 +106,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
     pending,
     diff: changes.diff,
     missingPolicy: changes.missingPolicy,
+    removesMissing: ['delete', 'out-of-stock'].includes(type.missing(pipeline.destination)),
     suppressedBy: input.suppressedBy,
     guarded: type.guardsDeletes,
     nothingToDelete: changes.first?.plain === true,

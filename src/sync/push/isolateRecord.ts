@@ -1,6 +1,6 @@
 /**
- * Isolates a failing record: splits a refused batch until the record at fault is alone (docs/guarantees.md#isolation-of-a-failing-record).
- * Batches are split at the records that the answer points at, else in halves.
+ * Isolates a failing record: splits a batch that was refused, or repeatedly answered with wrong counts, until the record at fault is alone
+ * (docs/guarantees.md#isolation-of-a-failing-record). Batches are split at the records that the answer points at, else in halves.
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
@@ -14,15 +14,15 @@ import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { BatchHandler } from './suppression.ts'
 
-/** A refused batch, in the transaction that records its answer. */
-interface Refused {
+/** Batch that was refused, or answered with wrong counts, in the transaction that records its answer. */
+interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
   readonly batch: ClaimedBatch
 }
 
-/** Answer for which a failing record is assumed. */
-interface Suspicion {
+/** Reason to split a batch, and the state of its parts. */
+interface SplitCause {
   /** Places in the request that the answer points at, from 0; may be empty. */
   readonly failing: readonly number[]
   readonly reason: string
@@ -30,7 +30,7 @@ interface Suspicion {
   readonly miscounts: number
   /** True if the service may have applied the batch. */
   readonly maybeApplied: boolean
-  /** False: pointers of this service were wrong before. */
+  /** False after a wrong pointer in this push. Then batches are only halved. */
   readonly trustPointers: boolean
   readonly horizonMs: number
 }
@@ -39,20 +39,22 @@ interface Suspicion {
  * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If the left half succeeds, the
  * failing record is in the right half, which is split again without being sent. If the left half fails, the right half is set aside.
  * Therefore a failing record costs one request per halving, and one more for all records that were set aside
- * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: true if this batch remained after an earlier answer pointed at a
- * record, and that record succeeded.
+ * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: true if this batch is the rest after an earlier pointer, and no
+ * pointed record failed.
+ *
+ * @throws {LeaseLost} another process owns the batch now
  */
-export async function splitRefused({ tx, destination, batch }: Refused, suspicion: Suspicion): Promise<{ readonly pointerWrong: boolean }> {
+export async function splitFailed({ tx, destination, batch }: FailedBatch, cause: SplitCause): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
-  const pointerWrong = !(await wasPointerRight(tx, batch))
-  const pointed = new Set(suspicion.trustPointers && !pointerWrong ? suspicion.failing : [])
+  const pointerWrong = !(await mayTrustPointer(tx, batch))
+  const pointed = new Set(cause.trustPointers && !pointerWrong ? cause.failing : [])
   const part = {
-    status: suspicion.maybeApplied ? 'ambiguous' : 'pending',
+    status: cause.maybeApplied ? 'ambiguous' : 'pending',
     attempts: 0,
-    miscounts: suspicion.miscounts,
-    reason: suspicion.reason,
+    miscounts: cause.miscounts,
+    reason: cause.reason,
     waitMs: 0,
   } as const
   if (pointed.size > 0 && pointed.size < ords.length) {
@@ -64,15 +66,16 @@ export async function splitRefused({ tx, destination, batch }: Refused, suspicio
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason: suspicion.reason }, suspicion.horizonMs)
+  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason }, cause.horizonMs)
   return { pointerWrong }
 }
 
 /**
  * Sets the right half aside after the left half (`batch`) failed: merges it with the halves that were set aside before. The merged batch
- * is sent as one request after the failing record was found. Does nothing if the batch has no right half.
+ * is sent as one request after the failing record was found. Does nothing if the batch has no right half. `miscounts`: number of answers
+ * with wrong counts that the merged batch starts with.
  */
-export async function setSiblingAside({ tx, batch, destination }: Refused, miscounts: number): Promise<void> {
+export async function setSiblingAside({ tx, batch, destination }: FailedBatch, miscounts: number): Promise<void> {
   if (batch.parentId === null) return
   const rows = await tx.query<Row<'batch', 'id'> & { readonly sibling: boolean; readonly root: Value<'batch', 'id'> }>(
     `with recursive up (id, parent_id) as (
@@ -94,7 +97,12 @@ export async function setSiblingAside({ tx, batch, destination }: Refused, misco
   )
 }
 
-/** Splits a right half whose left half succeeded, without sending it, and returns true. Returns false if the batch must be sent. */
+/**
+ * Splits a right half whose left half succeeded, without sending it, and returns true. Then the batch is released as split. Returns false
+ * if the batch must be sent.
+ *
+ * @throws {LeaseLost} another process owns the batch now
+ */
 export async function splitFailingHalf(
   db: Database,
   destination: Destination,
@@ -130,10 +138,10 @@ export async function splitFailingHalf(
 }
 
 /**
- * Returns false if the batch remained after a pointed record was split off, and that record succeeded. Following wrong pointers would
- * cost one request per record.
+ * Returns false if this batch is the rest after a pointer, and no pointed record failed. Following wrong pointers would cost one request
+ * per record.
  */
-async function wasPointerRight(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
+async function mayTrustPointer(tx: Queryable, batch: ClaimedBatch): Promise<boolean> {
   if (batch.reason !== afterPointed) return true
   const [sibling] = await tx.query<{ failing: boolean }>(
     `select s.status in ('split', 'parked') or exists (select from entry e where e.batch_id = s.id and e.outcome = 'refused') as failing

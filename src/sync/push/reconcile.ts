@@ -16,7 +16,7 @@ import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
 import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/remote/confirmKeys.ts'
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { setSiblingAside, splitRefused } from './isolateRecord.ts'
+import { setSiblingAside, splitFailed } from './isolateRecord.ts'
 import { confirmsAll, trySettleLoad, type EntriesOutcome } from './trySettleLoad.ts'
 
 /** Settings of the run, and the exchange to store. */
@@ -27,7 +27,7 @@ export interface ReconcileOptions {
   readonly waitMs: number
   readonly workerId: string
   readonly runId: number
-  /** True to split a refused batch at its `failing` indexes. */
+  /** True to split a batch at the records that its answer points at. False after a wrong pointer in this push. */
   readonly trustPointers: boolean
   /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
@@ -41,7 +41,7 @@ export interface Reconciled {
   readonly refused: number
   /** Next state of the batch. */
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
-  /** True if an earlier answer pointed at a record that was not failing. Then the pointers of this service are ignored. */
+  /** True if an earlier answer pointed only at records that did not fail. Then this push ignores the pointers of the service. */
   readonly pointerWrong?: boolean
 }
 
@@ -227,7 +227,7 @@ async function isolate(
   how: { readonly reason: string; readonly miscounts: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
   const { trustPointers, horizonMs } = work.options
-  const { pointerWrong } = await splitRefused(work, { ...how, failing, trustPointers, horizonMs })
+  const { pointerWrong } = await splitFailed(work, { ...how, failing, trustPointers, horizonMs })
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
 }
 

@@ -47,7 +47,7 @@ export interface PushState {
   refusals: number
   /** Time of the first of consecutive 401 answers, by the monotonic clock. */
   unauthorizedAtMs: number | undefined
-  /** False once an answer pointed at a record that was not failing. */
+  /** False once an answer pointed only at records that did not fail. */
   trustPointers: boolean
 }
 

@@ -148,6 +148,30 @@ test('products kept by `missing: keep` are deleted when the policy becomes delet
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
+test('after an incomplete read, products kept by `missing: keep` do not count as withheld deletes', async () => {
+  await using engine = await engineUnderTest()
+  const rows = ['A1', 'A2', 'A3'].map(
+    (id) => `${id},Shirt ${id},All about it,in stock,new,9.00 EUR,https://shop.example.com/${id},https://shop.example.com/${id}.jpg,Acme\n`,
+  )
+  const feed = (lines: readonly string[], end: string) =>
+    engine.write('feed.csv', `id,title,description,availability,condition,price,link,image_link,brand\n${lines.join('')}${end}`)
+  const pipeline = (policy: string) =>
+    engine.pipeline(
+      'shop',
+      catalogYaml('feed.csv', `, missing: ${policy}`).replace('feed.csv" }', 'feed.csv", complete: { trailer: "#rows={n}" } }'),
+    )
+  pipeline('keep')
+  feed(rows, '#rows=3\n')
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  feed(rows.slice(1), '')
+  const kept = await engine.run('shop')
+  expect(kept).toMatchObject({ status: 'withheld', counts: { withheld: 0 }, guards: [{ code: 'GUARD_INCOMPLETE', withheld: 0 }] })
+  for (const policy of ['delete', 'out-of-stock']) {
+    pipeline(policy)
+    expect(await engine.run('shop')).toMatchObject({ counts: { withheld: 1 }, guards: [{ code: 'GUARD_INCOMPLETE', withheld: 1 }] })
+  }
+})
+
 test('the counts add up when a person is suppressed between a lost answer and the second attempt', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox

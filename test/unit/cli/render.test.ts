@@ -126,13 +126,31 @@ test.for([
     }),
     'export it again',
   ],
-  [run({ status: 'skipped' }), 'sluice runs shop'],
+  [
+    run({
+      status: 'skipped',
+      error: {
+        code: 'PIPELINE_HELD',
+        message: 'shop is locked by another run. Nothing was sent.',
+        where: 'shop',
+        hint: 'sluice runs shop',
+      },
+    }),
+    'sluice runs shop',
+  ],
   [run({ status: 'cancelled' }), 'sluice run shop'],
   [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
   [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
 ] as const)('a run that did not succeed ends with the next command', ([report, command]) => {
   for (const output of [pipe(), terminal(80)])
     expect(runOutcome(report, output).trimEnd().split('\n').slice(-2).join('\n')).toContain(command)
+})
+
+test('only a run that was skipped because of a lock has the command that shows the lock', () => {
+  const skipped = (code: 'PIPELINE_HELD' | 'PIPELINE_PAUSED', hint: string) =>
+    runOutcome(run({ status: 'skipped', error: { code, message: 'Nothing was sent.', where: 'shop', hint } }), terminal(80))
+  expect(skipped('PIPELINE_HELD', 'sluice runs shop')).toMatch(/\nNext {2}sluice runs shop {3}which run locked it\n$/)
+  expect(skipped('PIPELINE_PAUSED', 'sluice resume shop')).toMatch(/\nNext {2}sluice resume shop\n$/)
 })
 
 test('the funnel prints its sums, so that users can check the counts', () => {
