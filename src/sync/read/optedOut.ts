@@ -67,7 +67,7 @@ export interface SharedRows {
 export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
   await client.query(
     `create temp table shared_row as
-     select s.ctid as row, array(select i from unnest(s.identifiers) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
+     select s.ctid as row, s.key, array(select i from unnest(s.identifiers) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
        select from unnest(s.identifiers) as i (identifier) join opted_out o using (identifier))`,
@@ -76,7 +76,8 @@ export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
        hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
-     from shared_row x where s.ctid = x.row`,
+     -- Rows of two partitions of the stage may have the same ctid.
+     from shared_row x where s.ctid = x.row and s.key = x.key`,
   )
   const { rows } = await client.query<{ n: string }>(`select count(*) as n from shared_row where kept = '{}'`)
   await client.query('drop table shared_row')

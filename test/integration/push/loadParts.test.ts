@@ -137,6 +137,28 @@ test.for(['reject', 'last'])(
   },
 )
 
+test('a partitioned stage leaves out shared identifiers of rows that opted out as an unpartitioned one does', async () => {
+  // Every third row opts out, and shares an address with the row behind it.
+  const rows = range(0, 60).map((n) => [`k${n}`, n % 3 === 1 ? [...emails(n), ...emails(n - 1)] : emails(n), n % 3 === 0 ? 'no' : 'yes'] as const)
+  const csv = `id,e1,e2,e3,ok\n${rows.map(([id, [a = '', b = '', c = ''], ok]) => `${id},${a},${b},${c},${ok}\n`).join('')}`
+  const consenting = yaml.replace('[e1, e2]', '[e1, e2, e3]').concat('consent: { column: ok, values: ["yes"] }\n')
+  await using parts = await open(2, [])
+  await using whole = await open(1_000, [])
+  const [partitioned, unpartitioned] = await Promise.all(
+    [parts, whole].map(async (engine) => {
+      engine.pipeline('people', consenting)
+      engine.write('people.csv', csv)
+      const { counts } = await engine.run('people')
+      const { requests: _, ...users } = counts
+      const records = await engine.db.query('select key, identifiers, hash from record order by key')
+      return { users, records, members: (await engine.sandbox.control.audience()).digest }
+    }),
+  )
+  expect(partitioned).toEqual(unpartitioned)
+  expect(partitioned?.users).toMatchObject({ suppressed: 20, valid: 40, creates: 40 })
+  expect(partitioned?.members).toBe(audienceDigest(range(0, 60).flatMap((n) => (n % 3 === 0 ? [] : emails(n).map(email)))))
+})
+
 test('requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies', async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)
