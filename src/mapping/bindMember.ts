@@ -4,7 +4,7 @@ import { echoOf, fromText, hintsFor, missingColumn, unknownColumns, type Bound }
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, consentUnknown, writtenTests } from './members/bindTests.ts'
 import { identifierHint } from './members/identifierHint.ts'
-import { mapMember, memberKey } from './members/mapMember.ts'
+import { identifiersOptedOut, mapMember, memberKey } from './members/mapMember.ts'
 import { maskMember } from './members/maskMember.ts'
 import type { MemberBinding, MemberRules } from './members/memberBinding.ts'
 import { MemberHeader } from './members/memberHeader.ts'
@@ -113,6 +113,7 @@ export function memberBinder(
         }
       },
       keyOf: (row) => memberKey(row, binding),
+      optedOut: (row) => identifiersOptedOut(row, binding),
       mask: maskMember(columns, binding),
       warnings: [
         ...warnings,

@@ -6,7 +6,7 @@ import { columnCalled, fieldsCalled } from './headerWords.ts'
 import { redactPersonalData } from './mask.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceFields } from './products/vocabulary.ts'
-import type { Mapped, Row, Warning } from '../model/record.ts'
+import type { Mapped, PackedIdentifier, Row, Warning } from '../model/record.ts'
 import type { UnreadReport } from './consent/unreadReport.ts'
 import { trimText } from './text.ts'
 
@@ -18,6 +18,8 @@ export interface Bound {
   readonly keyOf: (row: Row) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
   readonly excludes?: (row: Row) => boolean
+  /** Returns the identifiers of the row that lack consent, also for a row that is left out. Members only. */
+  readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
   /** Returns the cells with personal values masked, aligned with the columns. */
   readonly mask: (row: Row) => readonly string[]
   readonly warnings: readonly Warning[]

@@ -15,7 +15,7 @@ import { transformFault } from './transformFault.ts'
 import { TransformFault } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
-export const normalizerVersion = 5
+export const normalizerVersion = 6
 
 /** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
 export interface RecordMapper {
@@ -175,6 +175,7 @@ function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
     ...bound,
     map: (row) => bound.map(withOriginalCells(row)),
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
+    ...(bound.optedOut === undefined ? {} : { optedOut: (row) => bound.optedOut?.(withOriginalCells(row)) ?? [] }),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
   }
 }

@@ -3,11 +3,12 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { missingColumn, type Bound } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
-import type { Cell, Row } from '../model/record.ts'
+import type { Cell, Mapped, PackedIdentifier, Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
 /**
- * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered` without being mapped. A filter column that a
+ * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, with the identifiers that
+ * it opts out (docs/consent.md#one-identifier-on-several-rows). A filter column that a
  * table lacks is reported like a missing required field. In JSON and XML, a record without the column counts as an empty cell.
  */
 export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readonly string[]): Bound {
@@ -24,7 +25,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
   return {
     ...bound,
     excludes: (row) => !passes(row),
-    map: (row) => (passes(row) ? bound.map(row) : { filtered: true, warnings: [] }),
+    map: (row) => (passes(row) ? bound.map(row) : filteredRow(bound.optedOut?.(row))),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !filterColumns.has(field)),
     missing: [
       ...bound.missing,
@@ -39,6 +40,10 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
       }),
     ],
   }
+}
+
+function filteredRow(optedOut: readonly PackedIdentifier[] = []): Mapped {
+  return { filtered: true, ...(optedOut.length === 0 ? {} : { optedOut }), warnings: [] }
 }
 
 const comparable = (text: string): string => trimText(text).toLowerCase()

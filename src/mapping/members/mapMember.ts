@@ -3,7 +3,7 @@ import { isChild } from '../age.ts'
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Mapped, MemberRecord, Reject, Row, Warning } from '../../model/record.ts'
+import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
@@ -21,8 +21,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
   const key = work.key()
   const desired =
-    (binding.consent.length === 0 || binding.consent.every((test) => passesConsent(row, test))) &&
-    (binding.ages.length === 0 || !binding.ages.some((age) => isChild(row, age))) &&
+    mayBeSent(row, binding) &&
     (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
   // because some exports leave the identifiers of such rows empty. So are its identifiers, which then no other row may send. A removal
@@ -52,6 +51,19 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
     },
     warnings,
   }
+}
+
+/** Returns false for a row without consent, and for a child. */
+function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
+  return consent.every((test) => passesConsent(row, test)) && !ages.some((age) => isChild(row, age))
+}
+
+/** Returns the identifiers of the row that lack consent, without mapping the row. */
+export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
+  const isSent = mayBeSent(row, binding)
+  if (isSent && binding.consentByType.length === 0) return []
+  const { packed, withheld } = new RowIdentifiers(row, binding)
+  return isSent ? withheld : [...packed, ...withheld]
 }
 
 /** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */

@@ -7,20 +7,22 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { stagedKind } from './stageTable.ts'
 
 /**
- * Number of staged rows that opt out all their identifiers (`optedOut`), and of valid rows that opt out only some of them
- * (`withholding`).
+ * Number of staged rows that opt out all their identifiers (`optedOut`), of valid rows that opt out only some of them (`withholding`),
+ * and of filtered rows that opt out identifiers (`filteredOut`).
  */
 export interface OptingOut {
   readonly optedOut: number
   readonly withholding: number
+  readonly filteredOut: number
 }
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(client: pg.PoolClient, { optedOut, withholding }: OptingOut): Promise<number> {
-  if (optedOut + withholding === 0) return 0
+export async function collectOptedOut(client: pg.PoolClient, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
+  if (optedOut + withholding + filteredOut === 0) return 0
   const collected = await client.query(
     `insert into opted_out
-     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier) where s.kind = ${stagedKind.optedOut}
+     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+     where s.kind in (${stagedKind.optedOut}, ${stagedKind.filtered})
      union
      select i.identifier from stage s cross join lateral unnest(s.withheld) as i (identifier) where s.withheld is not null`,
   )

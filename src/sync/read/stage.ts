@@ -46,6 +46,8 @@ export interface Staged {
   readonly optedOut: number
   /** Valid rows that opt out some of their identifiers. */
   readonly withholding: number
+  /** Filtered rows that opt out identifiers. */
+  readonly filteredOut: number
   /** False if every key was staged once. */
   readonly mayRepeat: boolean
   /** Facts about the staged identifiers; undefined unless the read is the destination's first. */
@@ -101,6 +103,7 @@ export async function stageSources(
     valid: 0,
     optedOut: 0,
     withholding: 0,
+    filteredOut: 0,
     keys: new RepeatWatch({ areDigests: Stage.keysAreDigests }),
     identifiers: options.first ? new IdentifierWatch() : undefined,
     spread: Stage.keysAreDigests ? new KeySpread() : undefined,
@@ -189,7 +192,7 @@ export async function stageSources(
       await rejects.flush()
     }
   }
-  const { valid, optedOut, withholding, keys } = tally
+  const { valid, optedOut, withholding, filteredOut, keys } = tally
   const mayRepeat = keys.possible
   keys.free()
   return {
@@ -199,6 +202,7 @@ export async function stageSources(
     valid,
     optedOut,
     withholding,
+    filteredOut,
     mayRepeat,
     identifiers: tally.identifiers?.finish(),
     spread: tally.spread,
@@ -269,7 +273,8 @@ function stageRow(
   options: { readonly startedAtMs: number; readonly gate?: DigestGate },
 ): Reject | 'filtered' | undefined {
   const digest = options.gate?.digestOf(row.line)
-  const { record, reject, filtered } = mapper.map(row)
+  const { record, reject, filtered, optedOut } = mapper.map(row)
+  if (optedOut !== undefined) writer.addFiltered(optedOut, row.line)
   if (filtered) return 'filtered'
   if (reject) return reject
   if (!record) throw new Error('a mapper must return a record or a reject')

@@ -1,7 +1,7 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
 import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { MappedRecord, MemberRecord } from '../../model/record.ts'
+import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
@@ -11,9 +11,10 @@ import type { RepeatWatch } from './repeatWatch.ts'
 
 /**
  * Kind of a staged row. `optedOut`: a member without consent, a child, or a row that `remove:` takes off a do-not-reach list.
- * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as the row of an erased person.
+ * `suppressed`: a valid row that must not be sent (`resolveStage.ts`), such as the row of an erased person. `filtered`: identifiers that
+ * a filtered row opts out, under a key that no record has.
  */
-export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3 } as const
+export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, filtered: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
   body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
@@ -58,6 +59,8 @@ export interface StageTally {
   optedOut: number
   /** Rows that opt out only some of their identifiers. */
   withholding: number
+  /** Filtered rows that opt out identifiers. */
+  filteredOut: number
   /** Keys of all staged rows. */
   readonly keys: RepeatWatch
   /** Identifiers of all staged members. Undefined unless the read is the destination's first. */
@@ -95,6 +98,9 @@ export abstract class StageWriter {
     this.writeCommonColumns(key, noHash, stagedKind.rejected, line, undefined, 0)
     for (let i = 0; i < this.#own; i++) this.copy.null()
   }
+
+  /** Stages the identifiers that a filtered row opts out. Does nothing for products. */
+  addFiltered(_optedOut: readonly PackedIdentifier[], _line: number): void {}
 
   /** Starts a row and writes its common columns. The caller must write its own columns next. */
   protected writeCommonColumns(
@@ -166,6 +172,18 @@ class MemberStage extends StageWriter {
     if (record.expiresAtMs === undefined) copy.null()
     else copy.timestamp(record.expiresAtMs)
   }
+
+  override addFiltered(optedOut: readonly PackedIdentifier[], line: number): void {
+    this.tally.filteredOut++
+    this.writeCommonColumns(filteredKey(optedOut), noHash, stagedKind.filtered, line, undefined, 0)
+    this.copy.byteaArray(optedOut)
+    for (let i = 0; i < 3; i++) this.copy.null()
+  }
+}
+
+/** Returns a key that no row has, because it is made of other bytes than the text of a key or the identifiers of a row. */
+function filteredKey(identifiers: readonly PackedIdentifier[]): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.from('filtered\0'), ...identifiers]), 'buffer').subarray(0, 16)
 }
 
 export const stageWriters = { products: ProductStage, identifiers: MemberStage } satisfies Record<Destination['keys'], unknown>

@@ -25,6 +25,32 @@ test('rows that do not pass a filter count as filtered, and the counts add up', 
   expect(counts.read).toBe(counts.rejected + counts.duplicates + counts.suppressed + (counts.filtered ?? 0) + counts.valid)
 })
 
+test.for([
+  ['consent: { column: ok, values: ["yes"] }', 1],
+  ['consent: { column: ok, values: ["yes"], for: phone_number }', 3],
+] as const)('a no in a filtered row is not sent for another row either: %s', async ([consent, members]) => {
+  await using engine = await engineUnderTest()
+  const table = 'customer_id,email,phone,country,segment,ok\n'
+  const person = (n: number, email: number, country: string, ok: string) =>
+    `c${n},person${email}@example.com,+1415555010${email},${country},customers,${ok}\n`
+  const rows = [person(1, 1, 'DE', 'yes'), person(2, 2, 'DE', 'yes'), person(3, 1, 'FR', 'no'), person(4, 3, 'FR', 'no')]
+  engine.pipeline('people', people(`${filters}\n${consent}\nguards: { min_rows: 0 }`).replace('email: email', 'email: email, phone_number: phone'))
+  engine.write('crm.csv', table + rows.join(''))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 4, filtered: 2, rejected: 0 })
+  const sent = async () => {
+    const { identifiers } = await engine.sandbox.control.audience()
+    return Object.values(identifiers).reduce((sum, n) => sum + n, 0)
+  }
+  expect(await sent()).toBe(members === 1 ? 2 : 3)
+  // Unchanged rows are skipped, but a new no in a filtered row counts.
+  engine.write('crm.csv', table + rows.join('') + person(5, 2, 'FR', 'no'))
+  expect((await engine.run('people', { approveDeletes: 10 })).counts).toMatchObject({ read: 5, filtered: 3 })
+  expect(await sent()).toBe(members === 1 ? 0 : 2)
+  engine.write('crm.csv', table + rows.slice(0, 2).join(''))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 2, filtered: 0, valid: 2 })
+  expect(await sent()).toBe(4)
+})
+
 test('a pipeline without filters has no count of filtered rows', async () => {
   await using engine = await engineUnderTest()
   engine.write('crm.csv', header + row(1, 'FR'))
