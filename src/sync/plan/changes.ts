@@ -55,7 +55,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const { removesBy, reachesPeople } = work.type
   const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
   const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
-  const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : 0
+  const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const listed = await suppressListed(context, input.suppressedBy)
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
@@ -73,10 +73,11 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const earlierMissing = await desired.reviewMissing(missingPolicy)
   const diff: Diff = {
     ...found,
-    optedOut: found.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
-    missing: found.missing - listed.missing - byOtherRows.missing + earlierMissing,
-    stale: found.stale - listed.stale - byOtherRows.stale,
-    suppressed: found.suppressed + listed.missing + listed.stale + erased,
+    updates: found.updates - erased.updates,
+    optedOut: found.optedOut - erased.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
+    missing: found.missing - erased.missing - listed.missing - byOtherRows.missing + earlierMissing,
+    stale: found.stale - erased.stale - listed.stale - byOtherRows.stale,
+    suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }
   // The guards come later, because a rollback to their savepoint would undo this call. Without the call, one row of the table would get
   // the keys of up to ten million people.

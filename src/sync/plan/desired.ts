@@ -15,6 +15,7 @@ import type { Value } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { stagedKind } from '../read/stageTable.ts'
+import type { Diff } from './diff.ts'
 import { fillTable } from './planTables.ts'
 
 /** Transaction and destination whose desired state is updated. */
@@ -110,10 +111,10 @@ export async function suppressListed(
 
 /**
  * Marks for removal the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
- * number of these records that had no change before. Reads the keys of all erased people, and searches records by identifier only if one of
- * these keys is desired.
+ * number of those that were not suppressed before, in total (`suppressed`) and by the change that the diff had found. Reads the keys of all
+ * erased people, and searches records by identifier only if one of these keys is desired.
  */
-export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<number> {
+export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
   const { client, destinationId } = context
   const { rows } = await client.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
@@ -129,15 +130,26 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
     ))
       implied.push(...found.map(({ identifier }) => identifier))
   const keys = [...(rows[0]?.keys ?? []), ...implied]
-  const erased = await client.query(
+  const erased = await client.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
        ${keys.length === 0 ? 'and $3::bytea[] is not null' : 'union select r.key from record r where r.destination_id = $2 and r.identifiers && $3::bytea[]'}),
-     changed as (update change c set what = 'suppressed' from erased g where c.key = g.key and c.what <> 'suppressed' returning c.key)
-     insert into change select g.key, 'suppressed' from erased g where not exists (select from change c where c.key = g.key)`,
+     found as (select g.key, c.what from erased g left join change c on c.key = g.key where c.what is distinct from 'suppressed'),
+     changed as (update change c set what = 'suppressed' from found f where c.key = f.key),
+     added as (insert into change select key, 'suppressed' from found where what is null)
+     select count(*) filter (where what = 'update') as updates, count(*) filter (where what = 'stale') as stale,
+       count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'opted_out') as opted_out, count(*) as suppressed
+     from found`,
     [service, destinationId, keys],
   )
-  return erased.rowCount ?? 0
+  const [counts] = erased.rows
+  return {
+    updates: Number(counts?.updates),
+    stale: Number(counts?.stale),
+    missing: Number(counts?.missing),
+    optedOut: Number(counts?.opted_out),
+    suppressed: Number(counts?.suppressed),
+  }
 }
 
 /**

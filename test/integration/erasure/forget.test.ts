@@ -176,6 +176,24 @@ test('an attempt after the erasure, and before its deletes are planned, is sent 
   expect(await tablesWith(engine.db, prefix(canary))).toEqual(['erased_key'])
 })
 
+test('a record whose person is erased while its run reads counts as suppressed only, not as stale or missing too', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  // k2 is missing and k4 is rejected. Both people are erased behind the start of the run, which plans the deletes of earlier erasures.
+  engine.write('people.csv', `id,mail,phone\n${rows[0]}\n${rows[2]}\nk4,broken,\n`)
+  const { identifiers } = await erasedKeysOf(engine.deps, { ...noPerson, emails: [canary, 'eve@example.com'] }, undefined)
+  const erasing = engine.db.transaction(async (tx) => {
+    await tx.execute('lock table snapshot in exclusive mode')
+    const run = engine.run('customers')
+    await expect.poll(() => engine.db.query(`select from pg_locks where not granted and relation = 'snapshot'::regclass`)).toHaveLength(1)
+    await suppressErased(engine.db, { service: engine.deps.service.origin, actor: 'test', identifiers, records: [] })
+    return { run }
+  })
+  const report = await (await erasing).run
+  expect(report).toMatchObject({ status: 'succeeded', counts: { read: 3, valid: 2, rejected: 1, unchanged: 2, stale: 0, deletes: 2 } })
+  expect((await engine.sandbox.control.audience()).members).toBe(2)
+})
+
 test('a customer key erases all identifiers of its row, and suppresses the row with new ones', async () => {
   await using engine = await setUp()
   await engine.run('customers')
