@@ -20,9 +20,7 @@ import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdent
 export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const work = new RowIdentifiers(row, binding)
   const key = work.key()
-  const desired =
-    mayBeSent(row, binding) &&
-    (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
+  const desired = mayBeSent(row, binding) && (binding.remove.length === 0 || !binding.remove.every((test) => isOneOf(row, test)))
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
   // because some exports leave the identifiers of such rows empty. So are its identifiers, which then no other row may send. A removal
   // from a do-not-reach list needs the key, if one is mapped.

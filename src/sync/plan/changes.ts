@@ -61,8 +61,8 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
   const updateFields = await desired.reviewUpdates(
-    { ...work, db: work.deps.db },
-    { ...found, missing: missingPolicy === 'ignore' ? 0 : found.missing },
+    { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
+    { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
   await context.changed.expect(found.creates + found.updates)
   await desired.applyUpserts()

@@ -8,7 +8,11 @@ import { withholdingCodes, type QualityCode } from '../../mapping/qualityCodes.t
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
 /** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue. */
-export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings: readonly WarningSummary[]): GuardResult[] {
+export function guardNotes(
+  pipeline: Pick<Pipeline, 'guards' | 'name'>,
+  warnings: readonly WarningSummary[],
+  { isIncomplete = false }: { readonly isIncomplete?: boolean } = {},
+): GuardResult[] {
   const withholding = warnings.filter((warning) => withholds(pipeline.guards, warning))
   // Notes with equal hints become one guard result, because one setting resolves all of them.
   const byHint = Map.groupBy(
@@ -30,7 +34,7 @@ export function guardNotes(pipeline: Pick<Pipeline, 'guards' | 'name'>, warnings
     .map((note) => ({
       code: `GUARD_${note.code}`,
       message: `${note.message}: nothing was sent`,
-      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, ${acceptance(note, pipeline.name)}`,
+      hint: `${corrections[note.code] ?? 'check the source'}; if it is right, ${acceptance(note, pipeline.name, isIncomplete)}`,
       withheld: 0,
       examples: firstLines([note]),
     }))
@@ -46,10 +50,11 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 }
 
 /** Returns the hint for a warning about an intended change. */
-function acceptance({ code, count }: WarningSummary, pipeline: string): string {
+function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
   // `guards.accept` would send the new ids, and another guard would withhold the deletes of the old ones: the catalog would have every
   // product twice.
-  if (code === ('IDS_CHANGED' satisfies QualityCode)) return `sluice run ${pipeline} --approve-deletes ${count}`
+  if (code === ('IDS_CHANGED' satisfies QualityCode))
+    return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
 

@@ -12,6 +12,8 @@ export interface ReviewedRun {
   readonly db: Database
   readonly pipeline: Pipeline
   readonly run: RunRow
+  /** True if the end of the source is not proven. Then nothing is deleted. */
+  readonly isIncomplete: boolean
 }
 
 /** Number of records in the diff. `missing` is 0 if missing records stay as they are. */
@@ -35,13 +37,14 @@ export async function reviewUpdates(
 }
 
 /** Compares ids, prices and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
-async function guardChanges(client: pg.PoolClient, { db, pipeline, run }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
+async function guardChanges(client: pg.PoolClient, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
   const { approveDeletes = 0 } = run.options
-  // If the operator has approved the deletes, the missing ids are intended.
-  const missing = diff.missing > approveDeletes ? diff.missing : 0
+  // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so
+  // the catalog would have every product twice.
+  const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
   const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
-  const withholding = guardNotes(pipeline, notes)
+  const withholding = guardNotes(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
   // Written outside of the plan's transaction, which must not lock the row of the run, because the heartbeat writes to this row.
   await addWarnings(db, run, notes, 'first')

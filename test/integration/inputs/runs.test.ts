@@ -393,6 +393,28 @@ test('another id column withholds the run, so that the catalog does not have eve
   expect(await live()).toBe(120)
 })
 
+test('another id column withholds a run whose source has no proven end, also with an approval, which deletes nothing', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'shop',
+    `source: { url: "{folder}/feed.csv", complete: { trailer: "#rows={n}" } }\ndestination: { kind: catalog, catalog_id: "4001" }\n`,
+  )
+  engine.write('feed.csv', `${csvOf(manyProducts(120))}#rows=120\n`)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  engine.write('feed.csv', csvOf(manyProducts(120, (i) => ({ id: `other-${i}` }))))
+  for (const options of [{}, { approveDeletes: 120 }])
+    expect(await engine.run('shop', options)).toMatchObject({
+      status: 'withheld',
+      guards: [
+        {
+          code: 'GUARD_IDS_CHANGED',
+          hint: expect.stringContaining('set source.complete to a proof of its end and sluice run shop --approve-deletes 120') as string,
+        },
+      ],
+    })
+  expect((await engine.sandbox.control.catalog()).products).toBe(120)
+})
+
 test('a backfill of new products is not withheld for missing ids', async () => {
   await using engine = await engineUnderTest()
   await shop(engine, manyProducts(120))

@@ -139,7 +139,9 @@ test.for(['reject', 'last'])(
 
 test('a partitioned stage leaves out shared identifiers of rows that opted out as an unpartitioned one does', async () => {
   // Every third row opts out, and shares an address with the row behind it.
-  const rows = range(0, 60).map((n) => [`k${n}`, n % 3 === 1 ? [...emails(n), ...emails(n - 1)] : emails(n), n % 3 === 0 ? 'no' : 'yes'] as const)
+  const rows = range(0, 60).map(
+    (n) => [`k${n}`, n % 3 === 1 ? [...emails(n), ...emails(n - 1)] : emails(n), n % 3 === 0 ? 'no' : 'yes'] as const,
+  )
   const csv = `id,e1,e2,e3,ok\n${rows.map(([id, [a = '', b = '', c = ''], ok]) => `${id},${a},${b},${c},${ok}\n`).join('')}`
   const consenting = yaml.replace('[e1, e2]', '[e1, e2, e3]').concat('consent: { column: ok, values: ["yes"] }\n')
   await using parts = await open(2, [])

@@ -34,7 +34,10 @@ test.for([
   const person = (n: number, email: number, country: string, ok: string) =>
     `c${n},person${email}@example.com,+1415555010${email},${country},customers,${ok}\n`
   const rows = [person(1, 1, 'DE', 'yes'), person(2, 2, 'DE', 'yes'), person(3, 1, 'FR', 'no'), person(4, 3, 'FR', 'no')]
-  engine.pipeline('people', people(`${filters}\n${consent}\nguards: { min_rows: 0 }`).replace('email: email', 'email: email, phone_number: phone'))
+  engine.pipeline(
+    'people',
+    people(`${filters}\n${consent}\nguards: { min_rows: 0 }`).replace('email: email', 'email: email, phone_number: phone'),
+  )
   engine.write('crm.csv', table + rows.join(''))
   expect((await engine.run('people')).counts).toMatchObject({ read: 4, filtered: 2, rejected: 0 })
   const sent = async () => {
