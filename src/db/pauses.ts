@@ -1,4 +1,7 @@
-/** Writes the table `pipeline_pause` with the paused pipelines, of which no run sends before an operator resumes them. */
+/**
+ * Writes the table `pipeline_pause` with the paused pipelines, of which no run sends before an operator resumes them. A pause is valid for
+ * the destination, so that it does not end if the pipeline gets another name.
+ */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
@@ -13,23 +16,24 @@ export interface Pause {
 
 /** Pause or resume by an operator. */
 export interface OperatorAction {
-  /** Destination of the pipeline. Pipelines of two environments may have the same name, but their destinations differ. */
+  /** Destination of the pipeline, which is paused. Pipelines of two environments may have the same name, but their destinations differ. */
   readonly destinationId: number
   readonly pipeline: string
   readonly actor: string
   readonly reason?: string
 }
 
-/** Returns the SQL condition that the pipeline of a run is paused. `run`: alias of the run. */
+/** Returns the SQL condition that the destination of a run is paused. `run`: alias of the run. */
 export function isPaused(run: string): string {
-  return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id and p.pipeline = ${run}.pipeline)`
+  return `exists (select from pipeline_pause p where p.destination_id = ${run}.destination_id)`
 }
 
 /** Pauses a pipeline. Returns false, and changes nothing, if the pipeline was already paused. */
 export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const added = await tx.execute(
-      'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
+      `insert into pipeline_pause (destination_id, pipeline, actor, reason)
+       select $1, $2, $3, $4 where not exists (select from pipeline_pause where destination_id = $1) on conflict do nothing`,
       [destinationId, pipeline, actor, reason ?? null],
     )
     if (added === 1) await noteAction(tx, { actor, what: 'pipeline.paused', pipeline, detail: reason === undefined ? {} : { reason } })
@@ -40,13 +44,13 @@ export async function pausePipeline(db: Database, { destinationId, pipeline, act
 /** Resumes a pipeline. Returns false if the pipeline was not paused. */
 export async function resumePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const removed = await tx.execute('delete from pipeline_pause where destination_id = $1 and pipeline = $2', [destinationId, pipeline])
-    if (removed === 1) await noteAction(tx, { actor, what: 'pipeline.resumed', pipeline, detail: reason === undefined ? {} : { reason } })
-    return removed === 1
+    const removed = await tx.execute('delete from pipeline_pause where destination_id = $1', [destinationId])
+    if (removed > 0) await noteAction(tx, { actor, what: 'pipeline.resumed', pipeline, detail: reason === undefined ? {} : { reason } })
+    return removed > 0
   })
 }
 
-/** Returns the pauses by name of the pipeline: all, or only the pauses of this destination, of this name, or of both. */
+/** Returns the pauses by name of the pipeline: all, or only those of this destination or of this name. */
 export async function listPauses(
   db: Queryable,
   of: { readonly destinationId?: number; readonly pipeline?: string } = {},

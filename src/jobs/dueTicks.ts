@@ -111,9 +111,9 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
     scheduledFor,
     ...(version === undefined ? {} : { definition: version }),
   }
-  const [pause] = await listPauses(tx, { destinationId, pipeline })
+  const [pause] = await listPauses(tx, { destinationId })
   if (pause !== undefined) {
-    const { code, message, where, hint } = pausedError(pause)
+    const { code, message, where, hint } = pausedError(pause, pipeline)
     const receipt = await requestRun(tx, request)
     if (receipt !== undefined) await skipRun(tx, receipt, { code, message, where, hint })
     return skipped(scheduledFor, 'paused', receipt)

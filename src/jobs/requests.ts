@@ -53,8 +53,8 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
     if (known !== undefined) return { runId: `r_${known}`, coalesced: true }
-    const [pause] = await listPauses(tx, { destinationId: destination.id, pipeline: pipeline.name })
-    if (pause !== undefined) throw pausedError(pause)
+    const [pause] = await listPauses(tx, { destinationId: destination.id })
+    if (pause !== undefined) throw pausedError(pause, pipeline.name)
     const options: RunOptions = {
       anyWorker: true,
       ...(request.full ? { full: true } : {}),

@@ -79,8 +79,8 @@ export async function requestAndClaimById(
       detail,
     })
   }
-  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId, pipeline })
-  if (pause !== undefined) return skip(deps, runId, pausedError(pause))
+  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId })
+  if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
   if (row !== 'not_claimable') return { row }
@@ -147,8 +147,9 @@ export function lockedError(pipeline: string): RunError {
   })
 }
 
-export function pausedError({ pipeline, actor, reason, pausedAt }: Pause): RunError {
+/** Returns the error of a run of `pipeline`, whose destination may have been paused under another name of the pipeline. */
+export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
   const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
-  const message = `${pipeline} is paused by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`
+  const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`
   return new RunError('PIPELINE_PAUSED', message, { where: pipeline, hint: `sluice resume ${pipeline}` })
 }

@@ -1,4 +1,6 @@
 /** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
@@ -76,6 +78,25 @@ test('runs are the documents of the command line', async () => {
     json: { error: { code: 'UNKNOWN_RUN', hint: 'sluice runs' } },
   })
   expect(await server.call('GET', '/api/runs?limit=none')).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+})
+
+test('a paused pipeline stays paused under another name, until it is resumed under that name', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  await server.call('POST', '/api/pipelines/shop/pause', { body: { reason: 'feed is rebuilt' } })
+  renameSync(join(engine.folder, 'pipelines', 'shop.yaml'), join(engine.folder, 'pipelines', 'store.yaml'))
+  expect(await engine.run('store')).toMatchObject({
+    status: 'skipped',
+    error: {
+      code: 'PIPELINE_PAUSED',
+      message: expect.stringMatching(/^store is paused as shop, with the same destination, by .*: feed is rebuilt\. Nothing was sent\.$/) as string,
+      hint: 'sluice resume store',
+    },
+  })
+  expect(await server.call('POST', '/api/pipelines/store/runs')).toMatchObject({ status: 409, json: { error: { code: 'PIPELINE_PAUSED' } } })
+  expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })
+  expect((await server.call('POST', '/api/pipelines/store/resume')).json).toMatchObject({ changed: true })
+  expect(await engine.run('store')).toMatchObject({ status: 'succeeded' })
 })
 
 test('a paused pipeline starts no run, over HTTP, by hand or by schedule, until it is resumed', async () => {
