@@ -130,7 +130,7 @@ function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields
 
 function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (error.code.startsWith('UNKNOWN_')) return 404
-  if (error.code === 'PIPELINE_PAUSED') return 409
+  if (error.code === 'PIPELINE_PAUSED' || error.code === 'IDEMPOTENCY_KEY_REUSED') return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500
 }
 

@@ -1,4 +1,5 @@
 /** Queues runs that an operator or a program requests, for any worker. A request joins a run that is already queued. */
+import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { noteAction } from '../db/audit.ts'
 import { listPauses, pausePipeline, resumePipeline } from '../db/pauses.ts'
@@ -40,7 +41,8 @@ export interface QueuedRun {
  * that run and adds its options, except a rerun of failed operations.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
- * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere;
+ * `IDEMPOTENCY_KEY_REUSED`
  */
 export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipeline: Pipeline, request: RunRequestOf): Promise<QueuedRun> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
@@ -52,7 +54,11 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
     await tx.query(`select pg_advisory_xact_lock(${schemaLock(`'run request ' || $1`)})`, [pipeline.name])
     const known = request.key === undefined ? undefined : await findRequest(tx, pipeline.name, request.key)
-    if (known !== undefined) return { runId: `r_${known}`, coalesced: true }
+    const asked = JSON.stringify({ full: request.full ?? false, approveDeletes: request.approveDeletes ?? null })
+    if (known !== undefined) {
+      if (known.options !== null && known.options !== asked) throw keyReused(pipeline.name, known.runId)
+      return { runId: `r_${known.runId}`, coalesced: true }
+    }
     const [pause] = await listPauses(tx, { destinationId: destination.id })
     if (pause !== undefined) throw pausedError(pause, pipeline.name)
     const options: RunOptions = {
@@ -75,7 +81,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         options,
       }))
     if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
-    if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId })
+    if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId, options: asked })
     const { actor, key: _, planId, ...detail } = request
     await noteAction(tx, {
       actor,
@@ -87,6 +93,14 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
     })
     return { runId: `r_${runId}`, coalesced: joined !== undefined }
   })
+}
+
+function keyReused(pipeline: string, runId: number): UsageError {
+  return new UsageError(
+    'IDEMPOTENCY_KEY_REUSED',
+    `the Idempotency-Key belongs to run r_${runId}, which was requested with another full or approveDeletes. Nothing was queued.`,
+    { where: pipeline, hint: `send another Idempotency-Key, or the same request: sluice show r_${runId}` },
+  )
 }
 
 /** Pauses or resumes a pipeline, and notes the action in the audit log. Returns false if nothing changed. */

@@ -46,6 +46,10 @@ export const errorGroups = [
         'Another pipeline already writes to the destination; each would delete what the other sends.',
         'Choose another destination, put both sources into one file (`source:` as a list), or move the other file away.',
       ),
+      IDEMPOTENCY_KEY_REUSED: entry(
+        'A request with the same `Idempotency-Key` had another `full` or `approveDeletes` (409 over HTTP).',
+        'Send another key.',
+      ),
       OPTIONS_CONFLICT: entry('The options cannot be used together.', 'Leave one out, as shown.'),
       UNKNOWN_RUN: entry(
         'There is no run with this id, or it has expired (after 400 days, or SLUICE_KEEP_RUNS_DAYS).',

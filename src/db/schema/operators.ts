@@ -20,13 +20,14 @@ export const pipelinePause = sluice.table(
   (t) => [primaryKey({ name: 'pipeline_pause_pkey', columns: [t.destinationId, t.pipeline] })],
 )
 
-/** `Idempotency-Key` of a run request, with the run that it got. */
+/** `Idempotency-Key` of a run request, with the run that it got and its options; null if an earlier version stored the request. */
 export const runRequest = sluice.table(
   'run_request',
   {
     key: text('key').primaryKey(),
     pipeline: text('pipeline').notNull(),
     runId: bigint('run_id', { mode: 'number' }).notNull(),
+    options: text('options'),
     requestedAt: instant('requested_at').notNull().default(now()),
   },
   (t) => [index('run_request_age').on(t.requestedAt)],

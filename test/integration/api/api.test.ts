@@ -65,6 +65,20 @@ test('the same Idempotency-Key gets the same run, also after it ended', async ()
   expect((await server.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': 'other' } })).json.runId).not.toBe(runId)
 })
 
+test('the same Idempotency-Key with another approval or refresh is rejected, and queues nothing', async () => {
+  await using engine = await shop()
+  await using server = await startServer(engine)
+  const request = (body: object) => server.call('POST', '/api/pipelines/shop/runs', { headers: { 'idempotency-key': 'nightly' }, body })
+  const { runId } = (await request({ approveDeletes: 5 })).json
+  for (const body of [{ approveDeletes: 500 }, {}, { approveDeletes: 5, full: true }])
+    expect(await request(body)).toMatchObject({
+      status: 409,
+      json: { error: { code: 'IDEMPOTENCY_KEY_REUSED', message: expect.stringContaining(`run ${runId}`) as string } },
+    })
+  expect((await request({ approveDeletes: 5, reason: 'sent again' })).json).toMatchObject({ runId, coalesced: true })
+  expect(await engine.db.query('select options from run')).toMatchObject([{ options: { approveDeletes: 5 } }])
+})
+
 test('runs are the documents of the command line', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
@@ -89,11 +103,16 @@ test('a paused pipeline stays paused under another name, until it is resumed und
     status: 'skipped',
     error: {
       code: 'PIPELINE_PAUSED',
-      message: expect.stringMatching(/^store is paused as shop, with the same destination, by .*: feed is rebuilt\. Nothing was sent\.$/) as string,
+      message: expect.stringMatching(
+        /^store is paused as shop, with the same destination, by .*: feed is rebuilt\. Nothing was sent\.$/,
+      ) as string,
       hint: 'sluice resume store',
     },
   })
-  expect(await server.call('POST', '/api/pipelines/store/runs')).toMatchObject({ status: 409, json: { error: { code: 'PIPELINE_PAUSED' } } })
+  expect(await server.call('POST', '/api/pipelines/store/runs')).toMatchObject({
+    status: 409,
+    json: { error: { code: 'PIPELINE_PAUSED' } },
+  })
   expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })
   expect((await server.call('POST', '/api/pipelines/store/resume')).json).toMatchObject({ changed: true })
   expect(await engine.run('store')).toMatchObject({ status: 'succeeded' })

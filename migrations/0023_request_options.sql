@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."run_request" ADD COLUMN "options" text;
