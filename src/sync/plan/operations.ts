@@ -120,8 +120,8 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
 
 /**
  * Yields the users of a plain first load whose record keys are in `range`, each without the identifiers that are sent under another
- * row. `shared`: true if the table `omitted` has such identifiers. `index`: gets the sent identifiers, for the later search for implied
- * keys.
+ * row. `shared`: true if the table `omitted` has such identifiers. `index`: the sent identifiers are added to it, for the later search for
+ * implied keys; undefined if no key is implied.
  */
 export function firstMembers(
   { client, destinationId }: OperationContext,

@@ -1,7 +1,7 @@
 /**
  * Computes the start and end of memberships from the rows (`effective_at`, `expires_at`). An identifier of several rows starts with the
- * first row and expires with the last row. If one of these rows has no such time, the time of the pipeline applies
- * (docs/guarantees.md#reference-counts).
+ * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan; if one has no expiry,
+ * the `expires_in` of the pipeline applies (docs/guarantees.md#reference-counts).
  */
 import type pg from 'pg'
 import { createTable } from './planTables.ts'
@@ -27,12 +27,17 @@ export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${own
 
 /**
  * Fills `own_end` with the identifiers that several rows have, or that are sent under another row, and with their times over all these
- * rows. If no row has an expiry, leaves the table empty and returns false; otherwise reads all identifiers once.
+ * rows; reads all identifiers once. If no row has an expiry or a future start, leaves the table empty, because all past starts have the
+ * same effect. Returns true if a row has an expiry.
  */
 export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   await createTable(client, 'own_end')
-  const named = await client.query(`select from record where destination_id = ${destinationId} and expires_at is not null limit 1`)
-  if (named.rowCount === 0) return false
+  const { rows } = await client.query<{ readonly expires: boolean; readonly starts: boolean }>(
+    `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expires,
+       exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as starts`,
+  )
+  const expires = rows[0]?.expires === true
+  if (!expires && rows[0]?.starts !== true) return false
   await client.query(
     `insert into own_end
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
@@ -42,5 +47,5 @@ export async function collectOwnEnds(client: pg.PoolClient, destinationId: numbe
      where r.destination_id = ${destinationId} group by m.key`,
   )
   await client.query('analyze own_end')
-  return true
+  return expires
 }

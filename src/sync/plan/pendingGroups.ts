@@ -159,12 +159,12 @@ async function hasRows(client: pg.PoolClient, query: string): Promise<boolean> {
 }
 
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
-/** Not written as `not in`: with more than some million keys, Postgres would search all of them for each group. */
+/** With `not in` instead of `not exists`, Postgres would search all of some million keys for each group. */
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
  * Returns SQL of the groups `t`, without exempt groups, that lose identifiers while their record stays. Searches only records that this
- * read did not update. Not written as `exists`, for which Postgres may read all records.
+ * read did not update. The subquery returns `true` or null, because Postgres may read all records for `exists`.
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key

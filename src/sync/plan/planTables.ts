@@ -48,7 +48,7 @@ export const planTables = {
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
   shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
   /** First load: identifiers of a row that are sent under another row. */
-  omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations'] },
+  omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations', 'freezeLoad'] },
   /** Records to remove from the desired state, with the cause. */
   removal: {
     columns: { ...key, cause: 'text' },
@@ -70,7 +70,10 @@ export const planTables = {
     filledBy: 'pendingProducts',
     readBy: ['pendingProducts', 'operations'],
   },
-  /** Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: not only deletes are pending. */
+  /**
+   * Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: not only deletes are
+   * pending.
+   */
   pending_group: {
     columns: {
       group_key: 'bytea',
