@@ -99,7 +99,7 @@ async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<vo
   const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
   const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
   const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
-  // Called before `finishRun`: if the process dies between the two calls, the run has not ended, so its recovery repeats both.
+  // `finishRun` is the last call: if the process dies before it, the run has not ended, so its recovery repeats both calls.
   await updateCountsOfOtherRuns(deps.db, run.id)
   await finishRun(deps.db, run, {
     status: ending.status,

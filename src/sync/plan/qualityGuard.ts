@@ -7,7 +7,10 @@ import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes, type QualityCode } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
 
-/** Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue. */
+/**
+ * Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue.
+ * `isIncomplete`: true if the end of the source is not proven; then the hint for changed ids also requests a proof.
+ */
 export function guardNotes(
   pipeline: Pick<Pipeline, 'guards' | 'name'>,
   warnings: readonly WarningSummary[],

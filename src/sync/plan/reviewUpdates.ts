@@ -16,7 +16,7 @@ export interface ReviewedRun {
   readonly isIncomplete: boolean
 }
 
-/** Number of records in the diff. `missing` is 0 if missing records stay as they are. */
+/** Number of records in the diff. `missing` is 0 if no row counts as missing, as for a backfill. */
 export type ReviewedDiff = Pick<Diff, 'creates' | 'updates' | 'missing'>
 
 /** Changed field with its number of products. */
@@ -25,7 +25,11 @@ export interface UpdatedField {
   readonly count: number
 }
 
-/** Returns the changed fields; empty above 20,000 updates. @throws {RunWithheld} if ids, prices or stock of too many products changed */
+/**
+ * Checks ids, prices and stock, and stores the warnings with the run. Returns the changed fields; empty above 20,000 updates.
+ *
+ * @throws {RunWithheld} if ids, prices or stock of too many products changed
+ */
 export async function reviewUpdates(
   { client, destinationId }: DesiredContext,
   run: ReviewedRun,

@@ -103,8 +103,8 @@ async function resolveRepeats(
 }
 
 /**
- * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which
- * is the order of the file, because these rows were not updated. Returns the number of deleted rows.
+ * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which is the
+ * order of the file except for rows that `omitOptedOut` changed. Returns the number of deleted rows.
  */
 async function keepLast(client: pg.PoolClient): Promise<number> {
   const dropped = await client.query(`

@@ -27,7 +27,7 @@ import { WarningCounter } from './warningCounter.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Number of rows after which V8's space for new objects is limited again. */
+/** Number of rows after which a full read limits V8's space for new objects again. */
 const rowsUntilFlat = 30_000
 /** Number of first parts whose rows a first load stages before its stage is partitioned, because that takes 0.1 s. */
 const firstPartsUntilPartitioned = 8
@@ -217,12 +217,12 @@ function consentColumnsOf({ consent }: Pipeline): readonly string[] {
   return consent === undefined || consent === 'none' ? [] : consent.map(({ column }) => column)
 }
 
-/** Number of rows that the gate skipped so far. */
+/** Returns the number of rows that the gate skipped so far; 0 without a gate. */
 function skippedBy(gate: DigestGate | undefined): number {
   return gate === undefined ? 0 : gate.unchanged + gate.repeated
 }
 
-/** A test of a missing cell may pass, so without the column every row could pass. */
+/** Returns the warning about a column of `consent` that no row has. A test of a missing cell may pass, so every row could pass. */
 function consentColumnMissing(column: string): Warning {
   const message = `no row has the column "${column}", by which consent: decides who may be reached`
   return { line: 0, code: 'CONSENT_UNKNOWN' satisfies RecordCode, field: column, message }
