@@ -200,7 +200,7 @@ export type Cancellation =
   | 'ended'
 
 /**
- * Cancels a run, in any process. Pauses the destination of a running run, so that no worker that shares the push starts another request;
+ * Cancels a run, in any process. Pauses the destination of a running run, except a `plan` run, so that no worker that shares the push starts another request;
  * the next run ends the pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
  */
 export async function cancelRun(

@@ -26,7 +26,7 @@ import { destinationOf } from '../destinations/index.ts'
 
 /**
  * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
- * `partial` if products differ from the confirmed content or could not be compared, and `withheld` if a guard stopped the repair.
+ * `partial` if products differ from the confirmed content, are gone or are unresolved, and `withheld` if a guard fired for the repair.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, `CATALOG_UNREADABLE`, `RUN_INTERRUPTED`; nothing was changed
@@ -136,7 +136,7 @@ function canRepair({ changed, gone, hidden }: Drift): boolean {
   return changed + gone + hidden > 0
 }
 
-/** Returns true if no product differs and all listed products could be compared. */
+/** Returns true if no product differs, is gone or is unresolved. Hidden and unconfirmed products do not matter. */
 function isSettled({ changed, gone, unsettled }: Drift): boolean {
   return changed + gone + unsettled === 0
 }

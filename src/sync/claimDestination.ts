@@ -34,7 +34,7 @@ export interface RunRequest extends RunOptions {
   readonly onPlanned?: (planId: string, batches: number) => Promise<void>
 }
 
-/** A claimed run, or the report of a run that was skipped, or that another process ended before the claim. */
+/** A claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
 export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 
 /**
@@ -85,7 +85,7 @@ export async function requestAndClaimById(
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
   if (row !== 'not_claimable') return { row }
   const credentials = await credentialsOf(deps.db, destinationId)
-  // Another process has ended the run, for example `sluice cancel`: the report has the reason.
+  // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
   if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
   await skipRun(deps.db, runId, errorJson(error))

@@ -9,8 +9,8 @@ import { meaningOf } from './reasonMeanings.ts'
 const mostKinds = 20
 
 /**
- * Returns at most 20 failures, the most frequent first. Operations without an attempt are left out, because the error of the run has
- * their reason. `count` counts products or users, as in the run counts.
+ * Returns at most 20 failures, the most frequent first. Operations without a code are left out: they had no attempt, and the error of the
+ * run has their reason. `count` counts products or users, as in the run counts.
  */
 export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
   const rows = await db.query<{

@@ -25,6 +25,8 @@ export function nextCommands(report: ShownRun): readonly (readonly [command: str
     if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
   }
   if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
+  // Without an error, the run is skipped only for this process: a worker has claimed it.
+  if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
   // A cancelled run needs only `sluice run`, which is added below.
   if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
   // If the hint is not a command, adds a command that shows the same fault.

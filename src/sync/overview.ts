@@ -29,7 +29,7 @@ export interface PipelineOverview {
   readonly pipeline: string
   /** The running run, else the queued one. */
   readonly open: RunLine | undefined
-  /** Last ended run that could send. */
+  /** Last ended run that could send, without cancelled and skipped ones. */
   readonly last: RunLine | undefined
   /** End of the last successful run that could send. */
   readonly succeededAt: Date | undefined

@@ -119,7 +119,7 @@ export function operationsOf({ counts }: Planned): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
-/** Returns the error of a run that was not claimed: the destination is locked, or another process ended the run. */
+/** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */
 export function unclaimedError({ runId, error }: RunReport): Error {
   return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error)
 }

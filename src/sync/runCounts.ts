@@ -50,7 +50,7 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId
 }
 
 /**
- * Ends the runs of expired workers of this environment with their counts so far, and updates the counts of earlier runs whose
+ * Ends the runs that `recoverRuns` finds with their counts so far, and updates the counts of earlier runs whose
  * batches these runs settled. Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done
  * recovery.
  */

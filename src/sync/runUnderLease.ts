@@ -28,7 +28,7 @@ const cancelPollMs = 2_000
 
 /**
  * Runs `work` under the run's lease, writes the end of the run, and returns its report. `work` gets `deps` whose signal also aborts if
- * the lease is lost or the run is cancelled. Errors of `work` are stored with the run and not thrown, except internal errors.
+ * the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are also thrown.
  */
 export async function runUnderLease(
   deps: EngineDeps,

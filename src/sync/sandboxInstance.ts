@@ -50,7 +50,7 @@ export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promis
   return true
 }
 
-/** Returns the id of the sandbox instance; undefined if the service is not a sandbox or does not answer (the run reports that later). */
+/** Returns the id of the sandbox instance; undefined if the service is not a sandbox on this machine, or does not answer. */
 async function instanceAt(origin: string): Promise<string | undefined> {
   if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
   try {

@@ -62,8 +62,8 @@ export function createAudienceState(_world: World): AudienceState {
 }
 
 /**
- * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, both
- * are those before it.
+ * Returns the size that the service shows, and the reasons why the audience cannot be targeted. During the processing of an upload, the
+ * size is that before it, and the reason for a small size is `PROCESSING` instead of `TOO_SMALL`.
  */
 export function sizeOf(call: Call<AudienceState>, audience: Audience): { readonly size: number; readonly reasons: readonly string[] } {
   const { processing } = audience

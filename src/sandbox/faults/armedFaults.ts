@@ -7,7 +7,7 @@ export interface FaultRule extends RuleInput {
   readonly id: string
   /** Machine time, milliseconds since 1970. */
   readonly armedAt: number
-  /** Number of requests that `match` accepted, whether they were hit or not. */
+  /** Number of requests that `match` accepted without its `nth`, `every` and `probability`, until the rule has hit `times` requests. */
   matched: number
   /** Number of requests that were hit. */
   fired: number

@@ -77,7 +77,7 @@ export class TrafficRules {
     }
   }
 
-  /** Records that a 429 or 503 asked this caller to wait. */
+  /** Records that an answer of this endpoint asked its caller to wait until the machine time `until`. */
   noteWait(entry: LedgerEntry, caller: string, until: number): void {
     const key = `${entry.endpoint ?? ''} ${caller}`
     if ((this.#waits.get(key)?.until ?? 0) < until) this.#waits.set(key, { until, askedAt: this.#now() })
@@ -100,7 +100,7 @@ export class TrafficRules {
     this.#openBodies.clear()
   }
 
-  /** Reports a key that both requests have. */
+  /** Reports a violation if both requests have a key in common. */
   #compare(mine: Seen, other: Seen): void {
     const [small, large] = mine.content.keys.length < other.content.keys.length ? [mine, other] : [other, mine]
     large.keySet ??= new Set(large.content.keys)

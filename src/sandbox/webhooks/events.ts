@@ -30,7 +30,8 @@ export interface EmitOptions {
   readonly bytesPerS?: number
   /** Delivers only to this webhook. */
   readonly webhookId?: string
-  /** Delivers only to subscriptions. By default, webhooks without subscriptions get every event. */
+  /** Delivers only to subscriptions. By default, webhooks without subscriptions get every event, and so do the streams if no subscription
+   * is for them. */
   readonly subscribedOnly?: boolean
 }
 
@@ -45,8 +46,8 @@ export function emitPost(world: World, post: Post): null {
 }
 
 /**
- * Stores an event for replays, writes it to the open streams, and queues a delivery for each webhook that gets it. `deliverDue` sends the
- * deliveries. Returns the id of the event.
+ * Stores an event for replays, writes it to the open streams, and queues a delivery for each matching subscription of a valid webhook, or one
+ * for a webhook without subscriptions. `deliverDue` sends the deliveries. Returns the id of the event.
  */
 export function emitEvent(world: World, event: ActivityEvent, options: EmitOptions = {}): string {
   const state = world.stateOf(areaRefs.webhooks)
@@ -132,7 +133,7 @@ export function isSuccess(status: number): boolean {
   return status === 200
 }
 
-/** Adds an event to the log and queues its deliveries. Drops events that are too old for a replay. */
+/** Adds an event to the log and queues its deliveries to valid webhooks. Drops events that are too old for a replay from the log. */
 export function applyEntries(
   world: World,
   state: WebhooksState,

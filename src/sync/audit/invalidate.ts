@@ -1,4 +1,4 @@
-/** Repairs drift: invalidates products that differ, so that an ordinary plan sends them again. */
+/** Repairs drift: invalidates products that differ or are not listed, so that an ordinary plan sends them again. */
 import type pg from 'pg'
 import { noteRun } from '../../db/audit.ts'
 import { queryable } from '../../db/database.ts'
@@ -9,7 +9,7 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
 /**
  * Invalidates drifted products inside the plan's transaction, so that the plan and the invalidation are committed together. Covers only
  * desired products whose confirmed content did not change since the audit compared it, and that have no unresolved operation and no
- * request that may still arrive. Unmanaged products have no row in `remote`, so they are left alone. Also invalidates products that no
+ * request that may still arrive. Unmanaged products are not desired, so they are left alone. Also invalidates products that no
  * listing can show, because a put is the only way to check them (docs/guarantees.md). Earlier plans become stale, because the synced
  * state changes. Returns the number of invalidated products.
  */

@@ -81,7 +81,7 @@ export class Allowance {
     })
   }
 
-  /** Requests grants for all waiting callers in one statement, until no caller waits. */
+  /** Requests grants for up to `grantsAtOnce` waiting callers in one statement, until no caller waits. */
   async #serve(): Promise<void> {
     this.#isServing = true
     try {
@@ -107,7 +107,7 @@ export class Allowance {
     }
   }
 
-  /** True during a wait that the service requested in an answer to this process. */
+  /** True during a wait that an answer to this process requested, or during the backoff after its 429. */
   get isBlocked(): boolean {
     return this.#clock.monotonic() < this.#blockedUntil
   }

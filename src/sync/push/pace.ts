@@ -7,7 +7,10 @@ export interface PaceSettings extends Backoff {
   readonly httpTimeoutMs: number
 }
 
-/** Number of requests in flight at the start of a push. Without failures and slow answers, the number stays at least this high. */
+/**
+ * Number of requests in flight at the start of a push. Without failures and slow answers, the number stays at least this high, unless
+ * the setting `concurrency` is lower.
+ */
 const floor = 8
 /** Part of the HTTP timeout that answers may take on average. If they take longer, the number of requests in flight is reduced. */
 const easyPart = 1 / 6
@@ -67,7 +70,7 @@ export class Pace {
     return Math.max(1, Math.ceil(Math.min(this.#slots, this.#settings.concurrency) * share))
   }
 
-  /** Number of failures since the last answer. Concurrent failures count once. */
+  /** Number of failures since the last answer that was not a failure. Concurrent failures count once. */
   get failuresInRow(): number {
     return this.#failures
   }
@@ -77,7 +80,7 @@ export class Pace {
     return this.#failures === 0 ? 0 : Math.max(0, this.#stillUntil - this.#clock.monotonic())
   }
 
-  /** Registers an answer of any kind, `latencyMs` after its attempt started. */
+  /** Registers an answer other than 5xx and 408, `latencyMs` after its attempt started. */
   answered(latencyMs: number): void {
     this.#failures = 0
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs * 0.8 + latencyMs * 0.2
@@ -92,7 +95,7 @@ export class Pace {
     this.#restart(0)
   }
 
-  /** Registers a failed request: no connection, no answer, or 5xx. */
+  /** Registers a failed request: no connection, no answer, 5xx or 408. */
   failed(): void {
     this.#restart(0)
     // Failures of concurrent requests count once.

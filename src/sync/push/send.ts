@@ -41,11 +41,11 @@ export interface Sending {
 /** Counters that the answers of one push change. */
 export interface PushState {
   /**
-   * Consecutive refusals without a confirmation. At `refusalsBeforePause` the destination is paused, because the cause is not a
-   * record.
+   * Number of refused batches and answers with wrong counts since the last confirmed entry. At `refusalsBeforePause` the destination is
+   * paused, because the cause is not a record.
    */
   refusals: number
-  /** Time of the first of consecutive 401 answers, by the monotonic clock. */
+  /** Time of the first 401 since the last answer with results, by the monotonic clock; undefined without one. */
   unauthorizedAtMs: number | undefined
   /** False once an answer pointed only at records that did not fail. */
   trustPointers: boolean

@@ -27,7 +27,7 @@ export interface BatchHandler {
 
 /**
  * Removes entries with a suppressed identifier from the batch; the other entries move to a new batch. Returns true if the batch had such
- * entries; then the batch is superseded and no longer claimed. Must run in the transaction that commits the attempt: it locks the lists
+ * entries; then the batch is superseded and no longer claimed, and if it may have been applied, deletes of their identifiers are planned. Must run in the transaction that commits the attempt: it locks the lists
  * and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
  *
  * Runs only three short statements if the lists are unchanged and no person was erased after the plan was made.

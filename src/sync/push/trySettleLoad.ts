@@ -19,7 +19,10 @@ interface SettleOptions {
 
 export type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
 
-/** Returns true if the counts of the answer confirm all users of the request, without a warning to store. */
+/**
+ * Returns true if the counts of the answer confirm all users of the request, without a warning to store. Always false for a destination
+ * whose answers have a result for each entry.
+ */
 export function confirmsAll(destination: Destination, outcome: RequestOutcome): outcome is EntriesOutcome {
   return (
     outcome.kind === 'entries' &&

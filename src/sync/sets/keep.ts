@@ -123,7 +123,10 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
   return { name, action, outcome: 'confirmed' }
 }
 
-/** Returns true if a set that is not listed is not found by its id either. False while reads may not show the set yet. */
+/**
+ * Returns true if a set that is not listed is not found by its id either. False without a listing, and while reads may not
+ * show the set yet.
+ */
 async function isDeleted({ deps, target, listed }: Work, { setId, confirmedForMs }: StoredSet): Promise<boolean> {
   if (listed === undefined || setId === null || confirmedForMs < deps.settings.readLagMs) return false
   const answer = await sendSetRequest(deps, getSet(target, setId))

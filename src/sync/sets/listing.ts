@@ -46,7 +46,7 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 
 /**
  * Lists all sets of a catalog. Returns undefined if the service has no readable listing of sets, whose specification mentions only the
- * rate limit (docs/spec-notes.md#catalogs 'Sets'), or if the listing has more than `mostPages` pages.
+ * rate limit (docs/spec-notes.md#catalogs 'Sets'), or if the listing has more than `mostPages` pages or repeats a cursor.
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []

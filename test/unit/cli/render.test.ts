@@ -138,6 +138,7 @@ test.for([
     }),
     'sluice runs shop',
   ],
+  [run({ status: 'skipped' }), 'sluice runs shop'],
   [run({ status: 'cancelled' }), 'sluice run shop'],
   [run({ status: 'partial', counts: { refused: 1 } }), 'sluice rerun r_81 --failed'],
   [run({ status: 'withheld', guards: [deletesHeld] }), 'sluice run shop --approve-deletes 1180'],
