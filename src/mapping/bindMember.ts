@@ -61,7 +61,8 @@ export function memberBinder(
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
     const { preset, used, missing, warnings } = header
-    if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns))
+    if (pipeline.consent === undefined && policy.asksConsent) warnings.push(...consentUnknown(preset, columns, 'consent'))
+    if (pipeline.remove === undefined && policy.hasRemovals) warnings.push(...consentUnknown(preset, columns, 'remove'))
     const identifiers = bindIdentifiers(header, kinds)
     const key = header.field('key', false)
     if (key === undefined && (policy.isKeyed || pipeline.map['key'] !== undefined))

@@ -39,7 +39,14 @@ export function bindTests(
     consentByType: ofKind,
     ages,
     // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
-    remove: !hasRemovals ? [] : remove === undefined ? known.filter(({ test }) => test.only === undefined) : [bindRemoval(header, remove)],
+    // Without one of these columns, the other tests would remove people who opted out.
+    remove: !hasRemovals
+      ? []
+      : remove !== undefined
+        ? [bindRemoval(header, remove)]
+        : missingConsent(preset, columns).length > 0
+          ? []
+          : known.filter(({ test }) => test.only === undefined),
   }
 }
 
@@ -81,19 +88,23 @@ function presetTests(preset: Preset | undefined, columns: readonly string[]): (B
   })
 }
 
-/** Warns about each consent column that exports of the preset have and this header lacks: the user must then declare consent. */
-export function consentUnknown(preset: Preset | undefined, columns: readonly string[]): Warning[] {
+/**
+ * Warns about each consent column that exports of the preset have and this header lacks: the user must then declare consent. `field`: the
+ * setting that decides who is sent, or who is removed from a do-not-reach list.
+ */
+export function consentUnknown(preset: Preset | undefined, columns: readonly string[], field: 'consent' | 'remove'): Warning[] {
+  return missingConsent(preset, columns).map((name) => ({
+    line: 1,
+    code: 'CONSENT_UNKNOWN',
+    field,
+    message: `the export has no column "${name}", which says who may be reached`,
+  }))
+}
+
+/** Returns the consent columns that exports of the preset have and this header lacks. */
+function missingConsent(preset: Preset | undefined, columns: readonly string[]): string[] {
   return (preset?.consent ?? []).flatMap(({ expected, columns: names }) =>
-    expected !== true || names.some((name) => findColumn(columns, name) >= 0)
-      ? []
-      : [
-          {
-            line: 1,
-            code: 'CONSENT_UNKNOWN',
-            field: 'consent',
-            message: `the export has no column "${names[0]}", which says who may be reached`,
-          },
-        ],
+    expected !== true || names.some((name) => findColumn(columns, name) >= 0) ? [] : names.slice(0, 1),
   )
 }
 

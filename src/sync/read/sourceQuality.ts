@@ -90,6 +90,11 @@ const consentCodes: readonly string[] = ['CONSENT_UNMAPPED', 'LEFT_UNMAPPED', 'C
  */
 export function withConsentHint<Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note, unread: UnreadReport): Note {
   if (!consentCodes.includes(note.code)) return note
+  if (note.code === 'CONSENT_UNKNOWN' && note.field === 'remove')
+    return {
+      ...note,
+      hint: 'guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
+    }
   if (note.code === 'CONSENT_UNKNOWN' && note.field !== 'consent')
     return {
       ...note,

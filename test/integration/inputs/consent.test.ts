@@ -245,6 +245,33 @@ test('JSON without the consent column withholds the run, because a test of an em
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 30 } })
 })
 
+test('an export without its consent column removes no one from a do-not-reach list, and withholds the run', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (more: string) =>
+    `source: { url: "{folder}/contacts.csv" }\npreset: hubspot\n${more}destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }\n`
+  const contacts = Array.from({ length: 4 }, (_, i) => ({ 'Record ID': `${i}`, Email: address(i), 'Email hard bounce reason': '' }))
+  const listed = async () => (await engine.sandbox.control.audience('2dnr')).members
+  engine.pipeline('optouts', yaml(''))
+  engine.write('contacts.csv', csvOf(contacts.map((cells, i) => ({ ...cells, 'Unsubscribed from all email': i < 2 ? 'true' : 'false' }))))
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded' })
+  expect(await listed()).toBe(2)
+  engine.write('contacts.csv', csvOf(contacts))
+  expect(await engine.run('optouts')).toMatchObject({
+    status: 'withheld',
+    guards: [
+      {
+        code: 'GUARD_CONSENT_UNKNOWN',
+        message: 'the export has no column "Unsubscribed from all email", which says who may be reached: nothing was sent',
+        hint: 'write in pipeline optouts: guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
+      },
+    ],
+  })
+  expect(await listed()).toBe(2)
+  engine.pipeline('optouts', yaml('guards: { accept: [CONSENT_UNKNOWN] }\n'))
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded' })
+  expect(await listed()).toBe(4)
+})
+
 test('an identifier of a row that opted out is not sent for another row, even if the row that opted out has no key', async () => {
   await using engine = await engineUnderTest()
   const people = [
