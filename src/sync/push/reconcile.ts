@@ -35,7 +35,7 @@ export interface ReconcileOptions {
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
-  /** Number of entries that this run sends no more: confirmed, refused or parked. */
+  /** Number of entries that this run sends no more: confirmed, refused, or parked with their whole batch. */
   readonly done: number
   readonly confirmed: number
   readonly refused: number

@@ -111,8 +111,9 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts refusals without a confirmation in between. Returns a pause after `refusalsBeforePause` of them, because then the cause is not
- * a record (docs/guarantees.md#isolation-of-a-failing-record); otherwise returns `outcome`.
+ * Counts refusals without a confirmation in between; an answer with wrong counts is one too. Returns a pause after `refusalsBeforePause` of
+ * them, because then the cause is not a record (docs/guarantees.md#isolation-of-a-failing-record); otherwise returns `outcome`, as it does
+ * for an answer with the outcome of each entry.
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
@@ -131,7 +132,10 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
   }
 }
 
-/** Requests one product of the catalog. Returns true if the service lists the catalog; false for a destination without a listing. */
+/**
+ * Requests one product of the catalog. Returns true if the service lists the catalog; false for another status, without an answer, and for
+ * a destination without a listing.
+ */
 async function isReadable({ deps, destination, target, signal, onWait }: Sending): Promise<boolean> {
   const { listing } = destination
   if (listing === undefined) return false
