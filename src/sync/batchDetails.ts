@@ -19,7 +19,7 @@ export interface BatchLine {
   /** Number of operations: products, or users. */
   readonly operations: number
   readonly attempts: number
-  /** Reason of the last attempt that failed; null if there is none. */
+  /** Code of the last failed attempt, or why the batch was split, waits or was superseded (`reasonMeanings.ts`); null without one. */
   readonly reason: string | null
 }
 
@@ -37,7 +37,7 @@ export interface BatchDetails extends BatchLine {
   readonly nextAttemptAt: Date | null
   readonly expiresAt: Date | null
   readonly parent: number | null
-  /** Batches that the operations of this batch were moved to. */
+  /** Batches that operations of this batch were moved to, and deletes of its suppressed or erased identifiers. */
   readonly children: readonly number[]
   /** Reason for which nothing is sent to the destination now; null if the destination is not paused. */
   readonly paused: string | null
@@ -145,7 +145,7 @@ type BatchRow = LineRow &
     readonly children: readonly Value<'batch', 'id'>[]
   }
 
-/** Returns at most `limit` batches of a plan, without batches that were split. Batches that are not settled come first. */
+/** Returns at most `limit` batches of a plan, without batches that were split. Settled and superseded batches come last. */
 export async function listBatches(db: Database, planId: string, limit: number): Promise<readonly BatchLine[]> {
   const rows = await db.query<LineRow>(
     `select b.id, b.operation, b.status, b.user_count, b.attempts, b.reason from batch b

@@ -4,7 +4,10 @@ import type { Present, Row } from '../db/row.ts'
 import { decodeCounts, decodeStages } from '../db/runColumns.ts'
 import type { RunCounts } from '../model/report.ts'
 
-/** Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds, null without requests. */
+/**
+ * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds, null without requests. An apply
+ * has no requests here, because its attempts are stored with the run that made the plan.
+ */
 export interface RunFigures {
   readonly runId: string
   readonly at: Date

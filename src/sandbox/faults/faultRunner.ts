@@ -184,7 +184,7 @@ export class FaultRunner {
     return corruptAnswer(base, fault)
   }
 
-  /** Returns the answer that the request would get, without applying it. */
+  /** Returns the answer that the request would get, without applying it; `{}` for kinds that replace or never send the answer. */
   async #answerWithoutApplying(context: FaultContext, fault: Fault, hooks: FaultHooks): Promise<Answer> {
     if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind))
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }

@@ -101,7 +101,12 @@ export class Dispatcher {
     return validate(input.endpoint, { path: input.path, pairs, body: input.body, oauth: input.oauth, strict })
   }
 
-  /** Runs the handler, and writes the call to the journal if it succeeded. Returns a promise only if the handler does. @throws {Refusal} */
+  /**
+   * Runs the handler. Writes the call to the journal if it succeeded and its endpoint can change the state. Returns a promise only if the
+   * handler does.
+   *
+   * @throws {Refusal}
+   */
   apply(input: DispatchInput, checked: Validated, apply: Apply): Dispatched | Promise<Dispatched> {
     const found = this.#handlers.get(input.endpoint.name)
     if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)

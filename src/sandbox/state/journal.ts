@@ -2,7 +2,7 @@
  * Journal of state changes: one JSON line for each, written before the answer is sent, and replayed at the start. So every answered change
  * survives a SIGKILL. It may not survive a power cut, because nothing waits for the disk.
  *
- * When the lines become larger than the state, the file is replaced by the state (a line that names its parts, then their bytes). The new file
+ * When the lines become larger than the state and than 64 MB, the file is replaced by the state (a line that names its parts, then their bytes). The new file
  * is written beside the old one and renamed, so a kill leaves one of them complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
@@ -68,7 +68,10 @@ export class Journal {
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /** `save` returns the current state. `compactAfter`: size in bytes at which the state replaces the lines. */
+  /**
+   * `save` returns the current state. `compactAfter`: minimum size of the lines, in bytes, at which the state
+   * replaces them.
+   */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save
@@ -78,7 +81,7 @@ export class Journal {
   /**
    * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens it for more. Drops an incomplete last line.
    *
-   * @throws {UsageError} if the file is locked or damaged
+   * @throws {UsageError} if the file is locked, damaged, or of another version
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     this.#lock = lockFile(this.#path)

@@ -18,7 +18,7 @@ import { planDeletes } from './plan.ts'
 export interface ForgetOptions {
   readonly actor: string
   readonly reason?: string
-  /** If true, sends the deletes before `forget` returns. If false, the next runs send them. */
+  /** If true, sends the deletes that can be sent now before `forget` returns. The next runs send the others, and all of them if false. */
   readonly wait: boolean
 }
 

@@ -29,8 +29,8 @@ import { destinationOf } from '../../destinations/index.ts'
 import type { Destination, Membership } from '../../destinations/destination.ts'
 
 /**
- * Result of a read. For an unchanged source, `rerun --failed` and the repair of an audit, an input with the reading `unchanged` (see
- * `nothingRead` in `readAndPlan.ts`).
+ * Result of a read. The reading is `unchanged` for an unchanged source, and for `rerun --failed` and the repair of an audit, which read
+ * nothing (`nothingRead` in `readAndPlan.ts`).
  */
 export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Run whose refused, ambiguous and pending operations the plan is limited to; undefined: no limit. */

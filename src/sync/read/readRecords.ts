@@ -33,9 +33,9 @@ export interface ReadContext {
   readonly run: RunRow
   /** Ids of the do-not-reach lists that the pipeline respects. */
   readonly suppressedBy: readonly number[]
-  /** Facts about the sources from the last read; empty if there are none. */
+  /** Facts about the sources from the last complete read of the pipeline's own sources; empty without one, and for a backfill. */
   readonly previous: readonly SourceFacts[]
-  /** True if no source was read into this destination before. */
+  /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
   readonly first: boolean
 }
 
@@ -49,10 +49,11 @@ const mostColumns = 256
  * Returns true if unchanged records may be skipped. All records must be read:
  * - if `expires_at` is mapped, because the outcome of a row then depends on the time;
  * - for standard input, which cannot be read twice;
- * - with `guards.hold`, which needs all rows, and for row groups;
+ * - with `guards.hold`, which needs all rows, and for a source with `join:`;
  * - with `duplicates: last` after a read with repeated keys (`repeats`): the rows that lost have no record, so they would count as new,
  *   and each gated read would end as a full read;
  * - for JSON or XML with more than `mostColumns` columns.
+ * Tables with row groups are read without a gate (`formats/openFormat.ts`), so their records have no digests (`knownRecords`).
  */
 export function isGateable(pipeline: Pipeline, previous: readonly SourceFacts[], repeats: number): boolean {
   return (

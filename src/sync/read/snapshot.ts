@@ -35,7 +35,10 @@ export interface SnapshotResult {
   readonly reading: 'whole' | 'gated' | 'unchanged'
   /** Known records that a gated read did not find; empty for other reads. */
   readonly unseen: readonly UnseenDigests[]
-  /** Number of valid rows of the last complete snapshot whose deletes no guard withheld; undefined if there is none. */
+  /**
+   * Number of valid rows of the last complete snapshot in whose plan no guard fired; without any complete snapshot, of the last interrupted
+   * first load. Undefined if there is neither.
+   */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`; empty if the pipeline has only one source. */
   readonly fallen: readonly FallenSource[]
@@ -48,7 +51,7 @@ export interface SnapshotResult {
   readonly warnings: readonly WarningSummary[]
   /** Statistics to store with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
-  /** Facts about the staged identifiers; undefined unless the read is the destination's first. */
+  /** Facts about the staged identifiers; undefined after a complete read, except for a backfill. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the staged people; absent for products, and if nothing was read. */
   readonly spread?: KeySpread
@@ -57,7 +60,7 @@ export interface SnapshotResult {
 /** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
 export interface FallenSource {
   readonly uri: string
-  /** Number of rows in the last complete snapshot whose deletes no guard withheld. */
+  /** Number of rows in the last complete snapshot in whose plan no guard fired. */
   readonly before: number
   readonly now: number
 }
@@ -70,8 +73,8 @@ interface LastSnapshot {
   readonly sources: readonly SourceFacts[]
   readonly rows: RowCounts
   /**
-   * Number of valid rows of the last read whose deletes no guard withheld. A withheld read must not become the reference of the
-   * next read.
+   * Number of valid rows of the last complete read in whose plan no guard fired; undefined without one. A withheld read must not become
+   * the reference of the next read.
    */
   readonly goodValid: number | undefined
   /** Sources of the read that `goodValid` counts. */
@@ -80,7 +83,7 @@ interface LastSnapshot {
   readonly warnings: readonly WarningSummary[]
   /** Header that the run read. */
   readonly columns: readonly string[]
-  /** True if a guard withheld deletes, or another read came between. Then equal bytes must be read again. */
+  /** True if a guard fired in its plan, or if a later backfill or incomplete read followed. Then equal bytes must be read again. */
   readonly mustReread: boolean
 }
 
@@ -231,7 +234,6 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
   }
 }
 
-/**
 /**
  * Returns the sources that lost most of their rows. The sum of all sources may hide such a loss, for example if the feed of one of twelve
  * countries is empty. Empty if there is only one source.

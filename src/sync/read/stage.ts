@@ -50,7 +50,7 @@ export interface Staged {
   readonly filteredOut: number
   /** False if every key was staged once. */
   readonly mayRepeat: boolean
-  /** Facts about the staged identifiers; undefined unless the read is the destination's first. */
+  /** Facts about the staged identifiers; undefined unless `first` is true. */
   readonly identifiers: IdentifierFacts | undefined
   /** Keys of the rows staged as valid; undefined for products. */
   readonly spread: KeySpread | undefined
@@ -79,7 +79,7 @@ export async function stageSources(
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
     readonly statistics: QualityStatistics
-    /** True for the first read of a destination. */
+    /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
     readonly first: boolean
   },
 ): Promise<Staged> {
