@@ -20,6 +20,8 @@ export const qualityCodes = {
   IDS_CHANGED:
     'More than half of the products of the last sync are missing, and more than half as many ids are new: often another id column.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
+  OTHER_PIPELINE:
+    'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:

@@ -68,6 +68,9 @@ export interface FallenSource {
 /** Last complete snapshot of the pipeline's own sources. */
 interface LastSnapshot {
   readonly id: number
+  readonly runId: number
+  /** Name of the pipeline that read the snapshot. */
+  readonly pipeline: string
   readonly definitionHash: string
   readonly suppressionVersion: number
   readonly sources: readonly SourceFacts[]
@@ -150,7 +153,13 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     const { staged, rows } = read
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
-    const warnings = incomplete === undefined ? staged.warnings : [...staged.warnings, endUnproven(incomplete)]
+    const warnings = [
+      ...staged.warnings,
+      ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
+      ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
+        ? []
+        : [otherPipeline(last)]),
+    ]
     await updateRun(deps.db, run, { columns: staged.columns, warnings })
     await storeSources(deps.db, snapshotId, staged.facts)
     return {
@@ -182,6 +191,12 @@ function endUnproven(reason: string): WarningSummary {
   return { code: 'END_UNPROVEN' satisfies RecordCode, field: '', message, count: 1, lines: [] }
 }
 
+/** Returns the note on a destination that two pipelines of different folders have, because only those of one folder are compared. */
+function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
+  const message = `the pipeline ${pipeline} wrote to the same destination before (r_${runId}): unless it was renamed, each deletes what the other sends`
+  return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
+}
+
 /** Codes of notes on one run or on changes since the last read. The run of an unchanged source does not repeat these notes. */
 const comparingCodes: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
@@ -190,6 +205,7 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'IDS_CHANGED',
   'PRICE_MOVED',
   'OUT_OF_STOCK_ROSE',
+  'OTHER_PIPELINE',
   'SANDBOX_REPLACED',
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
@@ -198,13 +214,13 @@ const comparingCodes: ReadonlySet<string> = new Set([
 async function lastSnapshot(db: Database, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
     Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
-      Row<'run', 'warnings' | 'columns'> & {
+      Row<'run', 'warnings' | 'columns' | 'pipeline'> & {
         good_valid: number | null
         good_sources: unknown
         must_reread: boolean
       }
   >(
-    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.warnings, r.columns,
+    `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
        (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
        -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
@@ -222,6 +238,8 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
   if (!row) return undefined
   return {
     id: Number(row.id),
+    runId: Number(row.run_id),
+    pipeline: row.pipeline,
     definitionHash: row.definition_hash,
     suppressionVersion: Number(row.suppression_version),
     sources: decodeSources(row.sources, row.id),

@@ -1,4 +1,6 @@
 /** Deletes that are not confirmed immediately: an approval survives a crash, and a product that was deleted elsewhere converges. */
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
@@ -194,4 +196,28 @@ test.for(['shop', 'people'] as const)('%s: a missing record that may have been s
   expect(await engine.run(name)).toMatchObject({ status: 'withheld' })
   expect(await engine.run(name, { approveDeletes: 40 })).toMatchObject({ status: 'succeeded', counts: { deletes: 40 } })
   expect(await held(engine)).toBe(expected(numbers(0, 20)))
+})
+
+test('a run after that of another pipeline on the same destination has a note, which guards.hold turns into a stop', async () => {
+  await using engine = await engineUnderTest()
+  const { yaml, write } = kinds.people
+  // Two folders of pipelines: a folder may have only one pipeline of a destination.
+  const run = async (name: string, more = '') => {
+    rmSync(join(engine.folder, 'pipelines'), { recursive: true })
+    mkdirSync(join(engine.folder, 'pipelines'))
+    engine.pipeline(name, `${yaml.replace('people.csv', `${name}.csv`)}${more}`)
+    const { runId, guards, warnings = [] } = await engine.run(name)
+    const notes = warnings.filter(({ code }) => code === 'OTHER_PIPELINE').map(({ message }) => message)
+    return { runId, notes, guards: guards.map(({ code }) => code) }
+  }
+  engine.write('visitors.csv', 'id,mail\nv1,v1@example.com\nv2,v2@example.com\n')
+  write(engine, numbers(0, 3))
+  expect(await run('people')).toMatchObject({ notes: [] })
+  write(engine, numbers(0, 4))
+  const { runId, notes } = await run('people')
+  expect(notes).toEqual([])
+  expect((await run('visitors')).notes).toEqual([
+    `the pipeline people wrote to the same destination before (${runId}): unless it was renamed, each deletes what the other sends`,
+  ])
+  expect(await run('people', 'guards: { hold: [OTHER_PIPELINE] }\n')).toMatchObject({ guards: ['GUARD_OTHER_PIPELINE'] })
 })
