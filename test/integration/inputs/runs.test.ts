@@ -387,7 +387,7 @@ test('another id column withholds the run, so that the catalog does not have eve
   // Half of them are new products beside others that left.
   expect(guardsOf(await shop(engine, rows(60)))).toEqual(['GUARD_DELETES'])
   expect(await live()).toBe(180)
-  // Who approves the deletes has seen that the ids are missing.
+  // An approval of the deletes shows that the missing ids were seen.
   engine.write('feed.csv', csvOf(rows(120)))
   expect(await engine.run('shop', { approveDeletes: 120 })).toMatchObject({ status: 'succeeded' })
   expect(await live()).toBe(120)
