@@ -42,6 +42,7 @@ export const withholdingCodes: readonly string[] = [
   'OWNER_COLUMN',
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',
+  'FILTER_UNKNOWN',
   'LEFT_UNMAPPED',
   'IDENTIFIER_UNMAPPED',
 ]

@@ -198,6 +198,10 @@ export const recordCodes = {
     'The export has no column of consent.',
     'Export the column; or, where every person in the file agreed, set consent: none.',
   ),
+  FILTER_UNKNOWN: warning(
+    'No record of JSON or XML has a column of only: or except:, so the filter cannot decide which rows are sent.',
+    'Correct the column under only: or except:; or, where the export omits it on purpose, set guards: { accept: [FILTER_UNKNOWN] }.',
+  ),
   CONSENT_OTHER_CHANNEL: warning(
     'The column is about a channel of which no identifier is sent, such as texts where only emails are mapped. It is not applied.',
     'Nothing; or write consent: with the column, where it decides.',

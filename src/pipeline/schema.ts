@@ -155,6 +155,7 @@ export const guardedCodes: readonly [string, ...string[]] = [
   'OWNER_COLUMN',
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',
+  'FILTER_UNKNOWN',
   'LEFT_UNMAPPED',
   'LINK_HOST_OTHER',
   'PRICE_ZERO',

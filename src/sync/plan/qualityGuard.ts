@@ -63,6 +63,7 @@ function acceptance({ code, count }: WarningSummary, pipeline: string, isIncompl
 
 /** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
 const corrections: Readonly<Record<string, string>> = {
+  FILTER_UNKNOWN: 'correct the column under only: or except:',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }

@@ -117,7 +117,8 @@ export async function stageSources(
     mapper.begin(gated ? previous : undefined)
     let started: readonly string[] | undefined
     const lines = new SharedLines()
-    const consent = new UnseenColumns(consentColumnsOf(pipeline))
+    const deciding = decidingColumnsOf(pipeline)
+    const unseen = new UnseenColumns([...new Set(deciding.map(({ field }) => field))])
     const skipped = skippedBy(options.gate)
     const readBefore = read
     let atStart: readonly Warning[] = []
@@ -127,7 +128,7 @@ export async function stageSources(
         for (let at = 0; at < rows.length; at++) {
           const row = rows[at] as Row // below the length
           lines.register(row)
-          consent.add(row)
+          unseen.add(row)
           if (started === undefined) {
             started = row.columns
             if (columns.length === 0) columns = row.columns
@@ -178,7 +179,7 @@ export async function stageSources(
       for (const warning of ofHeader) warnings.add(hinted(warning))
       // A skipped row is equal to one of the last read, which was checked.
       if (started !== undefined && skippedBy(options.gate) === skipped)
-        for (const column of consent.names) warnings.add(hinted(consentColumnMissing(column)))
+        for (const warning of deciding) if (unseen.names.includes(warning.field)) warnings.add(hinted(warning))
       const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
       for (const summary of result.counted) warnings.addSummary(hinted(summary))
       notes.push(...result.warnings)
@@ -213,19 +214,27 @@ export async function stageSources(
   }
 }
 
-function consentColumnsOf({ consent }: Pipeline): readonly string[] {
-  return consent === undefined || consent === 'none' ? [] : consent.map(({ column }) => column)
+/**
+ * Returns the columns that decide which rows are sent, each as the warning for a source in which no row has it. A missing cell counts as
+ * empty, so a test or a filter of a missing column may let every row pass.
+ */
+function decidingColumnsOf({ consent, filters }: Pipeline): readonly Warning[] {
+  const tests = consent === undefined || consent === 'none' ? [] : consent
+  return [
+    ...tests.map(({ column }): Warning => {
+      const message = `no row has the column "${column}", by which consent: decides who may be reached`
+      return { line: 0, code: 'CONSENT_UNKNOWN' satisfies RecordCode, field: column, message }
+    }),
+    ...filters.map(({ keep, column }): Warning => {
+      const message = `no row has the column "${column}", by which ${keep ? 'only' : 'except'}: selects the rows to send`
+      return { line: 0, code: 'FILTER_UNKNOWN' satisfies RecordCode, field: column, message }
+    }),
+  ]
 }
 
 /** Returns the number of rows that the gate skipped so far; 0 without a gate. */
 function skippedBy(gate: DigestGate | undefined): number {
   return gate === undefined ? 0 : gate.unchanged + gate.repeated
-}
-
-/** Returns the warning about a column of `consent` that no row has. A test of a missing cell may pass, so every row could pass. */
-function consentColumnMissing(column: string): Warning {
-  const message = `no row has the column "${column}", by which consent: decides who may be reached`
-  return { line: 0, code: 'CONSENT_UNKNOWN' satisfies RecordCode, field: column, message }
 }
 
 /**

@@ -91,3 +91,37 @@ test('a filter on a column that the file lacks stops the run and names the neare
     error: { code: 'FILE_COLUMN_MISSING', hint: expect.stringContaining('"country"') as string },
   })
 })
+
+test.for(['except: { segment: employees }', 'only: { segment: ["", customers] }'])(
+  'JSON in which no row has the column of a filter withholds the run: %s',
+  async (filter) => {
+    await using engine = await engineUnderTest()
+    const yaml = (more: string) => people(`${filter}\n${more}`).replace('crm.csv', 'crm.jsonl').replace('customer_id', 'id')
+    const write = (cells: (i: number) => object) =>
+      engine.write(
+        'crm.jsonl',
+        Array.from({ length: 30 }, (_, i) => `${JSON.stringify({ id: i, email: `person${i}@example.com`, ...cells(i) })}\n`).join(''),
+      )
+    engine.pipeline('people', yaml(''))
+    // Rows may omit the column.
+    write((i) => (i < 25 ? {} : { segment: 'employees' }))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { filtered: 5, valid: 25 } })
+    write((i) => (i < 24 ? {} : { segment: 'employees' }))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { filtered: 6, valid: 24 } })
+    // The export renames the column.
+    write((i) => (i < 24 ? { kind: 'customers' } : { kind: 'employees' }))
+    expect(await engine.run('people')).toMatchObject({
+      status: 'withheld',
+      guards: [
+        {
+          code: 'GUARD_FILTER_UNKNOWN',
+          message: expect.stringContaining('no row has the column "segment"') as string,
+          hint: expect.stringMatching(/only: or except:.*accept: \[FILTER_UNKNOWN\]/) as string,
+        },
+      ],
+    })
+    expect((await engine.sandbox.control.audience()).members).toBe(24)
+    engine.pipeline('people', yaml('guards: { accept: [FILTER_UNKNOWN] }\n'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { filtered: 0, valid: 30 } })
+  },
+)
