@@ -43,6 +43,9 @@ export interface WebhookReceiver {
   readonly probe: () => Promise<void>
 }
 
+/** Base of the targets of requests, which are paths. */
+const base = 'http://receiver'
+
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
 
 /**
@@ -73,8 +76,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       if (ended !== undefined) await reportGap(ended)
     },
     async handle(request, response) {
-      const url = new URL(request.url ?? '/', 'http://receiver')
-      if (url.pathname !== path) return false
+      const target = request.url ?? '/'
+      // A caller may send a target that is not a URL, such as `//`.
+      const url = URL.canParse(target, base) ? new URL(target, base) : undefined
+      if (url?.pathname !== path) return false
       try {
         if (request.method === 'GET') answerChallenge(url, response, secrets()[0])
         else if (request.method === 'POST') await receive(request, response)

@@ -62,6 +62,13 @@ function raw(port: number, parts: readonly (string | Buffer)[], end = false): Pr
 const count = async (db: { query: (sql: string) => Promise<Record<string, unknown>[]> }) =>
   Number((await db.query('select count(*) as n from sluice.webhook_event'))[0]?.['n'])
 
+test('a request target that is no URL gets 404, and the receiver answers on', async () => {
+  await using served = await serve({})
+  for (const target of ['//', '//:', 'http://[', '//x:99999/', 'http://a:b/webhooks'])
+    expect(await raw(served.port, [`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`]), target).toMatch(/^HTTP\/1\.1 404 /)
+  expect(await served.post(event('a'))).toBe(200)
+})
+
 test('a verified event is stored once, even if it is repeated or out of order', async () => {
   await using database = await testDatabase()
   await using served = await serve({ db: database.db })
