@@ -12,6 +12,7 @@ import { withRowFilters } from './rowFilter.ts'
 import { trimText } from './text.ts'
 import { repeatsOf } from './repeatedColumns.ts'
 import { transformFault } from './transformFault.ts'
+import { shownAddress } from '../shownAddress.ts'
 import { TransformFault } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
@@ -68,7 +69,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
       const bound = boundFor(columns)
       if (bound.missing.length > 0 && isTable(pipeline, uri, columns)) {
         const { message, hint } = missingColumns(bound, columns)
-        throw new RunError('FILE_COLUMN_MISSING', message, { where: uri, hint })
+        throw new RunError('FILE_COLUMN_MISSING', message, { where: shownAddress(uri), hint })
       }
       rejectRepeats(bound, columns, uri)
       return bound.warnings
@@ -196,7 +197,7 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
       'FILE_DUPLICATE_COLUMN',
       `the column "${redactPersonalData(name)}" occurs ${repeats.length + 1} times, and only one of them is read`,
       {
-        where: uri,
+        where: shownAddress(uri),
         hint: `Name the columns to read, in order: map: { ${field}: [${names}] }`,
       },
     )

@@ -11,6 +11,7 @@ import type { RecordCode } from '../mapping/rejectCodes.ts'
 import { trimText } from '../mapping/text.ts'
 import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
 import type { Cell, Row } from '../model/record.ts'
+import { shownAddress } from '../shownAddress.ts'
 import { hashOfBoth } from './hashSource.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 
@@ -91,7 +92,7 @@ async function readJoinedFile(join: SourceJoin, context: SourceContext, open: Op
         }
         if (cells.size > mostJoined)
           throw new RunError('JOIN_TOO_LARGE', `the joined file has more than ${mostJoined} ids`, {
-            where: join.source.uri.replace(/\?.*$/, ''),
+            where: shownAddress(join.source.uri),
             hint: 'Join both in the database or export that writes the source.',
           })
       }
@@ -117,7 +118,7 @@ function columnsOf({ source, fileColumn, columns }: SourceJoin, header: readonly
   const missing = id < 0 ? fileColumn : columns?.find((_, index) => (indexes?.[index] ?? 0) < 0)
   if (missing !== undefined)
     throw new RunError('FILE_COLUMN_MISSING', `the joined file has no column "${missing}"`, {
-      where: source.uri.replace(/\?.*$/, ''),
+      where: shownAddress(source.uri),
       hint: `Its columns are ${header.slice(0, 20).join(', ')}: correct join.on or join.columns.`,
     })
   return indexes === undefined ? header.filter((_, index) => index !== id) : indexes.map((index) => header[index] ?? '')

@@ -12,6 +12,7 @@ import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
 import { isLocalFile } from './hashSource.ts'
 import { openJoined } from './joinedSource.ts'
+import { shownAddress } from '../shownAddress.ts'
 import { openLocalFile } from './file/localFile.ts'
 import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { openStdin } from './stdin.ts'
@@ -137,7 +138,7 @@ async function readStream(stream: ByteStream, definition: SourceDefinition, cont
 function unchangedSource(definition: SourceDefinition, previous: SourceFacts | undefined): OpenedSource {
   if (previous === undefined)
     throw new RunError('SOURCE_UNAVAILABLE', 'the server answered that nothing changed, but nothing was read before', {
-      where: definition.uri.replace(/\?.*$/, ''),
+      where: shownAddress(definition.uri),
       hint: 'Run again.',
     })
   return {

@@ -10,6 +10,7 @@ import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../db
 import { RunError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { RunReport, RunTrigger } from '../model/report.ts'
+import { storedAddress } from '../shownAddress.ts'
 import { destinationIdentity } from './destinationIdentity.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadReport } from './history.ts'
@@ -64,7 +65,8 @@ export async function requestAndClaimById(
   request: RunRequest,
 ): Promise<Claimed> {
   await recoverExpiredRuns(deps)
-  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, ...options } = request
+  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, source, ...rest } = request
+  const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
   if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
   const by = actor ?? deps.actor
@@ -83,7 +85,8 @@ export async function requestAndClaimById(
   if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
-  if (row !== 'not_claimable') return { row }
+  // Only this process knows the password or query of a backfill source.
+  if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
   const credentials = await credentialsOf(deps.db, destinationId)
   // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
   if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }

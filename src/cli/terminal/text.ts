@@ -20,18 +20,6 @@ export function below(where: string): string {
   return where.startsWith(folder) ? where.slice(folder.length) : where
 }
 
-/**
- * Removes user name, password and query from an address, because shown texts may be logged. A file path is returned unchanged; of an
- * address that cannot be parsed, only the scheme is kept.
- */
-export function shownAddress(source: string): string {
-  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return source
-  if (!URL.canParse(source)) return `${source.slice(0, source.indexOf(':') + 1)}…`
-  const url = new URL(source)
-  if (url.username + url.password + url.search === '') return source
-  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`
-}
-
 /** Cuts a text that is wider than `columns`, and ends it with an ellipsis. Only for terminals: piped output is never cut. */
 export function cut(text: string, columns: number): string {
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`

@@ -1,4 +1,6 @@
 /** Returns the pipeline of a backfill, whose source replaces the sources of the pipeline. */
+import { RunError } from '../../errors.ts'
+import { isQueryRemoved } from '../../shownAddress.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { isRejectsHeader } from '../../mapping/rejectsCopy.ts'
 import { isLocalFile } from '../../sources/hashSource.ts'
@@ -12,11 +14,20 @@ const headBytes = 1_048_576
  * UTF-16; if a spreadsheet saved the file in another encoding, in the encoding of the first source. Every other source is read with the
  * settings of the first source, and with its credentials if `mayShare` permits.
  *
- * @throws {RunError} as `openLocalFile`
+ * @throws {RunError} `SOURCE_CREDENTIALS` if `uri` was stored without its query; and as `openLocalFile`
  */
 export async function withBackfillSource(pipeline: Pipeline, uri: string): Promise<Pipeline> {
   const [first] = pipeline.sources
   if (!first) throw new Error('a pipeline must have a source')
+  if (isQueryRemoved(uri))
+    throw new RunError(
+      'SOURCE_CREDENTIALS',
+      'the address of the backfill had a query, which is not stored because it may contain a secret',
+      {
+        where: uri,
+        hint: `sluice backfill ${pipeline.name} --source ADDRESS`,
+      },
+    )
   const fresh = { uri, format: 'auto', compression: 'auto', complete: { kind: 'auto' } } as const
   const head = isLocalFile(uri) ? await readHead(uri) : undefined
   if (head === undefined || !isRejectsHeader(firstLine(head))) {

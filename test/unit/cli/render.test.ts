@@ -10,7 +10,8 @@ import { runOutcome } from '../../../src/cli/reports/outcome.ts'
 import { planSummary } from '../../../src/cli/commands/plan/planReport.ts'
 import { rejectGroups } from '../../../src/cli/reports/rejects.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
-import { fold, safe, shownAddress } from '../../../src/cli/terminal/text.ts'
+import { fold, safe } from '../../../src/cli/terminal/text.ts'
+import { shownAddress, storedAddress } from '../../../src/shownAddress.ts'
 import { width } from '../../../src/cli/terminal/width.ts'
 import { waiting } from '../../../src/cli/terminal/waiting.ts'
 import { noCounts, type PlanReport, type RunCounts, type RunReport } from '../../../src/model/report.ts'
@@ -231,6 +232,18 @@ test.for([
   ['https://canary:can ary@[', 'https:…'],
 ] as const)('the address %s is shown as %s', ([address, shown]) => {
   expect(shownAddress(address)).toBe(shown)
+})
+
+test.for([
+  ['exports/crm.csv', 'exports/crm.csv'],
+  ['https://shop.example.com/a%20b.csv', 'https://shop.example.com/a%20b.csv'],
+  ['https://shop.example.com/feed.xml?token=canary', 'https://shop.example.com/feed.xml?…'],
+  ['https://shop.example.com/feed.xml?…', 'https://shop.example.com/feed.xml?…'],
+  ['sftp://jane:canary@files.example.com/x.csv', 'sftp://jane@files.example.com/x.csv'],
+  ['postgres://jane:canary@db.example.com:5432/shop?sslmode=require', 'postgres://jane@db.example.com:5432/shop?…'],
+  ['https://canary:can ary@[', 'https:…'],
+] as const)('the address %s is stored as %s', ([address, stored]) => {
+  expect(storedAddress(address)).toBe(stored)
 })
 
 test('check shows the names of columns without control characters', () => {

@@ -9,7 +9,7 @@ import { presentError, type PresentedError } from '../../terminal/present.ts'
 import type { SourceCheck } from '../../reports/check.ts'
 import { detectedWords } from '../../reports/detected.ts'
 import { faultsOf } from '../../reports/rejects.ts'
-import { shownAddress } from '../../terminal/text.ts'
+import { shownAddress } from '../../../shownAddress.ts'
 import { RowTally } from './rowTally.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { ConsentTest } from '../../../model/pipeline.ts'
 import { argument, flag, many, option, type Invocation } from '../../context.ts'
 import { sandboxTargets } from '../sandbox/sandboxDefaults.ts'
 import { parseConsentAnswer, formatConsentAnswer } from './consentAnswers.ts'
-import { shownAddress } from '../../terminal/text.ts'
+import { shownAddress } from '../../../shownAddress.ts'
 import { destinationTypes } from '../../../destinations/index.ts'
 
 /** Options of `sluice init`, from flags and answers. An undefined option has no value yet, and may be asked for. */

@@ -2,6 +2,7 @@ import { RunError } from '../../../errors.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { Mapped, Row } from '../../../model/record.ts'
 import { cellText } from '../../../mapping/rejectsCopy.ts'
+import { shownAddress } from '../../../shownAddress.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'
 import { loadRejects, type StoredReject } from '../../../sync/history.ts'
@@ -97,7 +98,7 @@ function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
 
 function sourceChanged(uri: string, runId: string): RunError {
   return new RunError('SOURCE_CHANGED', 'the source has changed since this run, so its line numbers would be wrong. Nothing was kept.', {
-    where: uri,
+    where: shownAddress(uri),
     hint: `sluice rejects ${runId} --csv rejects.csv   (the masked rows)`,
   })
 }
