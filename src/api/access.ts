@@ -1,7 +1,7 @@
 /**
  * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. Without
- * SLUICE_API_TOKEN, the server listens on loopback only and requires no token. With it, the API always requires the token. From other
- * machines, metrics require the token, and pages the token or a session.
+ * SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on. With it, the API
+ * always requires the token. From other machines and through a proxy, metrics require the token, and pages the token or a session.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
@@ -65,6 +65,14 @@ export function sameHostOnly(settings: AccessSettings) {
         `this server does not answer for "${host.slice(0, 100)}"`,
         'set SLUICE_PUBLIC_URL to the address that people use',
       )
+    if (settings.token === undefined && isForwarded(c))
+      return deny(
+        c,
+        401,
+        'TOKEN_INVALID',
+        'the request came through a proxy, and this server has no token. Nothing was done.',
+        'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env)',
+      )
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(c, host))
       return deny(
         c,
@@ -100,7 +108,7 @@ export function apiAccess(settings: AccessSettings) {
 /** Allows scrapers on this machine, and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
-    if (isLocal(settings, c) || hasToken(settings, c)) return next()
+    if ((isOnLoopback(settings, c) && !isForwarded(c)) || hasToken(settings, c)) return next()
     c.header('www-authenticate', 'Bearer')
     return deny(c, 401, 'TOKEN_INVALID', 'the bearer token is missing or wrong.', 'set bearer_token_file in the scrape configuration')
   })
@@ -135,9 +143,26 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   return true
 }
 
-/** Returns true for a request from this machine: the server listens on loopback, and the host of the request is a loopback name. */
+/**
+ * Returns true for a request from this machine that no proxy passed on, or whose user the trusted proxy on this machine names. With a
+ * public address, every request may come from a proxy: nginx sends neither the host of the caller nor another header by default.
+ */
 function isLocal(settings: AccessSettings, c: Context): boolean {
+  if (!isOnLoopback(settings, c)) return false
+  if (userIn(settings, c) !== undefined) return true
+  return !isForwarded(c) && (settings.publicUrl === undefined || isLoopback(new URL(settings.publicUrl).hostname))
+}
+
+/** Returns true if the server listens on loopback, and the host of the request is a loopback name. */
+function isOnLoopback(settings: AccessSettings, c: Context): boolean {
   return isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
+}
+
+/** Headers that a proxy adds to a request which it passes on. */
+const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
+function isForwarded(c: Context): boolean {
+  return forwardingHeaders.some((name) => c.req.header(name) !== undefined)
 }
 
 function isOwnHost(settings: AccessSettings, host: string): boolean {
@@ -165,8 +190,12 @@ function hasSession({ token }: AccessSettings, c: Context): boolean {
 
 /** Returns the user that the proxy names; undefined if there is none. The header is trusted only from this machine, or with token or session. */
 function proxyUser(settings: AccessSettings, c: Context): string | undefined {
-  if (settings.userHeader === undefined || !(hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c))) return undefined
-  const user = c.req.header(settings.userHeader)?.trim().slice(0, 200)
+  return hasToken(settings, c) || hasSession(settings, c) || isLocal(settings, c) ? userIn(settings, c) : undefined
+}
+
+/** Returns the user in the header of the proxy; undefined if the header is not configured, missing or empty. */
+function userIn({ userHeader }: AccessSettings, c: Context): string | undefined {
+  const user = userHeader === undefined ? undefined : c.req.header(userHeader)?.trim().slice(0, 200)
   return user === '' ? undefined : user
 }
 

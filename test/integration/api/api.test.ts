@@ -217,6 +217,41 @@ test('beyond loopback the dashboard requires the token, and acts only for a user
   expect(await engine.db.query(`select actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
 })
 
+test('a request that a proxy on this machine passes on is not a request from this machine', async () => {
+  await using engine = await shop()
+  const proxied = { 'x-forwarded-for': '203.0.113.9' }
+  const run = '/pipelines/shop/run'
+  {
+    await using open = await startServer(engine)
+    expect(await open.call('GET', '/', { headers: proxied })).toMatchObject({
+      status: 401,
+      text: expect.stringContaining('SLUICE_API_TOKEN'),
+    })
+    expect(await open.call('POST', `/api${run}s`, { headers: proxied })).toMatchObject({ status: 401 })
+    expect(await open.call('GET', '/')).toMatchObject({ status: 200 })
+  }
+  {
+    await using guarded = await startServer(engine, { access: { token: 'correct-horse' } })
+    for (const headers of [proxied, { forwarded: 'for=203.0.113.9' }, { 'x-real-ip': '203.0.113.9' }, { via: '1.1 front' }]) {
+      expect(await guarded.call('GET', '/', { headers })).toMatchObject({ status: 303, headers: { location: '/sign-in?next=%2F' } })
+      expect(await guarded.call('POST', run, { headers })).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
+      expect(await guarded.call('GET', '/metrics', { headers })).toMatchObject({ status: 401 })
+    }
+    expect(await guarded.call('GET', '/')).toMatchObject({ status: 200 })
+  }
+  {
+    // nginx without further settings sends its own host, and none of these headers.
+    await using published = await startServer(engine, { access: { token: 'correct-horse', publicUrl: 'https://ops.example.com' } })
+    expect(await published.call('POST', run)).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
+  }
+  expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
+  await using behind = await startServer(engine, { access: { token: 'correct-horse', userHeader: 'x-user' } })
+  expect(await behind.call('POST', run, { headers: proxied })).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
+  expect(await behind.call('POST', run, { headers: { ...proxied, 'x-user': 'anna' } })).toMatchObject({
+    headers: { location: '/runs/r_1' },
+  })
+})
+
 test('health answers while the process lives; readiness names the checks that fail', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
