@@ -5,6 +5,7 @@ export const rowFaultHints = {
   ROW_COMMENT: 'Remove the comment or totals row from the export.',
   ROW_JSON: 'Write one valid JSON object.',
   ROW_JSON_KEYS: 'Write every key once in an object.',
+  ROW_JSON_NAME: 'Write emails and phone numbers as values, under one fixed name such as "email".',
   ROW_JSON_DEPTH: 'Nest objects and arrays less deep.',
   ROW_COLUMNS: 'Use the same keys in every record.',
   HEADER_REPEATED: 'Remove the second header from the export.',

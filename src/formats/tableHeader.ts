@@ -121,13 +121,15 @@ function checkHeader(
   }
 }
 
-/** Returns true for emails, URLs, digests, prices and long numbers, which are not column names. */
+/** Returns true for emails, URLs, digests, prices, phone numbers and long numbers, which are not column names. */
 function looksLikeData(cell: string): boolean {
   return (
     /^https?:\/\//i.test(cell) ||
     /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(cell) ||
     /^[0-9a-f]{64}$/i.test(cell) ||
     /^-?\d+[.,]\d+( [A-Z]{3})?$/.test(cell) ||
-    /^\+?\d{4,}$/.test(cell)
+    /^\+?\d{4,}$/.test(cell) ||
+    // A date has at most eight digits.
+    (/^\+?\(?\d[\d\s()./\u2010-\u2015-]+$/.test(cell) && cell.replace(/\D/g, '').length > 8)
   )
 }

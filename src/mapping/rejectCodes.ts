@@ -41,6 +41,10 @@ export const recordCodes = {
   ROW_COMMENT: reject('A comment or totals row is among the data.', 'Remove the comment or totals row from the export.'),
   ROW_JSON: reject('The record is not a valid JSON object.', 'Write one valid JSON object.'),
   ROW_JSON_KEYS: reject('A JSON object has one key twice.', 'Write every key once in an object.'),
+  ROW_JSON_NAME: reject(
+    'A key of a JSON object is an email or phone number. Keys become names of columns, which are stored and shown.',
+    'Write emails and phone numbers as values, under one fixed name such as "email".',
+  ),
   ROW_JSON_DEPTH: reject('The JSON record is nested too deeply.', 'Nest objects and arrays less deep.'),
   ROW_COLUMNS: reject('The JSON records name too many different keys.', 'Use the same keys in every record.'),
   DUPLICATE_CONFLICT: reject(

@@ -47,6 +47,15 @@ const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const plainStringPattern = /"([^"\\\u0000-\u001f]*)"/y
 const escapedStringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 
+// A key such as `hero@2x.png` is the name of an image.
+const emailKey = /^[^\s@]+@(?!\dx\.[a-z]+$)[^\s@]+\.[a-z]{2,}$/i
+const phoneKey = /^\+\d[\d\s().-]{6,}\d$/
+
+/** Returns true for a key that is an email or an international phone number (docs/guarantees.md#no-raw-identifier-at-rest). */
+function isPersonal(key: string): boolean {
+  return (key.includes('@') && emailKey.test(key)) || (key.charCodeAt(0) === 43 && phoneKey.test(key))
+}
+
 class JsonScanner {
   readonly cells: (Cell | undefined)[] = []
   readonly #text: string
@@ -75,6 +84,7 @@ class JsonScanner {
       if (this.#peek() !== '"') throw this.#unexpected()
       const key = this.#string()
       if (keys.has(key)) throw new JsonFault('ROW_JSON_KEYS', 'a key is repeated in one object')
+      if (isPersonal(key)) throw new JsonFault('ROW_JSON_NAME', 'a key is an email or phone number')
       keys.add(key)
       if (this.#peek() !== ':') throw this.#unexpected()
       this.#at++

@@ -105,8 +105,13 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     ['a digest', `${'a'.repeat(64)}\n${'b'.repeat(64)}\n`],
     ['a web address', '1,https://shop.example.com/1\n2,https://shop.example.com/2\n'],
     ['a price', 'x,12.99 USD\ny,13.99 USD\n'],
+    ['a national phone number', 'x,(202) 555-0143\ny,(202) 555-0144\n'],
+    ['a phone number with spaces', 'x,0171 1234567\ny,0171 1234568\n'],
   ])('cases 25 and 206: data in the first row is rejected: %s', async (_, text) => {
     expect(await refusal(text)).toBe('FILE_NO_HEADER')
+  })
+  test('dates are names of columns', async () => {
+    expect((await read('id,2026-01-02,2024/2025\n1,a,b\n')).rows).toHaveLength(1)
   })
   test('case 206: a file without a header is read if the columns are named', async () => {
     const result = await read(`${'a'.repeat(64)}\n${'b'.repeat(64)}\n`, { csv: { columns: ['email'] } })

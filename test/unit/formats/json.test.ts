@@ -37,6 +37,13 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(faultsOf(await read('{"id":"1","id":"2"}\n'))).toEqual(['ROW_JSON_KEYS'])
     expect(faultsOf(await read('{"a":{"id":"1"},"b":{"id":"2"}}\n'))).toEqual([undefined])
   })
+  test('an email or phone number as a key rejects the row, because keys become names of columns', async () => {
+    const good = Array.from({ length: 400 }, (_, i) => `{"id":"${i}"}\n`).join('')
+    const odd = ['{"id":"1","jane@example.com":{"ok":true}}', '{"a":{"+1 202 555 0143":"x"}}', '{"images":{"hero@2x.png":"x"},"@type":"y"}']
+    const result = await read(`${good}${odd.join('\n')}\n`)
+    expect(faultsOf(result).slice(400)).toEqual(['ROW_JSON_NAME', 'ROW_JSON_NAME', undefined])
+    expect(result.rows.at(-1)?.columns).toEqual(['id', 'images.hero@2x.png', '@type'])
+  })
   test.each([
     ['{"id":NaN}'],
     ['{"id":Infinity}'],
