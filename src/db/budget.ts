@@ -27,6 +27,12 @@ export async function openBudget(db: Queryable, budget: BudgetClass): Promise<vo
   ])
 }
 
+/** Seconds by which a grant may be in the future, because a process got the lock of the row after another one that had asked later. */
+const aheadS = 60
+
+/** Maximum seconds of a block: the longest requested wait (`longestRequestedWaitMs`) with a margin. */
+const longestBlockS = 1_200
+
 /** Result of taking grants. */
 export interface Granted {
   /** Number of requests that may be sent now. */
@@ -38,16 +44,25 @@ export interface Granted {
 /**
  * Takes up to `count` grants. Writes nothing if none is granted.
  *
- * Sends two statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The second
- * statement sees the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
+ * Sends three statements in one message, which are one implicit transaction. The first statement waits for the lock of the row. The others
+ * see the grants of the process that had the lock before; a single statement would see the ring as it was before the wait.
+ *
+ * Grants in the future are of a clock that was ahead. They count as granted now; otherwise nothing would be sent until that time. The
+ * newest grant shows whether there are any, so that the ring is not searched each time.
  */
 export async function takeGrants(db: Database, name: string, count: number): Promise<Granted> {
   if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} grants`)
   const key = pg.escapeLiteral(name)
   const results = await db.pool.query(`
     select 1 from budget where class = ${key} for update;
+    update budget_slot set granted_at = statement_timestamp()
+    where class = ${key} and granted_at > statement_timestamp() + ${aheadS} * interval '1 second'
+      and exists (select from budget b join budget_slot s on s.class = b.class and s.slot = (b.granted + ${ringSize - 1}) % ${ringSize}
+        where b.class = ${key} and s.granted_at > statement_timestamp() + ${aheadS} * interval '1 second');
     with head as materialized (
-      select granted, request_limit, window_ms, blocked_until, statement_timestamp() as t from budget where class = ${key}),
+      select granted, request_limit, window_ms, statement_timestamp() as t,
+        case when blocked_until < statement_timestamp() + ${longestBlockS} * interval '1 second' then blocked_until end as blocked_until
+      from budget where class = ${key}),
     wanted as materialized (
       select i, greatest(
         0,
@@ -67,7 +82,7 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
     select (select count(*) from given)::int as granted, coalesce((select ceil(min(wait_ms)) from wanted where wait_ms > 0), 0)::float8 as "waitMs"
     from head`)
   // The cast holds because `pg` returns one result per statement of a message, and its types declare only one.
-  const granted = (results as unknown as readonly pg.QueryResult<Granted>[])[1]?.rows[0]
+  const granted = (results as unknown as readonly pg.QueryResult<Granted>[])[2]?.rows[0]
   if (granted === undefined) throw new Error(`budget ${name} was never opened`)
   return granted
 }
@@ -75,7 +90,10 @@ export async function takeGrants(db: Database, name: string, count: number): Pro
 /** Stops all grants of the class for `ms`, because the service requested a wait. Never shortens a wait. */
 export async function blockBudget(db: Queryable, name: string, ms: number): Promise<void> {
   await db.execute(
-    `update budget set blocked_until = greatest(blocked_until, statement_timestamp() + $2 * interval '1 millisecond') where class = $1`,
+    `update budget set blocked_until = greatest(
+       case when blocked_until < statement_timestamp() + ${longestBlockS} * interval '1 second' then blocked_until end,
+       statement_timestamp() + $2 * interval '1 millisecond')
+     where class = $1`,
     [name, ms],
   )
 }

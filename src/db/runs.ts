@@ -9,6 +9,7 @@ import type { Present, Row } from './row.ts'
 import { readOptions, type RunOptions } from './runColumns.ts'
 import { adoptDestination, pauseDestination, type DestinationKey } from './destinations.ts'
 import { withinFence, type Fence } from './fence.ts'
+import { isExpired } from './lease.ts'
 import { isPaused } from './pauses.ts'
 import { noCounts, type RunTrigger } from '../model/report.ts'
 
@@ -249,7 +250,7 @@ export async function recoverRuns(db: Queryable, deadWorkers: readonly string[],
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'message', 'the process of this run died unexpectedly; what was confirmed is kept',
          'where', null, 'hint', 'sluice run ' || pipeline)
-     where ((status = 'running' and (lease_until < statement_timestamp() or worker_id = any($1)))
+     where ((status = 'running' and (${isExpired('lease_until')} or worker_id = any($1)))
        -- No other process executes queued plans and applies (findQueuedRuns), and while they are queued they block every tick.
        or (status = 'queued' and trigger in ('plan', 'apply') and created_at < statement_timestamp() - interval '30 seconds'))
        and ${withinFence('run.destination_id', '$2', '$3')} returning id`,

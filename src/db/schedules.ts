@@ -33,11 +33,17 @@ export interface Declaration {
 /** Seconds after which a schedule counts as abandoned if no scheduler has declared it again. Schedulers read their files more often. */
 export const declaredForS = 60
 
+/** Maximum difference in seconds between the clocks of database and scheduler at which the two confirm each other. */
+const clocksAgreeS = 300
+
 /**
  * Stores the schedules of a folder. A new or changed schedule begins now, without missed ticks. Schedules that the folder no longer
  * has are marked as undeclared, unless another scheduler still declares them.
+ *
+ * A schedule whose last tick is in the future would run no more until that time. It was decided while the clock of the database was
+ * ahead. If `processTime` confirms the present time of the database, such a schedule begins now; returns the names of their pipelines.
  */
-export async function declareSchedules(db: Database, declaration: Declaration): Promise<void> {
+export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
   const { credentials, folder, schedules, broken } = declaration
   const columns = [
     schedules.map((s) => s.destinationId),
@@ -46,7 +52,7 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
     schedules.map((s) => s.timezone),
     schedules.map((s) => s.overlap),
   ]
-  await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Schedules of an earlier version, which did not store credentials, get the credentials of this environment.
     await tx.execute(
       `update pipeline_schedule s set credentials = $1
@@ -72,6 +78,14 @@ export async function declareSchedules(db: Database, declaration: Declaration): 
            where (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
       [credentials, folder, ...columns.slice(0, 4), broken],
     )
+    const ahead = await tx.query<Row<'pipeline_schedule', 'pipeline'>>(
+      `update pipeline_schedule set last_scheduled_for = statement_timestamp()
+       where credentials = $1 and last_scheduled_for > statement_timestamp() + interval '1 minute'
+         and abs(extract(epoch from statement_timestamp() - $2::timestamptz)) < ${clocksAgreeS}
+       returning pipeline`,
+      [credentials, processTime],
+    )
+    return ahead.map(({ pipeline }) => pipeline)
   })
 }
 
@@ -172,7 +186,7 @@ export async function recordTicks(
   )
 }
 
-/** Stores the time of the last decided tick of a schedule. Never moves the time back. */
+/** Stores the time of the last decided tick of a schedule. Never moves the time back; only `declareSchedules` does. */
 export async function moveSchedule(db: Queryable, id: number, lastScheduledFor: Date): Promise<void> {
   await db.execute('update pipeline_schedule set last_scheduled_for = $2 where id = $1 and last_scheduled_for < $2', [id, lastScheduledFor])
 }

@@ -4,6 +4,7 @@
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
+import { isExpired } from '../lease.ts'
 import { mayImply } from '../impliedKeys.ts'
 import { storeKeysOfBatches } from '../remote/implied.ts'
 import { markLate } from '../remote/confirmKeys.ts'
@@ -69,7 +70,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
   return db.transaction(async (tx) => {
     const rows = await tx.query<Row<'batch', 'id'> & { begun: boolean }>(
       `with lost as (
-         select b.id from batch b where b.status = 'in_flight' and (b.lease_until < statement_timestamp() or b.worker_id = any($1)) and ${withinFence('b.destination_id', '$2', '$3')}
+         select b.id from batch b where b.status = 'in_flight' and (${isExpired('b.lease_until')} or b.worker_id = any($1)) and ${withinFence('b.destination_id', '$2', '$3')}
          for update skip locked),
        ended as (
          update attempt a set outcome = 'ambiguous', reason = 'worker_died', finished_at = statement_timestamp(), answer = '{"mayLandLater": true}'

@@ -95,6 +95,23 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBe(0)
   })
 
+  test('K4: grants and blocks of a clock that was ahead count as of now', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
+    for (let i = 0; i < 10; i++) expect(await takeGrant(db, 'c')).toBe(0)
+    await blockBudget(db, 'c', 60_000)
+    await db.execute(`update sluice.budget set blocked_until = blocked_until + interval '2 days'`)
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at + interval '2 days'`)
+    const wait = await takeGrant(db, 'c')
+    expect(wait).toBeGreaterThan(290_000)
+    expect(wait).toBeLessThanOrEqual(300_000)
+    await db.execute(`update sluice.budget_slot set granted_at = granted_at - interval '300 seconds'`)
+    expect(await takeGrants(db, 'c', 64)).toMatchObject({ granted: 10 })
+    await blockBudget(db, 'c', 60_000)
+    expect(await takeGrant(db, 'c')).toBeLessThanOrEqual(300_000)
+  })
+
   test('a denied grant writes nothing, and classes are independent', async () => {
     await using database = await testDatabase()
     const { db } = database

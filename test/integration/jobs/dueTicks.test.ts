@@ -70,6 +70,30 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).length).toBe(1)
   })
 
+  test('K4: a schedule runs again after the clock of the database was ahead, and no tick has two runs', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const deps = await scheduled(db, '* * * * * *', 'queue', '-2 days')
+    // The clock of the scheduler does not confirm that of the database, so the database may be the one that is wrong now.
+    expect(await declareSchedules(db, deps.declaration, new Date(Date.now() - 3_600_000))).toEqual([])
+    await decideDueTicks(deps)
+    expect(await runs(db)).toEqual([])
+    expect(await declareSchedules(db, deps.declaration)).toEqual(['p'])
+    expect(await declareSchedules(db, deps.declaration)).toEqual([])
+    const decideOne = async () => {
+      while ((await decideDueTicks(deps)).decided === 0) await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await decideOne()
+    expect(await runs(db)).toHaveLength(1)
+    // Ticks that were decided before the clock was moved back keep their run.
+    await db.execute(`update sluice.pipeline_schedule set last_scheduled_for = last_scheduled_for - interval '1 second'`)
+    await decideOne()
+    const times = await db.query<{ n: string; distinct_n: string }>(
+      'select count(*) as n, count(distinct scheduled_for) as distinct_n from sluice.run where scheduled_for is not null',
+    )
+    expect(times[0]?.n).toBe(times[0]?.distinct_n)
+  })
+
   test('with overlap: skip, a tick during a run is recorded and starts nothing', async () => {
     await using database = await testDatabase()
     const { db } = database

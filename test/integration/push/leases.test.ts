@@ -4,6 +4,7 @@ import { recoverBatches, releaseBatch } from '../../../src/db/batches/release.ts
 import { blockBudget, openBudget } from '../../../src/db/budget.ts'
 import { beginAttempt } from '../../../src/db/attempts.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { recoverRuns } from '../../../src/db/runs.ts'
 import { deadWorkers, isAlive, identifyProcess } from '../../../src/db/workers.ts'
 import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
@@ -88,6 +89,18 @@ describe('a lease', () => {
     await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
     await recoverBatches(db, [], 20, fence)
     expect(await batchStates(db, planted.planId)).toEqual(['pending:worker_died'])
+  })
+
+  test('K4: that ends in two days is of a clock that was ahead, and counts as expired', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    await claim(db, planted.planId, 'gone')
+    await db.execute(`update sluice.batch set lease_until = lease_until + interval '2 days'`)
+    expect(await recoverBatches(db, [], 20, fence)).toBe(1)
+    await db.execute(`update sluice.run set status = 'running', lease_until = clock_timestamp() + interval '2 days'`)
+    expect(await recoverRuns(db, [], fence)).toEqual([planted.runId])
   })
 
   test('of a process proven dead ends immediately', async () => {
