@@ -39,6 +39,10 @@ const retryable = new Set(['40001', '40P01'])
  * server. The driver reads times only in the ISO style, and claims need read committed. A process that stops in a transaction, or a
  * machine that vanishes, locks its destination until the server ends the transaction: without a limit, for hours or for good. Between two
  * statements of a transaction pass milliseconds.
+ *
+ * As for pg_dump, timeouts of the role or the server do not apply: the statements of a first sync take minutes, and would never end in
+ * less. An attempt must be on disk before its first byte is sent. If a commit does not wait for the disk, a crash of Postgres could lose
+ * the attempt, and what was sent would count as never sent.
  */
 const settings = [
   `set datestyle = 'ISO, MDY'`,
@@ -47,6 +51,12 @@ const settings = [
   'set standard_conforming_strings = on',
   `set default_transaction_isolation = 'read committed'`,
   `set idle_in_transaction_session_timeout = '2min'`,
+  'set statement_timeout = 0',
+  'set lock_timeout = 0',
+  // New in Postgres 17.
+  `select set_config('transaction_timeout', '0', false) where current_setting('server_version_num')::int >= 170000`,
+  // A stricter setting, such as `remote_apply`, stays.
+  `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
 ]
 
 /**

@@ -93,7 +93,10 @@ export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Sc
     const text = JSON.stringify([declaration, [...versions]])
     if (text !== declaredText || deps.clock.monotonic() - declaredAt >= declareEveryMs) {
       for (const name of await declareSchedules(deps.db, declaration, new Date(deps.clock.now())))
-        deps.log.warn({ pipeline: name }, 'the last tick of this schedule was in the future, because the clock of the database was ahead: it begins now')
+        deps.log.warn(
+          { pipeline: name },
+          'the last tick of this schedule was in the future, because the clock of the database was ahead: it begins now',
+        )
       await updateQueuedDefinitions(
         deps.db,
         deps.service,

@@ -73,6 +73,26 @@ test('settings of the role do not change times and transactions', async () => {
   }
 })
 
+test('K5: timeouts of the role end no statement, and commits wait for the disk', async () => {
+  await using owner = await testDatabase()
+  const of = async (...settings: string[]) => {
+    await using role = await roleWith(owner, 'superuser', settings)
+    const db = openDatabase(role.url)
+    try {
+      await db.transaction((tx) => tx.query('select pg_sleep(0.05)'))
+      const [row] = await db.query<{ commit: string }>(`select current_setting('synchronous_commit') as commit`)
+      return row?.commit
+    } finally {
+      await db.close()
+    }
+  }
+  const [server] = await owner.db.query<{ version: number }>(`select current_setting('server_version_num')::int as version`)
+  const timeouts = [`statement_timeout = '20ms'`, `lock_timeout = '20ms'`]
+  if ((server?.version ?? 0) >= 170_000) timeouts.push(`transaction_timeout = '20ms'`)
+  expect(await of(...timeouts, 'synchronous_commit = off')).toBe('on')
+  expect(await of('synchronous_commit = remote_apply')).toBe('remote_apply')
+})
+
 test('a database that is not in UTF-8 is rejected before anything is read', async () => {
   await using owner = await testDatabase()
   await using latin = await databaseWith(owner, `template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`)
