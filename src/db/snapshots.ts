@@ -23,7 +23,13 @@ const facts: z.ZodType<SourceFacts> = z.object({
   completeness: z.object({ complete: z.boolean(), proof: text, reason: text.exactOptional() }),
   notes: z.array(text).exactOptional(),
   quality: z
-    .object({ members: number, filled: z.record(text, number), brand: text.exactOptional(), group: text.exactOptional() })
+    .object({
+      members: number,
+      filled: z.record(text, number),
+      optedOut: number.exactOptional(),
+      brand: text.exactOptional(),
+      group: text.exactOptional(),
+    })
     .exactOptional(),
   rows: number.exactOptional(),
   joined: z.object({ main: z.lazy(() => facts), file: z.lazy(() => facts) }).exactOptional(),

@@ -40,6 +40,8 @@ export interface QualityFigures {
   readonly members: number
   /** Identifier type → number of members that have at least one. */
   readonly filled: Readonly<Record<string, number>>
+  /** Number of members whose row opts out; absent if there are none. */
+  readonly optedOut?: number
   /** Products: the reference brand (mapping/quality.ts). */
   readonly brand?: string
   /** Products: the reference item group. */

@@ -12,6 +12,8 @@ export const qualityCodes = {
   IDENTIFIER_SHARE: 'One identifier is on more than 30 % of the rows.',
   FILL_RATE: 'Share of members that have an identifier of one type.',
   FILL_RATE_FELL: 'Far fewer members than in the last run have an identifier of one type.',
+  OPT_OUTS_FELL:
+    'Fewer than half as many rows opt out as in the last run, and these people would be sent: often another spelling of the values of consent:.',
   COLUMN_VANISHED: 'A column of the last run is no longer in the source.',
   GROUP_OF_ITSELF: 'Products whose item_group_id is their own id.',
   PERSONAL_COLUMN: 'An unmapped column contains card or bank account numbers. It is not used; remove it from the export.',
@@ -43,6 +45,7 @@ export const withholdingCodes: readonly string[] = [
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',
   'FILTER_UNKNOWN',
+  'OPT_OUTS_FELL',
   'LEFT_UNMAPPED',
   'IDENTIFIER_UNMAPPED',
 ]

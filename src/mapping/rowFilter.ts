@@ -4,7 +4,7 @@ import { missingColumn, type Bound } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
 import type { Cell, Mapped, PackedIdentifier, Row } from '../model/record.ts'
-import { trimText } from './text.ts'
+import { comparableText } from './text.ts'
 
 /**
  * Adds the pipeline's row filters to a bound header. An excluded row maps to `filtered`, with the identifiers that
@@ -17,7 +17,7 @@ export function withRowFilters(bound: Bound, pipeline: Pipeline, columns: readon
     keep,
     column,
     index: findColumn(columns, column),
-    values: new Set(values.map(comparable)),
+    values: new Set(values.map(comparableText)),
   }))
   const passes = (row: Row) => filters.every(({ keep, index, values }) => cellIsOneOf(row.cells[index], values) === keep)
   const absent = filters.filter(({ index }) => index < 0)
@@ -46,9 +46,7 @@ function filteredRow(optedOut: readonly PackedIdentifier[] = []): Mapped {
   return { filtered: true, ...(optedOut.length === 0 ? {} : { optedOut }), warnings: [] }
 }
 
-const comparable = (text: string): string => trimText(text).toLowerCase()
-
 function cellIsOneOf(cell: Cell | undefined, values: ReadonlySet<string>): boolean {
   if (cell === undefined) return values.has('')
-  return typeof cell === 'string' ? values.has(comparable(cell)) : cell.some((text) => values.has(comparable(text)))
+  return typeof cell === 'string' ? values.has(comparableText(cell)) : cell.some((text) => values.has(comparableText(text)))
 }

@@ -17,6 +17,15 @@ export function trimText(text: string): string {
   return text.replace(edges, '')
 }
 
+/**
+ * Returns a cell, or a value that the pipeline file compares with cells, in the form in which both are compared: trimmed, in lower case, and
+ * `1.0` as `1`. Programs write a whole column of integers with decimals as soon as one of its cells is empty (pandas 2, R).
+ */
+export function comparableText(text: string): string {
+  const lower = trimText(text).toLowerCase()
+  return lower.endsWith('0') ? lower.replace(/^([+-]?\d+)\.0+$/, '$1') : lower
+}
+
 /** Returns true if at least one character is visible: not a space, joiner, filler, blank Braille cell or control character. */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\u2800]/u.test(text)

@@ -2,7 +2,7 @@
 import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import { findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
-import { trimText } from '../text.ts'
+import { comparableText } from '../text.ts'
 
 export interface BoundConsent {
   readonly index: number
@@ -18,17 +18,17 @@ export function boundConsent(test: ConsentTest, columns: readonly string[]): Bou
 }
 
 /**
- * Returns a function that returns true if a trimmed cell passes the test. Values are compared ignoring case. Dates are read in UTC;
+ * Returns a function that returns true if a trimmed cell passes the test. Values are compared by `comparableText`. Dates are read in UTC;
  * the bounds themselves, and text that is not a date, do not pass.
  */
 export function cellTest({ values, notValues, before, after }: ConsentTest): (text: string) => boolean {
   if (values !== undefined) {
     const yes = testValues({ values })
-    return (text) => yes.has(text.toLowerCase())
+    return (text) => yes.has(comparableText(text))
   }
   if (notValues !== undefined) {
     const no = testValues({ values: notValues })
-    return (text) => !no.has(text.toLowerCase())
+    return (text) => !no.has(comparableText(text))
   }
   const from = after === undefined ? Number.NEGATIVE_INFINITY : instantOf(after)
   const until = before === undefined ? Number.POSITIVE_INFINITY : instantOf(before)
@@ -38,9 +38,9 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
   }
 }
 
-/** Returns the values of a test, trimmed and in lower case. */
+/** Returns the values of a test in the form in which they are compared. */
 export function testValues(test: Pick<ValueTest, 'values'>): ReadonlySet<string> {
-  return new Set(test.values.map((value) => trimText(value).toLowerCase()))
+  return new Set(test.values.map(comparableText))
 }
 
 /** Returns milliseconds since 1970; NaN, which fails every comparison, for text that is not a date. */

@@ -5,7 +5,7 @@ import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
 import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
-import { trimText } from '../text.ts'
+import { comparableText, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
 import { passesConsent } from '../consent/passesConsent.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
@@ -159,5 +159,5 @@ function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined
  * Returns true if the cell has one of the values. A missing cell counts as empty, because JSON and XML omit empty values.
  */
 function isOneOf(row: Row, test: BoundTest): boolean {
-  return test.values.has(trimText(firstText(row.cells[test.index]) ?? '').toLowerCase())
+  return test.values.has(comparableText(firstText(row.cells[test.index]) ?? ''))
 }

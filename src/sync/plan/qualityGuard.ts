@@ -65,6 +65,7 @@ function acceptance({ code, count }: WarningSummary, pipeline: string, isIncompl
 const corrections: Readonly<Record<string, string>> = {
   FILTER_UNKNOWN: 'correct the column under only: or except:',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
+  OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 

@@ -201,6 +201,7 @@ function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
 const comparingCodes: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
+  'OPT_OUTS_FELL',
   'MOST_CHANGED',
   'IDS_CHANGED',
   'PRICE_MOVED',

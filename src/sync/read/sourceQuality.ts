@@ -48,14 +48,18 @@ export interface WatchedMapper extends RecordMapper {
   readonly finish: SourceQuality['finish']
 }
 
-/** Returns a mapper that maps like `mapper` and checks the rows of each source. */
-export function watchMapper(mapper: RecordMapper, statistics: QualityStatistics = openStatistics()): WatchedMapper {
-  let quality = createSourceQuality(statistics, undefined)
+/** Returns a mapper that maps like `mapper` and checks the rows of each source. `reachesPeople`: also compares how many rows opt out. */
+export function watchMapper(
+  mapper: RecordMapper,
+  statistics: QualityStatistics = openStatistics(),
+  options: { readonly reachesPeople?: boolean } = {},
+): WatchedMapper {
+  let quality = createSourceQuality(statistics, undefined, options)
   let featureSet = 0
   return {
     ...mapper,
     begin: (previous) => {
-      quality = createSourceQuality(statistics, previous)
+      quality = createSourceQuality(statistics, previous, options)
     },
     map: (row) => {
       const mapped = mapper.map(row)
@@ -129,16 +133,22 @@ const personalCode = 'PERSONAL_COLUMN'
 const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /** Starts the checks of a source. `previous`: facts of the last read for a gated read. */
-function createSourceQuality(statistics: QualityStatistics, previous: SourceFacts | undefined): SourceQuality {
+function createSourceQuality(
+  statistics: QualityStatistics,
+  previous: SourceFacts | undefined,
+  { reachesPeople = false }: { readonly reachesPeople?: boolean },
+): SourceQuality {
   const quality = createQuality(statistics, previous?.quality)
   const personal = createPersonalColumns()
   const itemOf = ([column, what]: readonly [column: string, what: PersonalNumbers]) =>
     statistics.featureSets.item(personalCode, column, `the column "${column}" contains what looks like ${what}`)
+  let optedOut = 0
   const damaged = new LineCount()
   const misplaced = new LineCount()
   return {
     add: (row, mapped) => {
-      const { reject, warnings } = mapped
+      const { reject, record, warnings } = mapped
+      if (record?.kind === 'member' && !record.desired) optedOut += 1
       if (reject?.code === 'SPREADSHEET_DAMAGE') damaged.add(reject.line)
       else if (reject !== undefined && isMisplaced(reject.message)) misplaced.add(reject.line)
       const dropped = warnings.some(isDroppedAsMisplaced)
@@ -185,11 +195,20 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       const figures = {
         members,
         filled,
+        ...(optedOut === 0 ? {} : { optedOut }),
         ...(found.brand === '' ? {} : { brand: found.brand }),
         ...(found.group === '' ? {} : { group: found.group }),
       }
       for (const [kind, before, now] of fallenFillRates(previous?.quality, figures))
         report('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
+      const sentAgain = reachesPeople ? fallenOptOuts(previous?.quality, figures) : 0
+      if (sentAgain > 0)
+        report(
+          'OPT_OUTS_FELL',
+          'consent',
+          `${optedOut} rows opt out, last time ${previous?.quality?.optedOut ?? 0}, and ${sentAgain} more people would be sent`,
+          sentAgain,
+        )
       const counted = items.flatMap((item) =>
         item.code === personalCode
           ? []
@@ -200,6 +219,20 @@ function createSourceQuality(statistics: QualityStatistics, previous: SourceFact
       return { warnings, counted, figures, doubts: found.doubts }
     },
   }
+}
+
+/** Minimum number of rows that opted out in the last read, to compare their number. */
+const optOutsFrom = 20
+
+/**
+ * Returns the number of people who would be sent in addition, if fewer than half as many rows opt out as in the last read, and most of the
+ * others did not just leave the source; otherwise 0. Rows that opt out are mapped in every read, because they have no stored digest.
+ */
+function fallenOptOuts(before: QualityFigures | undefined, now: QualityFigures): number {
+  const [was, is] = [before?.optedOut ?? 0, now.optedOut ?? 0]
+  if (before === undefined || was < optOutsFrom || is * 2 >= was) return 0
+  const added = now.members - is - (before.members - was)
+  return added * 2 >= was - is ? added : 0
 }
 
 function isDroppedAsMisplaced({ code, message }: Warning): boolean {

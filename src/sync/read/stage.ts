@@ -88,7 +88,8 @@ export async function stageSources(
   let growing = !gated
   let isPartitioned = false
   if (growing) letYoungGrow()
-  const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics)
+  const type = destinationOf(pipeline.destination.kind)
+  const mapper = watchMapper(createMapper(pipeline, new Date(deps.clock.now())), options.statistics, type)
   const warnings = new WarningCounter()
   const rejects = new RejectWriter(deps.db, options.runId)
   const facts: SourceFacts[] = []
@@ -98,7 +99,7 @@ export async function stageSources(
   let read = 0
   let rejected = 0
   let filtered = 0
-  const Stage = stageWriters[destinationOf(pipeline.destination.kind).keys]
+  const Stage = stageWriters[type.keys]
   const tally: StageTally = {
     valid: 0,
     optedOut: 0,

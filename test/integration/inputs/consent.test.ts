@@ -288,3 +288,59 @@ test('an identifier of a row that opted out is not sent for another row, even if
   await crm(engine, people.slice(0, 2), 'consent: { column: ok, values: ["yes"] }\n')
   expect(await members(engine)).toEqual([digest(address(0)), digest(address(1))].toSorted())
 })
+
+describe('a consent column whose values are written in another way', () => {
+  const yaml = (test: string, more = '') =>
+    `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\nconsent: { column: unsubscribed, ${test} }\n${more}${audience}`
+  const write = (engine: EngineUnderTest, rows: number, cell: (i: number) => string) =>
+    engine.write(
+      'people.csv',
+      `id,mail,unsubscribed\n${Array.from({ length: rows }, (_, i) => `${i},${address(i)},${cell(i)}\n`).join('')}`,
+    )
+
+  test.for(['not_values: ["1"]', 'not_values: ["1.00"]', 'values: ["0"]'])('with decimals means the same: %s', async (values) => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('people', yaml(values))
+    write(engine, 60, (i) => (i < 15 ? '1' : '0'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 45, suppressed: 15 } })
+    write(engine, 60, (i) => (i < 15 ? '1.0' : '0.0'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 45, suppressed: 15, creates: 0, deletes: 0 } })
+  })
+
+  test('withholds the run, if many people who opted out would be sent', async () => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('people', yaml('not_values: ["1"]'))
+    write(engine, 200, (i) => (i < 50 ? '1' : '0'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 150, suppressed: 50 } })
+    // A new row is read alone.
+    write(engine, 201, (i) => (i < 50 ? '1' : '0'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 151, suppressed: 50 } })
+    write(engine, 201, (i) => (i < 30 ? 'out' : i < 50 ? '1' : '0'))
+    expect(await engine.run('people')).toMatchObject({
+      status: 'withheld',
+      guards: [
+        {
+          code: 'GUARD_OPT_OUTS_FELL',
+          message: '20 rows opt out, last time 50, and 30 more people would be sent: nothing was sent',
+          hint: expect.stringMatching(/values of the consent column.*accept: \[OPT_OUTS_FELL\]/) as string,
+        },
+      ],
+    })
+    expect((await engine.sandbox.control.audience()).members).toBe(151)
+    // A definition that reverses the test.
+    engine.pipeline('people', yaml('not_values: ["yes"]'))
+    write(engine, 201, (i) => (i < 50 ? '1' : '0'))
+    expect((await engine.run('people')).guards.map(({ code }) => code)).toEqual(['GUARD_OPT_OUTS_FELL'])
+    engine.pipeline('people', yaml('not_values: ["yes"]', 'guards: { accept: [OPT_OUTS_FELL] }\n'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 201 } })
+  })
+
+  test('does not withhold the run, if the export no longer has the rows that opted out', async () => {
+    await using engine = await engineUnderTest()
+    engine.pipeline('people', yaml('not_values: ["1"]'))
+    write(engine, 200, (i) => (i >= 150 ? '1' : '0'))
+    await engine.run('people')
+    write(engine, 160, (i) => (i >= 150 ? '1' : '0'))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { valid: 150, suppressed: 10 } })
+  })
+})
