@@ -1,4 +1,7 @@
-/** First half of a run: resolves the open requests of earlier runs, reads the sources, and makes the plan. */
+/**
+ * First half of a run: reads the sources, resolves the open requests of earlier runs, and makes the plan. Reads first, because a person
+ * may have opted out since.
+ */
 import type pg from 'pg'
 import { storeImageSample } from '../db/plans.ts'
 import type { Value } from '../db/row.ts'
@@ -16,6 +19,7 @@ import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { planSetsOf } from './productSets.ts'
 import { settleLeftovers } from './push/push.ts'
 import { withBackfillSource } from './read/backfillSource.ts'
+import { findOptedOutEntries } from './read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from './read/snapshot.ts'
 import { interrupted } from './read/stage.ts'
 import { createStage } from './read/stageTable.ts'
@@ -44,7 +48,6 @@ export async function readAndPlan(
   onPart?: (planId: string, rows: number) => Promise<void>,
 ): Promise<PlanOutcome> {
   await planErasures(deps)
-  if (run.trigger !== 'plan') await timed(deps, run, 'settle', () => settleLeftovers(deps, run.destinationId, { runId: run.id }))
   const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
@@ -54,9 +57,12 @@ export async function readAndPlan(
       snapshot = await read(deps, client, effective, run)
       await guardRead(deps, pipeline, run, snapshot)
     }
-    if (run.trigger !== 'plan') await waitForLateArrivals(deps, run.destinationId)
-    if (deps.signal?.aborted) throw interrupted()
     const input = snapshot ?? (await nothingRead(deps, client, run))
+    if (run.trigger !== 'plan') {
+      await settle(deps, run, client)
+      await waitForLateArrivals(deps, run.destinationId)
+    }
+    if (deps.signal?.aborted) throw interrupted()
     const planned = await plan(deps, client, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
     // Keeps the session for the pool, because it has cached the schema: a new session took 50 of the 220 ms that a small run took of the
@@ -78,6 +84,12 @@ export async function readAndPlan(
 
 function proofOf(snapshot: SnapshotResult | undefined): string {
   return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
+}
+
+async function settle(deps: EngineDeps, run: RunRow, client: pg.PoolClient): Promise<void> {
+  await timed(deps, run, 'settle', () =>
+    settleLeftovers(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(client, batch) }),
+  )
 }
 
 async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {

@@ -141,14 +141,14 @@ export async function refuseKeys(
 }
 
 /**
- * Marks desired keys without confirmed content as synced with unknown content, because an update that the service may have applied is not
- * sent again. Therefore the keys are deleted when their last row is removed.
+ * Marks keys without confirmed content as synced with unknown content, because an update that the service may have applied is not sent
+ * again. Therefore the keys are deleted when no row has them any more.
  */
 export async function doubtKeys(tx: Queryable, destinationId: number, keys: readonly Buffer[], runId: number): Promise<void> {
   await tx.execute(
     `with doubted as (
        update remote m set synced_hash = ${invalidatedBy(`'unsure'`, runId)}
-       where m.destination_id = $1 and m.key = any($2::bytea[]) and m.ref_count > 0 and m.synced_hash is null returning m.key)
+       where m.destination_id = $1 and m.key = any($2::bytea[]) and m.synced_hash is null returning m.key)
      ${addChanged('select key from doubted')}`,
     [destinationId, keys],
   )

@@ -195,9 +195,10 @@ async function planRemote(
     'select key from remote where destination_id = $1 and key = any($2::bytea[]) and ref_count > 0',
     [audience, carriedKeys],
   )
+  const sharedKeys = shared.map(({ key }) => key)
   const [oldest] = uncertain
-  if (oldest !== undefined) await doubtKeys(tx, audience, carriedKeys, oldest.runId)
-  const kept = new Set(shared.map(({ key }) => key.toString('hex')))
+  if (oldest !== undefined) await doubtKeys(tx, audience, sharedKeys, oldest.runId)
+  const kept = new Set(sharedKeys.map((key) => key.toString('hex')))
   const keys = unique([...synced.map(({ key }) => key), ...carriedKeys.filter((key) => !kept.has(key.toString('hex')))])
   if (keys.length === 0) return
   const beside = oldest?.batch ?? (await carrierOf(tx, audience, synced[0]))

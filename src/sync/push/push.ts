@@ -19,11 +19,13 @@ import { ClaimedBatches } from './claimedBatches.ts'
 import { Pace } from './pace.ts'
 import { recordAnswer } from './recordAnswer.ts'
 import type { Progress } from '../../model/report.ts'
-import { isUnreachable, sendBatch, type Sending } from './send.ts'
+import { isUnreachable, sendBatch, type FindOptedOut, type Sending } from './send.ts'
 
 export interface PushOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
+  /** Set if the sources were read after the plans of the batches were made. */
+  readonly findOptedOut?: FindOptedOut
   /** Set while later parts of the plan are still being stored. */
   readonly growing?: GrowingPlan
 }
@@ -60,7 +62,7 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 
 /**
  * Settles open batches of earlier runs before a newer plan is made: releases batches of expired workers, sends ambiguous batches again
- * byte for byte, and parked batches once more. Ends a pause of the destination that an answer of the service caused, because this is the
+ * byte for byte, except people whom `options.findOptedOut` finds, and parked batches once more. Ends a pause of the destination that an answer of the service caused, because this is the
  * next attempt.
  */
 export async function settleLeftovers(
@@ -149,6 +151,7 @@ async function sendOpenBatches(
   const sending = await openSending(deps, destinationId, runId, {
     signal: AbortSignal.any([signal, stop.signal]),
     hardStop: hardStop.signal,
+    findOptedOut: options.findOptedOut,
     onWaiting: (why) => progress.waiting(why),
   })
   const claims = new ClaimedBatches(settings.bytesInHand)
@@ -247,6 +250,7 @@ async function openSending(
   options: {
     readonly signal: AbortSignal
     readonly hardStop: AbortSignal
+    readonly findOptedOut: FindOptedOut | undefined
     readonly onWaiting: (why: string) => void
   },
 ): Promise<Sending> {
@@ -276,6 +280,7 @@ async function openSending(
     runId,
     signal: options.signal,
     hardStop: options.hardStop,
+    findOptedOut: options.findOptedOut,
     onWait: (ms) => options.onWaiting(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`),
     state: { refusals: 0, unauthorizedAtMs: undefined, trustPointers: true },
   }

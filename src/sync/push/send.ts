@@ -18,7 +18,7 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
 import { splitFailingHalf } from './isolateRecord.ts'
-import { splitOffSuppressed, type BatchHandler } from './suppression.ts'
+import { splitOffOptedOut, splitOffSuppressed, type BatchHandler } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
 export interface Sending {
@@ -33,10 +33,15 @@ export interface Sending {
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */
   readonly hardStop: AbortSignal
+  /** Returns the places in an update whose people opted out after its plan was made; undefined if nothing was read since. */
+  readonly findOptedOut: FindOptedOut | undefined
   /** Called with each long wait for the rate limit. */
   readonly onWait: (ms: number) => void
   readonly state: PushState
 }
+
+/** Returns places in the body of a batch, ascending. */
+export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) => Promise<readonly number[]>
 
 /** Counters that the answers of one push change. */
 export interface PushState {
@@ -124,21 +129,27 @@ async function beginUnderGrant(
 }
 
 /**
- * Runs the suppression check and commits the attempt in one transaction. Returns `split` if the batch had suppressed people, and
- * `blocked` if the service has requested a wait.
+ * Runs the suppression check and commits the attempt in one transaction. Returns `split` if the batch had people who are suppressed or
+ * opted out, and `blocked` if the service has requested a wait.
  */
 async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
   const { deps, destination, runId } = sending
   const { db, settings, workerId } = deps
   const atMs = deps.clock.monotonic()
   const options = { runId, workerId, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
-  const attemptId =
-    !destination.reachesPeople || batch.operation === 'delete'
-      ? await beginAttempt(db, batch, options)
-      : await db.transaction(async (tx) => {
-          if (await splitOffSuppressed(tx, destination, batch, { workerId, runId, horizonMs: settings.horizonMs })) return 'split'
-          return beginAttempt(tx, batch, options)
-        })
+  const by = { workerId, runId, horizonMs: settings.horizonMs }
+  const toPeople = destination.reachesPeople && batch.operation === 'upsert'
+  const optedOut = toPeople ? ((await sending.findOptedOut?.(batch)) ?? []) : []
+  const attemptId = !toPeople
+    ? await beginAttempt(db, batch, options)
+    : await db.transaction(async (tx) => {
+        if (optedOut.length > 0) {
+          await splitOffOptedOut(tx, destination, batch, optedOut, by)
+          return 'split'
+        }
+        if (await splitOffSuppressed(tx, destination, batch, by)) return 'split'
+        return beginAttempt(tx, batch, options)
+      })
   if (attemptId === 'split') return attemptId
   return attemptId === undefined ? 'blocked' : { attemptId, atMs }
 }

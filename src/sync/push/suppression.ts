@@ -6,7 +6,7 @@ import { noteBatch } from '../../db/audit.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
-import { markLate } from '../../db/remote/confirmKeys.ts'
+import { doubtKeys, markLate } from '../../db/remote/confirmKeys.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import { remainingOrds, splitBatch } from '../../db/batches/split.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
@@ -96,6 +96,32 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
       { phase: 1, waitsMs: [by.horizonMs, 2 * by.horizonMs] },
     )
   return true
+}
+
+/**
+ * Removes the entries at `ords` from the batch, because their people opted out after the plan was made; the other entries move to a new
+ * batch. If the batch may have been applied, the identifiers count as synced with unknown content, so that a plan deletes them, within the
+ * limits of the guards.
+ */
+export async function splitOffOptedOut(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  ords: readonly number[],
+  by: BatchHandler,
+): Promise<void> {
+  const entries = await tx.query<Row<'entry', 'keys'>>(`select e.keys from ${entriesOf('$1::bigint')} e where e.ord = any($2::int[])`, [
+    batch.id,
+    ords,
+  ])
+  await removeEntries(tx, destination, batch, ords, by)
+  if (!batch.maybeApplied) return
+  await doubtKeys(
+    tx,
+    batch.destinationId,
+    entries.flatMap(({ keys }) => keys),
+    by.runId,
+  )
 }
 
 /** Supersedes a claimed batch and moves its entries, except the entries at `ords`, to a new batch. Without other entries there is none. */

@@ -3,7 +3,9 @@
  * may send these identifiers (docs/consent.md).
  */
 import type pg from 'pg'
+import { entriesOf } from '../../db/entries/read.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
+import type { Row } from '../../db/row.ts'
 import { stagedKind } from './stageTable.ts'
 
 /**
@@ -52,6 +54,26 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
     [destinationId, implied],
   )
   return rowCount === 1
+}
+
+/**
+ * Returns the places in an update of an earlier plan whose people opted out in this read, or are not desired any more. An earlier read,
+ * such as that of `sluice plan`, may have found an opt-out that this gated read does not stage again.
+ */
+export async function findOptedOutEntries(
+  client: pg.PoolClient,
+  batch: { readonly id: number; readonly destinationId: number },
+): Promise<readonly number[]> {
+  const { rows } = await client.query<Row<'entry', 'ord'>>(
+    `with carried as materialized (
+       select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key))
+     select ord from carried where key in (select identifier from opted_out)
+     union select ord from carried where record_key in (select key from stage where kind = ${stagedKind.optedOut})
+     union select c.ord from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0
+     order by ord`,
+    [batch.id, batch.destinationId],
+  )
+  return rows.map(({ ord }) => ord)
 }
 
 /** Number of rows that lost identifiers because another row opted out. */
