@@ -41,6 +41,7 @@ export const loaders: Readonly<Record<string, () => Promise<CommandModule>>> = {
   'db migrate': () => import('./commands/db/migrate.ts'),
   'db status': () => import('./commands/db/status.ts'),
   'db url': () => import('./commands/db/url.ts'),
+  'db adopt': () => import('./commands/db/adopt.ts'),
   'db stop': () => import('./commands/db/stop.ts'),
   completion: () => import('./commands/completion/completion.ts'),
   schema: () => import('./commands/schema.ts'),

@@ -3,6 +3,7 @@
  */
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
 import type { Row } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
@@ -94,6 +95,29 @@ export async function adoptDestination(tx: Queryable, destinationId: number, fen
     fence.origin,
     fence.credentials,
   ])
+}
+
+/**
+ * Returns true if this database is the one in which the destination was synced last. Stores the identity of this database for a destination
+ * without one.
+ */
+export async function isOwnDatabase(db: Queryable, destinationId: number): Promise<boolean> {
+  await db.execute(`update destination set database_identity = ${databaseIdentity} where id = $1 and database_identity is null`, [
+    destinationId,
+  ])
+  const rows = await db.query(`select from destination d where id = $1 and ${isSyncedHere('d')}`, [destinationId])
+  return rows.length === 1
+}
+
+/** Makes this database the one from which its destinations are synced. Returns the number of destinations that had another one. */
+export async function adoptDatabase(db: Database, actor: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    const adopted = await tx.execute(
+      `update destination set database_identity = ${databaseIdentity} where database_identity is not null and database_identity <> ${databaseIdentity}`,
+    )
+    if (adopted > 0) await noteEvent(tx, { actor, what: 'database.adopted', detail: { destinations: adopted } })
+    return adopted
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Finds queued runs, and plans that several processes may push. */
 import type { Queryable } from './database.ts'
 import type { Present, Row } from './row.ts'
+import { isSyncedHere } from './databaseIdentity.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { isPaused } from './pauses.ts'
 
@@ -64,10 +65,11 @@ export async function findSharedPlans(db: Queryable, fence: Fence): Promise<read
   return rows.map((row) => row.id)
 }
 
-/** Returns true if the plan is being pushed in this environment. */
+/** Returns true if the plan is being pushed in this environment, and not in the database that this one was copied from. */
 export async function isSharedPlan(db: Queryable, planId: string, fence: Fence): Promise<boolean> {
   const rows = await db.query(
-    `select from plan p where p.id = $1 and p.status = 'applying' and ${withinFence('p.destination_id', '$2', '$3')}`,
+    `select from plan p join destination d on d.id = p.destination_id
+     where p.id = $1 and p.status = 'applying' and ${withinFence('p.destination_id', '$2', '$3')} and ${isSyncedHere('d')}`,
     [planId, fence.origin, fence.credentials],
   )
   return rows.length > 0

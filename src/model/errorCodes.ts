@@ -139,6 +139,10 @@ export const errorGroups = [
         'A stored value is not one that Sluice wrote. The message names table, column and row.',
         'Upgrade Sluice if a newer version wrote it; else restore the row from a backup.',
       ),
+      DATABASE_COPIED: entry(
+        'The destination was synced from another database: this one was restored from a dump, or is a copy. Nothing was sent.',
+        'If this database replaces the other one: `sluice db adopt`. A copy for tests needs other credentials (docs/database.md#copies).',
+      ),
       DATABASE_FAILED: entry('The database failed during the run.', '`sluice doctor`, then run again: it resumes where it stopped.'),
       POSTGRES_UNAVAILABLE: entry(
         'The embedded Postgres cannot run here.',

@@ -9,6 +9,7 @@ import { recordsIn } from '../db/entries/read.ts'
 import { renewGroups, contentVersionOf } from '../db/remote/desireKeys.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
+import { assertOwnDatabase } from './databaseCopy.ts'
 import type { EngineDeps } from './engine.ts'
 import { withProductSets } from './productSets.ts'
 import { planCounts, pushPlan } from './push/push.ts'
@@ -46,6 +47,7 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
   const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
   if ('report' in run) return run.report
   return runUnderLease(deps, run.row, async (lease) => {
+    await assertOwnDatabase(deps, run.row)
     const started = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
     if (started === 'done') return { status: 'succeeded', guards: [] }

@@ -10,6 +10,7 @@ import { resumeDestination } from '../db/destinations.ts'
 import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimQueued, requestAndClaim, type RunRequest } from './claimDestination.ts'
 import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
+import { assertOwnDatabase } from './databaseCopy.ts'
 import { EarlyPush } from './earlyPush.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadRun, runNumber } from './history.ts'
@@ -91,6 +92,7 @@ export async function executeRun(
 /** Executes a claimed run. Sends the first parts of a plan while the later parts are planned. */
 async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
   return runUnderLease(deps, run, async (lease) => {
+    await assertOwnDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
     const early = new EarlyPush(lease.deps, run)
     const onPart = (planId: string, rows: number) => early.grew(planId, rows, () => request.onPlanned?.(planId, batchesOf(pipeline, rows)))

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import type { Database } from '../../src/db/database.ts'
 import type { EngineUnderTest } from './engine.ts'
 
 const execute = promisify(execFile)
@@ -43,7 +44,8 @@ async function dump({ db, databaseUrl, folder }: Restorable): Promise<Backup> {
   }
 }
 
-async function copy({ db }: Restorable): Promise<Backup> {
+/** Copies the content of every table. `restore` writes it into the same database or, as a dump that is restored elsewhere, into `into`. */
+export async function copy({ db }: Pick<Restorable, 'db'>): Promise<Backup & { readonly restore: (into?: Database) => Promise<void> }> {
   const tables = await db.query<{ name: string; columns: string }>(
     `select c.relname as name, string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
@@ -69,8 +71,8 @@ async function copy({ db }: Restorable): Promise<Backup> {
   }
   return {
     by: 'copy',
-    async restore() {
-      const restoring = await db.connect()
+    async restore(into: Database = db) {
+      const restoring = await into.connect()
       try {
         await restoring.query('begin')
         await restoring.query(`set local session_replication_role = 'replica'`)

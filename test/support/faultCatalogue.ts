@@ -92,8 +92,7 @@ export const faultCatalogue: readonly CataloguedFault[] = [
   row(
     'K9',
     'the database restored from a backup an hour old',
-    'everything sent again, deletes withheld, erasures replayed',
-    'not recognized: `sluice run --full` sends everything again',
+    'nothing is sent until `sluice db adopt`; then `sluice run --full` sends everything again',
   ),
   row('K10', 'the service down for hours', 'what was unresolved first, then the last state; what was wanted in between never'),
 ]

@@ -32,6 +32,8 @@ export const destination = sluice.table(
     allChanged: boolean('all_changed').notNull().default(true),
     /** Instance of the sandbox that the synced state belongs to. */
     instance: text('instance'),
+    /** Identity of the database in which the last run sent something (`db/databaseIdentity.ts`). Null until then. */
+    databaseIdentity: text('database_identity'),
     pausedAt: instant('paused_at'),
     pausedReason: text('paused_reason'),
     createdAt: instant('created_at').notNull().default(now()),

@@ -47,6 +47,7 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   expect(await isStored(engine, sha256(canary), 'record')).toBe(true)
   expect(await engine.db.query('select from erasure')).toEqual([])
 
+  expect((await command('db', 'adopt')).code).toBe(0)
   const replayed = await command('forget', '--replay', join(engine.folder, 'erasures.json'))
   expect([replayed.code, replayed.stderr]).toEqual([0, expect.not.stringContaining(canary)])
   expect((await command('forget', '--replay', 'erasures.json')).stdout).toContain('Nothing to replay')

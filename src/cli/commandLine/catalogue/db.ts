@@ -23,6 +23,12 @@ export const dbCommands: readonly CommandEntry[] = [
         summary: 'address for psql; starts the embedded server and keeps it running',
         examples: ['sluice db url'],
       },
+      {
+        name: 'adopt',
+        summary: 'send from this database, which was restored or copied',
+        examples: ['sluice db adopt'],
+        notes: ['Only if nothing sends from the other database any more. After a restore: docs/operations.md#backup-and-restore'],
+      },
       { name: 'stop', summary: 'stop the embedded server', examples: ['sluice db stop'] },
     ],
   },

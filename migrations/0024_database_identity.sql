@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."destination" ADD COLUMN "database_identity" text;

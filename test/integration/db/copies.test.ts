@@ -1,0 +1,49 @@
+/** A database that was restored from a dump elsewhere, or copied for another environment with the same credentials. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { adoptDatabase } from '../../../src/db/destinations.ts'
+import { isSharedPlan } from '../../../src/db/queuedRuns.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { applyPlan, planPipeline, runPipeline } from '../../../src/sync/index.ts'
+import { copy } from '../../support/backup.ts'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { sluiceHere } from '../cli/support.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+test('K9: a copy of the database sends nothing until it is adopted, and the original continues', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const feed = (rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
+  feed(3)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  const dump = await copy(engine)
+  feed(5)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 2 } })
+
+  await using elsewhere = await testDatabase()
+  await dump.restore(elsewhere.db)
+  const copied = { ...engine.deps, db: elsewhere.db }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  feed(2)
+  const mark = await engine.mark()
+  const stopped = { status: 'failed', error: { code: 'DATABASE_COPIED', hint: expect.stringContaining('sluice db adopt') as unknown } }
+  expect(await runPipeline(copied, pipeline, { trigger: 'manual' })).toMatchObject(stopped)
+  const { planId } = await planPipeline(copied, pipeline)
+  expect(await applyPlan(copied, planId)).toMatchObject(stopped)
+  await elsewhere.db.execute(`update plan set status = 'applying' where id = $1`, [planId])
+  expect(await isSharedPlan(elsewhere.db, planId, engine.deps.service)).toBe(false)
+  await elsewhere.db.execute(`update plan set status = 'ready' where id = $1`, [planId])
+  expect(await engine.writes(mark)).toEqual([])
+
+  // The original is not affected.
+  feed(6)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
+  expect(await adoptDatabase(engine.db, 'anna')).toBe(0)
+
+  const adopt = () => sluiceHere(['db', 'adopt'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
+  expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 destination adopted') as unknown })
+  expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') as unknown })
+  expect(await isSharedPlan(elsewhere.db, planId, engine.deps.service)).toBe(false)
+  expect(await runPipeline(copied, pipeline, { trigger: 'manual', full: true })).toMatchObject({ status: 'succeeded' })
+})
