@@ -35,6 +35,8 @@ export interface ReadContext {
   readonly suppressedBy: readonly number[]
   /** Facts about the sources from the last complete read of the pipeline's own sources; empty without one, and for a backfill. */
   readonly previous: readonly SourceFacts[]
+  /** Sources of the last complete read in whose plan no guard fired; empty without one. */
+  readonly lastGood: readonly SourceFacts[]
   /** True without an earlier complete read of the pipeline's own sources, and for a backfill. */
   readonly first: boolean
 }
@@ -134,6 +136,7 @@ export async function readRecords(
     runId: run.id,
     startedAtMs: run.startedAtMs,
     previous: context.previous,
+    lastGood: context.lastGood,
     opened,
     gate,
     statistics,

@@ -142,6 +142,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       run,
       suppressedBy: suppression.destinationIds,
       previous: last?.sources ?? [],
+      lastGood: last?.goodSources ?? [],
       first: last === undefined,
     }
     const read =

@@ -31,11 +31,12 @@ export interface SourceQuality {
   /** Adds a mapped row. Returns the number of its feature set (mapping/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
-   * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set.
+   * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set. `lastGood`: facts of the last read in
+   * whose plan no guard fired, which has no opt-outs that a guard doubted.
    *
    * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
    */
-  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts) => SourceResult
+  readonly finish: (facts: SourceFacts, previous: SourceFacts | undefined, known?: FeatureSetCounts, lastGood?: SourceFacts) => SourceResult
 }
 
 /** Mapper that also checks its rows. Sources are mapped one after the other. */
@@ -156,7 +157,7 @@ function createSourceQuality(
       const items = numbers.length === 0 ? undefined : numbers.map(itemOf).filter((item) => item >= 0)
       return quality.add(mapped, items, dropped ? feature.misplaced : 0)
     },
-    finish: (facts, previous, known) => {
+    finish: (facts, previous, known, lastGood) => {
       const found = quality.finish(known)
       const { rows: total, members, filled, notes, items } = found
       if (total >= checkedFrom && damaged.count > total * damagedShare) {
@@ -201,12 +202,12 @@ function createSourceQuality(
       }
       for (const [kind, before, now] of fallenFillRates(previous?.quality, figures))
         report('FILL_RATE_FELL', kind, `${now} % of the members have ${kind}, last time ${before} %`, 1)
-      const sentAgain = reachesPeople ? fallenOptOuts(previous?.quality, figures) : 0
+      const sentAgain = reachesPeople ? fallenOptOuts(lastGood?.quality, figures) : 0
       if (sentAgain > 0)
         report(
           'OPT_OUTS_FELL',
           'consent',
-          `${optedOut} rows opt out, last time ${previous?.quality?.optedOut ?? 0}, and ${sentAgain} more people would be sent`,
+          `${optedOut} rows opt out, last time ${lastGood?.quality?.optedOut ?? 0}, and ${sentAgain} more people would be sent`,
           sentAgain,
         )
       const counted = items.flatMap((item) =>

@@ -76,6 +76,7 @@ export async function stageSources(
     readonly runId: number
     readonly startedAtMs: number
     readonly previous: readonly SourceFacts[]
+    readonly lastGood: readonly SourceFacts[]
     readonly opened: ReadonlyMap<number, OpenedSource>
     readonly gate?: DigestGate
     readonly statistics: QualityStatistics
@@ -181,7 +182,7 @@ export async function stageSources(
       // A skipped row is equal to one of the last read, which was checked.
       if (started !== undefined && skippedBy(options.gate) === skipped)
         for (const warning of deciding) if (unseen.names.includes(warning.field)) warnings.add(hinted(warning))
-      const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined)
+      const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined, options.lastGood[index])
       for (const summary of result.counted) warnings.addSummary(hinted(summary))
       notes.push(...result.warnings)
       doubts.push(...result.doubts)
