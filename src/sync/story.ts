@@ -101,6 +101,8 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
   const waitingDelete = events.find((event) => event.what === 'wanted' && event.change === 'delete')
   if (waitingDelete) return `Live: ${refused ? `its delete was refused: ${refused.message}` : waitingDelete.message}`
+  // The service keeps the content of the last confirmed request when it refuses a newer one.
+  if (refused && confirmed && !invalidated) return `Live: previous version, as ${refused.message}`
   if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
   if (rejected && (!read || read.at < rejected.at))
     return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`

@@ -143,6 +143,13 @@ describe('look-up', () => {
       edit_history_post_ids: [FILM],
     })
     expectBadParameter(await look({ ids: FILM, 'tweet.fields': 'lang' }), 'tweet.fields')
+    await sandbox.control.switches({ edit_history: 'off' })
+    const query = { ids: FILM, 'post.fields': 'edit_history_post_ids', expansions: 'edit_history_post_ids' }
+    const { body } = await look(query)
+    expect([body.data[0].edit_history_post_ids, body.includes.posts[0].id]).toEqual([[FILM], FILM])
+    await sandbox.control.switches({ v2_names: 'tweet' })
+    expectBadParameter(await look({ ids: FILM, 'tweet.fields': 'edit_history_post_ids' }), 'tweet.fields')
+    expectBadParameter(await look({ ids: FILM, expansions: 'edit_history_post_ids' }), 'expansions')
   })
 
   test('without a good token there is no answer', async () => {

@@ -106,7 +106,7 @@ function findUnknownCommand(
     return new UsageError(
       'MISSING_ARGUMENT',
       `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`,
-      { hint: `sluice help ${path.join(' ')}` },
+      { where: `sluice ${path.join(' ')}`, hint: `sluice help ${path.join(' ')}` },
     )
   }
   const entry = entries.find((candidate) => candidate.name === word)
@@ -117,7 +117,7 @@ function findUnknownCommand(
     return new UsageError(
       'UNKNOWN_COMMAND',
       `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
-      { hint },
+      { where: word.slice(0, 60), hint },
     )
   }
   return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
@@ -175,12 +175,15 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
       })
     }
     case 'commander.missingArgument':
-    case 'commander.optionMissingArgument':
-      return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { hint: help })
+    case 'commander.optionMissingArgument': {
+      // Commander quotes the argument (`'PIPELINE'`), or the option with its value (`'--source <URI>'`).
+      const missing = /'([^' ]+)/.exec(error.message)?.[1] ?? name
+      return new UsageError('MISSING_ARGUMENT', `${name}: ${reason}`, { where: missing, hint: help })
+    }
     case 'commander.excessArguments':
-      return new UsageError('TOO_MANY_ARGUMENTS', `${name}: ${reason}`, { hint: help })
+      return new UsageError('TOO_MANY_ARGUMENTS', `${name}: ${reason}`, { where: name, hint: help })
     default:
-      return new UsageError('INVALID_VALUE', `${name}: ${reason}`, { hint: help })
+      return new UsageError('INVALID_VALUE', `${name}: ${reason}`, { where: name, hint: help })
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { needService } from '../../config/config.ts'
 import { UsageError } from '../../errors.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import type { Receipt } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
 import { openWholeFile } from '../wholeFile.ts'
@@ -17,7 +18,7 @@ import {
 import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
-import { pipelineNamed } from '../pipelines.ts'
+import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
 import { instant, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -38,12 +39,8 @@ export const run: CommandRun = async (context, invocation) => {
 /** Erases one person at one service. `--no-wait` only suppresses and plans; else waits until the deletes are sent. */
 async function erase(context: Context, invocation: Invocation, person: Person): Promise<number> {
   const name = option(invocation, 'pipeline')
-  if (person.keys.length > 0 && name === undefined)
-    throw new UsageError('MISSING_OPTION', '--key needs --pipeline: the audience that has this customer key. Nothing was erased.', {
-      where: '--pipeline',
-      hint: 'sluice forget --key C-1042 --pipeline customers',
-    })
-  const pipeline = name === undefined ? undefined : await pipelineNamed(context, name)
+  const pipeline =
+    name !== undefined ? await pipelineNamed(context, name) : person.keys.length > 0 ? await onlyAudience(context) : undefined
   if (pipeline !== undefined && !destinationOf(pipeline.destination.kind).reachesPeople)
     throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience: it has no customer keys. Nothing was erased.`, {
       where: '--pipeline',
@@ -59,6 +56,18 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   }
   // The erasure is for one service: that of the pipeline, else of the environment.
   return withEngine(context, run, { credentials: pipeline?.credentials })
+}
+
+/** Returns the only audience of the folder. @throws {UsageError} `MISSING_OPTION` if there are several, because each has keys of its own */
+async function onlyAudience(context: Context): Promise<Pipeline> {
+  const audiences = (await pipelinesNamed(context, [])).filter(({ destination }) => destinationOf(destination.kind).reachesPeople)
+  const [first, ...others] = audiences
+  if (first !== undefined && others.length === 0) return first
+  throw new UsageError(
+    'MISSING_OPTION',
+    `--key needs --pipeline: there are ${audiences.length} audiences, each with customer keys of its own. Nothing was erased.`,
+    { where: '--pipeline', hint: `sluice forget --key C-1042 --pipeline ${first?.name ?? 'customers'}` },
+  )
 }
 
 /** Repeats the erasures of an export that this database does not have. Exits as `erase`. */

@@ -1,5 +1,6 @@
 /** Handles the posts of v2: lookup, search, creation, edit and deletion (spec 4.7, 9; docs/spec-notes.md#posts). */
 import type { Call, Handler, Reply, World } from '../area.ts'
+import { newestEditHistory } from '../../service/contract/postResources.ts'
 import { listParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { v2ParameterRefusal, v2Problem, PROBLEMS } from '../refusal.ts'
@@ -84,6 +85,8 @@ function checkedPrefix(call: Call<PostsState>): 'tweet' | 'post' {
       String(call.params[unwanted]),
       `The query parameter [${unwanted}] is not one of [ids,expansions,${names}.fields,media.fields,poll.fields,user.fields,place.fields]`,
     )
+  if (names === 'tweet' && listParam(call, 'expansions')?.includes(newestEditHistory) === true)
+    throw v2ParameterRefusal('expansions', newestEditHistory, `"${newestEditHistory}" is not an expansion`)
   return names
 }
 

@@ -1,6 +1,7 @@
 /** Renders posts, and the objects that they reference, in the form of v2: only the requested fields (spec 2.6, docs/spec-notes.md#posts). */
 import type { Call, World } from '../area.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
+import { newestEditHistory } from '../../service/contract/postResources.ts'
 import { listParam } from '../params.ts'
 import { PROBLEMS } from '../refusal.ts'
 import { contextOf } from './annotations.ts'
@@ -25,7 +26,8 @@ export interface Selection {
 type Wire = Record<string, unknown>
 
 export function selectionOf(call: Call<PostsState>, names: 'tweet' | 'post'): Selection {
-  const set = (name: string) => new Set(listParam(call, name) ?? [])
+  const set = (name: string) =>
+    new Set((listParam(call, name) ?? []).map((value) => (value === newestEditHistory ? 'edit_history_tweet_ids' : value)))
   return {
     post: set(`${names}.fields`),
     user: set('user.fields'),

@@ -84,6 +84,9 @@ export const mediaFields = [
 export const placeFields = ['contained_within', 'country', 'country_code', 'full_name', 'geo', 'id', 'name', 'place_type'] as const
 export const pollFields = ['duration_minutes', 'end_datetime', 'id', 'options', 'voting_status'] as const
 
+/** The edit history's name, as field and as expansion, in the newest schema (switch `v2_names`; docs/spec-notes.md#posts). */
+export const newestEditHistory = 'edit_history_post_ids'
+
 /** Objects that a post can reference, by their key in `includes`. */
 export const postExpansions = [
   'author_id',

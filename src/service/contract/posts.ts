@@ -1,7 +1,7 @@
 /** Endpoints of posts in v2, with the fields and expansions that a caller may request (spec 2.6, 4.7; docs/spec-notes.md#posts). */
 import type { Endpoint } from './endpoint.ts'
 import { body, query, sentBySdks } from './parameter.ts'
-import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
+import { mediaFields, newestEditHistory, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
 
 export const postEndpoints = [
   {
@@ -14,8 +14,11 @@ export const postEndpoints = [
     parameters: [
       query('ids', 'csv', { required: true, maxItems: 100, source: 'spec 4.7; docs/spec-notes.md#posts Calls: 1 to 100 ids' }),
       query('tweet.fields', 'csv-enum', { values: postFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
-      query('post.fields', 'csv-enum', { values: postFields, source: 'docs/spec-notes.md#posts Names: switch v2_names' }),
-      query('expansions', 'csv-enum', { values: postExpansions, source: 'spec 2.6' }),
+      query('post.fields', 'csv-enum', {
+        values: [...postFields, newestEditHistory],
+        source: 'docs/spec-notes.md#posts Names: switch v2_names',
+      }),
+      query('expansions', 'csv-enum', { values: [...postExpansions, newestEditHistory], source: 'spec 2.6' }),
       query('media.fields', 'csv-enum', { values: mediaFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
       query('user.fields', 'csv-enum', { values: userFields, source: 'spec 2.6; docs/spec-notes.md#posts' }),
       query('place.fields', 'csv-enum', { values: placeFields, source: 'docs/spec-notes.md#posts' }),

@@ -1,7 +1,7 @@
 /** Endpoints of users and single posts on the core host. Outside the specification: common clients call them. */
 import type { Endpoint } from './endpoint.ts'
 import { path, query, sentBySdks } from './parameter.ts'
-import { mediaFields, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
+import { mediaFields, newestEditHistory, placeFields, pollFields, postExpansions, postFields, userFields } from './postResources.ts'
 
 const source = 'outside the specification: common clients call it'
 const shared = { method: 'GET', host: 'core', body: 'none', limit: 'v2_lookups', repeatable: true, outsideSpec: true, source } as const
@@ -12,8 +12,8 @@ const userSelection = [
 ] as const
 const postSelection = [
   query('tweet.fields', 'csv-enum', { values: postFields, ...sentBySdks }),
-  query('post.fields', 'csv-enum', { values: postFields, ...sentBySdks }),
-  query('expansions', 'csv-enum', { values: postExpansions, ...sentBySdks }),
+  query('post.fields', 'csv-enum', { values: [...postFields, newestEditHistory], ...sentBySdks }),
+  query('expansions', 'csv-enum', { values: [...postExpansions, newestEditHistory], ...sentBySdks }),
   query('media.fields', 'csv-enum', { values: mediaFields, ...sentBySdks }),
   query('user.fields', 'csv-enum', { values: userFields, ...sentBySdks }),
   query('place.fields', 'csv-enum', { values: placeFields, ...sentBySdks }),

@@ -76,7 +76,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
     updates: found.updates - erased.updates,
     optedOut: found.optedOut - erased.optedOut + byIdentifier + byOtherRows.missing + byOtherRows.stale,
     missing: found.missing - erased.missing - listed.missing - byOtherRows.missing + earlierMissing,
-    stale: found.stale - erased.stale - listed.stale - byOtherRows.stale,
+    stale: input.reading === 'unchanged' ? await countStale(work) : found.stale - erased.stale - listed.stale - byOtherRows.stale,
     suppressed: found.suppressed + listed.missing + listed.stale + erased.suppressed,
   }
   // The guards come later, because a rollback to their savepoint would undo this call. Without the call, one row of the table would get
@@ -93,6 +93,20 @@ function missingPolicyOf({ pipeline: { destination }, type, input, ignoresMissin
 /** Returns true if this read changed the desired content. `missing`: number of missing records that it changed. */
 export function changesDesired({ diff }: Changes, missing: number): boolean {
   return diff.creates + diff.updates + diff.suppressed + diff.optedOut + missing > 0
+}
+
+/**
+ * Returns the number of records that an unchanged source leaves stale: those of the last read that this plan does not remove. 0 without a
+ * source.
+ */
+async function countStale({ client, destinationId, sourceless }: PlanWork): Promise<number> {
+  if (sourceless) return 0
+  const { rows } = await client.query<{ n: string }>(
+    `select count(*) as n from record r
+     where r.destination_id = $1 and r.status = 'stale' and not exists (select from change c where c.key = r.key)`,
+    [destinationId],
+  )
+  return Number(rows[0]?.n)
 }
 
 /** Creates the empty table `change` for an unchanged source. */

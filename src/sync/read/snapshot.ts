@@ -86,7 +86,10 @@ interface LastSnapshot {
   readonly warnings: readonly WarningSummary[]
   /** Header that the run read. */
   readonly columns: readonly string[]
-  /** True if a guard fired in its plan, or if a later backfill or incomplete read followed. Then equal bytes must be read again. */
+  /**
+   * True if a guard fired in its plan, if a later backfill or incomplete read followed, or if a person of it was erased since. Then equal
+   * bytes must be read again.
+   */
   readonly mustReread: boolean
 }
 
@@ -227,7 +230,11 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
        -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
          -- A later backfill or incomplete read changed the desired content.
-         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete')) as must_reread
+         or exists (select from snapshot n where n.destination_id = s.destination_id and n.id > s.id and n.status in ('closed', 'incomplete'))
+         -- The row of an erased person is valid in the stored counts, and suppressed in the next read. The first plan over a snapshot is
+         -- stored with it, so that it states the erasures that its read knew.
+         or exists (select from erased_key x where x.destination_id = s.destination_id and x.erasure_id > (
+           select min((p.review ->> 'erasures')::bigint) from plan p where p.snapshot_id = s.id)) as must_reread
      from snapshot s join run r on r.id = s.run_id left join lateral (
        select g.counts, g.sources from snapshot g join run q on q.id = g.run_id
        where g.destination_id = s.destination_id and g.status = 'closed' and q.trigger <> 'backfill' and q.options ->> 'source' is null

@@ -143,8 +143,20 @@ describe('a call that cannot be', () => {
     const { code, stdout, stderr } = await sluiceHere(['run', '--json'])
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({
-      error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: null, hint: 'sluice help run' },
+      error: { code: 'MISSING_ARGUMENT', message: expect.any(String), where: 'PIPELINE', hint: 'sluice help run' },
     })
+  })
+
+  test.each([
+    [['rn'], 'rn'],
+    [['db'], 'sluice db'],
+    [['auth', 'frob'], 'frob'],
+    [['explain', 'shop'], 'KEY'],
+    [['run', 'shop', '--approve-deletes'], '--approve-deletes'],
+    [['show', 'r_1', 'r_2'], 'sluice show'],
+    [['schema', 'frob'], 'sluice schema'],
+  ])('names the place: %j', (argv, where) => {
+    expect(refused(argv).where).toBe(where)
   })
 
   test('does not repeat values of the call', () => {

@@ -262,6 +262,29 @@ test('the command prints a receipt, lists and exports without identifiers, and r
   }
 }, 60_000)
 
+test('the command needs no --pipeline for a customer key if there is one audience', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'customers',
+    'source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail, phone_number: phone }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  write(engine)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+  const { code, stdout } = await sluiceHere(['forget', '--key', 'k2', '--no-wait', '--json'], { cwd: engine.folder, env: engine.env })
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { identifiers: 2, audiences: 1 }])
+})
+
+test('the next run counts an erased person as suppressed, although the source is unchanged', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await forgets(engine, { emails: [canary] })
+  for (const run of [1, 2]) {
+    const { counts } = await engine.run('customers')
+    expect([run, counts]).toMatchObject([run, { read: 4, suppressed: 1, valid: 3, unchanged: 3 }])
+    expect(imbalance(counts)).toEqual([])
+  }
+})
+
 test('the receipt of a refused delete does not count it as confirmed after its operations have expired', async () => {
   await using engine = await setUp()
   await engine.run('customers')

@@ -80,6 +80,24 @@ test('explain reports a refused delete of a product until the delete is confirme
   ])
 })
 
+test('explain reports a product whose update was refused as live with its previous version', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(3).map((row) => item(row))))
+  await engine.run('shop')
+  await engine.sandbox.control.fault(
+    { path: '/12/product_catalogs/' },
+    { kind: 'product_error', ids: ['SKU-1', 'SKU-9'], message: 'no' },
+    'always',
+  )
+  engine.write('feed.xml', rss([...products(3), ...products(1, 9)].map((row) => item({ ...row, title: 'Changed' }))))
+  expect((await engine.run('shop')).counts).toMatchObject({ confirmed: 2, refused: 2 })
+  expect((await explain(engine, 'shop', 'SKU-1')).headline).toMatch(
+    /^Live: previous version, as product_key \d+ refused by the service: no/,
+  )
+  expect((await explain(engine, 'shop', 'SKU-9')).headline).toMatch(/^Not live: .*refused by the service: no/)
+})
+
 test('explain reports the deletion of a product, not an older reject, until the product is back', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))

@@ -14,7 +14,7 @@ const forgetCommand: CommandEntry = {
     { flags: '--email <ADDRESS>', meaning: 'email of the person; repeat it for more', many: true },
     { flags: '--phone <NUMBER>', meaning: 'phone number with country code; repeat it for more', many: true },
     { flags: '--key <KEY>', meaning: 'customer key in the audience of --pipeline; repeat it for more', many: true },
-    { flags: '--pipeline <PIPELINE>', meaning: 'audience that --key refers to; its service is used' },
+    { flags: '--pipeline <PIPELINE>', meaning: 'audience that --key refers to, if there are several; its service is used' },
     { flags: '--reason <TEXT>', meaning: 'kept in the audit log with your name; no personal data' },
     { flags: '--no-wait', meaning: 'suppress and plan only; the next runs send the deletes' },
     { flags: '--list', meaning: 'receipts of all erasures' },
