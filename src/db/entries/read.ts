@@ -53,14 +53,14 @@ export const entriesOf = (id: string): string =>
   `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
 
 /**
- * Returns SQL of the record key, keys, hash and expiry of a batch's entries, to be joined laterally. Takes a third of the time of
- * `entriesOf`.
+ * Returns SQL of the destination, record key, keys, hash and expiry of a batch's entries, to be joined laterally. Takes a third of the
+ * time of `entriesOf`.
  */
 export const confirmationsOf = (id: string): string =>
   `lateral (
-     select eo.record_key, eo.keys, eo.hash, eo.expires_at from entry eo where eo.batch_id = ${id}
+     select eo.destination_id, eo.record_key, eo.keys, eo.hash, eo.expires_at from entry eo where eo.batch_id = ${id}
      union all
-     select er.record_key, ${keysIn('er.keys')}, coalesce(er.hash, ea.hashes[1]), ea.expires_at
+     select ea.destination_id, er.record_key, ${keysIn('er.keys')}, coalesce(er.hash, ea.hashes[1]), ea.expires_at
      from batch_entries ea cross join lateral unnest(ea.record_keys, ea.keys, ea.hashes) as er (record_key, keys, hash)
      where ea.batch_id = ${id})`
 

@@ -108,7 +108,9 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
     tx,
     batch,
     confirmedUpsert,
-    `${confirmationsOf('$1::bigint')} e where m.destination_id = $2 and m.group_key = e.record_key and m.key = any(e.keys)`,
+    // The destination comes from the entries and not from `$2`. With a constant, and without statistics on keys that were just stored,
+    // Postgres expects few keys of the destination, and compares each of them with each entry (2,500 entries, 5,000 keys: 1.2 s).
+    `${confirmationsOf('$1::bigint')} e where m.destination_id = e.destination_id and m.group_key = e.record_key and m.key = any(e.keys)`,
     keyCountOf('$1::bigint'),
   )
   return keys === expected
