@@ -56,12 +56,28 @@ export function initialize(places: Places): void {
   }
 }
 
+/** Time in milliseconds in which the processes of a killed server end. */
+const endingMs = 10_000
+
 /**
- * Starts the server, creates the database of Sluice, and returns the address of the database.
+ * Starts the server, creates the database of Sluice, and returns the address of the database. Waits for the end of a server that was
+ * killed, because its processes lock the files for a moment longer.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE` with the cause from the server's log, `DISK_FULL`
  */
 export async function start(places: Places, maxConnections = 200): Promise<string> {
+  const deadline = performance.now() + endingMs
+  for (;;) {
+    const started = await startOnce(places, maxConnections)
+    if (typeof started === 'string') return started
+    if (!/postmaster\.pid" already exists|pre-existing shared memory/.test(started.written) || performance.now() > deadline)
+      throw gaveUp('the embedded Postgres did not start', started.written, places.home, places.log)
+    await sleep(200)
+  }
+}
+
+/** Starts the process of the server. Returns the address of the database, or what a failed server wrote to its log. */
+async function startOnce(places: Places, maxConnections: number): Promise<string | { readonly written: string }> {
   const { postgres } = findBinaries(places.account, places.binaries)
   const port = await keptPort(places.port)
   if (!existsSync(places.log)) writeFileSync(places.log, '')
@@ -111,7 +127,7 @@ export async function start(places: Places, maxConnections = 200): Promise<strin
     if (await running(places)) return createDatabase(places)
     await sleep(20)
   }
-  throw gaveUp('the embedded Postgres did not start', readFileSync(places.log).subarray(before).toString(), places.home)
+  return { written: readFileSync(places.log).subarray(before).toString() }
 }
 
 /** Returns the address of the database on the running server, after a test query. Undefined if no server answers. */

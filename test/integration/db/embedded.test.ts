@@ -1,10 +1,12 @@
 /** The embedded server: its start, its use by several commands, its end. */
+import { spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { placesOf } from '../../../src/db/embedded/places.ts'
 import { embeddedUrl, startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
 
 let folder: string
@@ -41,6 +43,25 @@ test('a server started with `keep` continues after its command, and is stopped o
   await kept.release()
   expect(await embeddedUrl(folder)).toBe(kept.url)
   expect([await stopEmbedded(folder), await stopEmbedded(folder)]).toEqual([true, false])
+})
+
+test('a server whose predecessor was killed and is still ending starts when that has ended', async () => {
+  await (await startEmbedded(folder)).release()
+  const places = placesOf(folder)
+  const ending = spawn('sleep', ['1'], { ...places.account })
+  writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
+  const server = await startEmbedded(folder)
+  await server.release()
+})
+
+test('the hint of a server that does not start keeps its data', async () => {
+  await (await startEmbedded(folder)).release()
+  const { data, log } = placesOf(folder)
+  rmSync(join(data, 'global', 'pg_control'))
+  await expect(startEmbedded(folder)).rejects.toMatchObject({
+    code: 'POSTGRES_UNAVAILABLE',
+    hint: expect.stringMatching(new RegExp(`^(?!.*DATABASE_URL).*${log}.*keep `)) as unknown,
+  })
 })
 
 test('a lock that a dead process left is taken over', async () => {
