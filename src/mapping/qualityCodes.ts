@@ -21,6 +21,8 @@ export const qualityCodes = {
   MOST_CHANGED: 'More than half of the products changed since the last sync.',
   IDS_CHANGED:
     'More than half of the products of the last sync are missing, and more than half as many ids are new: often another id column.',
+  PEOPLE_CHANGED:
+    'More than half of the synced people would be removed, and many new ones sent: often another file, or a reversed test of consent.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
@@ -37,6 +39,7 @@ export type QualityCode = keyof typeof qualityCodes
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
   'IDS_CHANGED',
+  'PEOPLE_CHANGED',
   'ENCODING_DOUBTFUL',
   'GROUP_SAME',
   'EMAIL_ROLE_SHARE',

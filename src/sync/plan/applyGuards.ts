@@ -5,6 +5,7 @@ import type { DesiredState } from './desiredState.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import type { Diff } from './diff.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
+import { guardPeople } from './guardPeople.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { PendingChanges } from './pendingChanges.ts'
 
@@ -20,6 +21,8 @@ export interface GuardContext {
   readonly suppressedBy: readonly number[]
   /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
   readonly guarded: boolean
+  /** True for audiences, whose people a run may reach. */
+  readonly reachesPeople: boolean
   /** True for a plain first load: everything is created, nothing can be deleted. */
   readonly nothingToDelete: boolean
   readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'suppressed' | 'examples'>
@@ -44,6 +47,8 @@ export interface GuardedChanges {
  * leave the desired state, so that no request updates or renews them, but only the suppressed people are deleted now. With
  * `missing: delete`, missing records of which the service has nothing are removed too. Upserts are sent in both cases. Deletes that an
  * earlier plan cleared are also sent, except after `GUARD_MIN_ROWS` and `GUARD_INCOMPLETE` (docs/guarantees.md#mass-delete-guard).
+ *
+ * @throws {RunWithheld} as `guardPeople`
  */
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
@@ -72,6 +77,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
       ? await desired.countConfirmed(enoughConfirmed(largestCount, context.facts.guards.maxDeletePercent))
       : 0
   const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, suppressed: context.diff.suppressed, examples })
+  await guardPeople(context, all - cleared - replaced, found.length > 0)
   const results: GuardResult[] = []
   for (const guard of found)
     results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)

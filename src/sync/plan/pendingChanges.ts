@@ -45,6 +45,8 @@ export interface PendingChanges {
    * content only when it is applied. Does nothing for products.
    */
   readonly unifyGroups: () => Promise<void>
+  /** Counts the people of whom the service has nothing yet; 0 for products. */
+  readonly countCreates: () => Promise<number>
   /** Counts the products that this plan puts once more so that the next plan can delete them; 0 for people. */
   readonly countKeyLookups: () => Promise<number>
   /** Yields the operations of the plan, in sending order. `first`: result of a first load; undefined after a diff. */

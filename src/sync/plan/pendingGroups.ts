@@ -46,6 +46,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     replacedIdentifiers: () => replacedIdentifiers(context),
     withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
+    countCreates: () => countRows(context.client, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
     operations: (first) =>
       first?.plain === true

@@ -18,6 +18,7 @@ export function pendingProducts(context: PendingContext): PendingChanges {
       await client.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
     },
     unifyGroups: () => Promise.resolve(),
+    countCreates: () => Promise.resolve(0),
     countKeyLookups: () => countRows(client, `select from pending_product where what = 'lookup'`),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }

@@ -109,6 +109,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
     removesMissing: ['delete', 'out-of-stock'].includes(type.missing(pipeline.destination)),
     suppressedBy: input.suppressedBy,
     guarded: type.guardsDeletes,
+    reachesPeople: type.reachesPeople,
     nothingToDelete: changes.first?.plain === true,
     facts: {
       pipeline: pipeline.name,

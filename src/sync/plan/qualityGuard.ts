@@ -56,16 +56,20 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
   // `guards.accept` would send the new ids, and another guard would withhold the deletes of the old ones: the catalog would have every
   // product twice.
-  if (code === ('IDS_CHANGED' satisfies QualityCode))
+  if (approvable.includes(code))
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
+
+/** Codes of notes that an approval of the deletes resolves. */
+const approvable: readonly string[] = ['IDS_CHANGED', 'PEOPLE_CHANGED'] satisfies QualityCode[]
 
 /** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
 const corrections: Readonly<Record<string, string>> = {
   FILTER_UNKNOWN: 'correct the column under only: or except:',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
+  PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
@@ -85,8 +89,8 @@ export class RunWithheld extends Error {
   }
 }
 
-/** Minimum number of products of the last sync for checks of percentages (docs/inputs.md). */
-const percentagesFrom = 100
+/** Minimum number of records of the last sync for checks of percentages (docs/inputs.md). */
+export const percentagesFrom = 100
 
 /**
  * Compares prices and stock of the changed products (table `change`) with their stored content, which is not updated yet. Returns warnings

@@ -1,0 +1,50 @@
+/** Stops a run whose read replaces most people of an audience by others: often another file, or a reversed test of consent. */
+import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { DesiredState } from './desiredState.ts'
+import type { Diff } from './diff.ts'
+import type { GuardFacts } from './guard.ts'
+import type { PendingChanges } from './pendingChanges.ts'
+import { guardNotes, percentagesFrom, RunWithheld } from './qualityGuard.ts'
+
+/** Changes of a read of people. */
+export interface PeopleChanges {
+  readonly desired: Pick<DesiredState, 'countConfirmed'>
+  readonly pending: Pick<PendingChanges, 'countCreates'>
+  readonly diff: Diff
+  /** True for audiences, whose people a run may reach. */
+  readonly reachesPeople: boolean
+  readonly facts: Pick<GuardFacts, 'pipeline' | 'guards' | 'incomplete' | 'approveDeletes' | 'deletesMissing'>
+}
+
+/** Minimum number of new people; fewer are sent. */
+const newFrom = 20
+
+/**
+ * Checks the pending changes. The delete guards would withhold the deletes and send the new people, who may be those who opted out.
+ * `deletes`: deletes of people that no earlier plan cleared. `isWithheld`: true if a guard withholds deletes. An approval covers both.
+ *
+ * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either most of them because their rows
+ * opt out, or a guard withholds the deletes and more than half as many people are new
+ */
+export async function guardPeople(changes: PeopleChanges, deletes: number, isWithheld: boolean): Promise<void> {
+  const { desired, diff, facts, pending } = changes
+  const approved = facts.approveDeletes !== undefined && deletes <= facts.approveDeletes
+  if (!changes.reachesPeople || !facts.deletesMissing || approved) return
+  // An incomplete read deletes no missing people, so the diff has their number.
+  const removed = Math.max(deletes, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
+  if (removed * 2 <= percentagesFrom) return
+  const created = await pending.countCreates()
+  if (created < newFrom) return
+  const confirmed = await desired.countConfirmed(removed * 2)
+  if (confirmed < percentagesFrom || removed * 2 <= confirmed) return
+  const isReversed = diff.optedOut * 2 > confirmed
+  if (!isReversed && !(isWithheld && created * 2 > confirmed)) return
+  const because = isReversed ? `, of which ${Math.min(diff.optedOut, removed)} opt out,` : ','
+  const message = `${removed} of ${confirmed} synced people would be removed${because} and ${created} new people sent`
+  const results = guardNotes(
+    { name: facts.pipeline, guards: facts.guards },
+    [{ code: 'PEOPLE_CHANGED' satisfies QualityCode, field: '', message, count: removed, lines: [] }],
+    { isIncomplete: facts.incomplete !== undefined },
+  )
+  if (results.length > 0) throw new RunWithheld(results)
+}
