@@ -146,11 +146,15 @@ export async function collectUnseenKeys(client: pg.PoolClient, destinationId: nu
   await client.query('analyze unseen_key')
 }
 
-/** Stores the digests of the staged valid rows in new chunks. */
+/**
+ * Stores the digests of the staged valid rows in new chunks. Those of a partition of the stage are in the order of the file, and start a
+ * chunk (sync/read/knownDigests.ts).
+ */
 async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
-  await client.query(
-    // The aggregates have no `order by`, because all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
-    `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
+  for (const table of await stageTables(client)) {
+    await client.query(
+      // The aggregates have no `order by`, because all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
+      `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part, digests, feature_sets, keys,
        array(select sum(length) over (order by at)::int from unnest(lengths) with ordinality as l (length, at) order by at)
      from (
@@ -158,8 +162,17 @@ async function appendDigests(client: pg.PoolClient, destinationId: number, valid
          array_agg(octet_length(key)) as lengths
        from (
          select digest, feature_set, key, (row_number() over () - 1) / ${chunkRecords} as part
-         from stage where kind = ${validKind} and digest is not null) s
+         from ${table} where kind = ${validKind} and digest is not null) s
        group by part) c`,
-    [destinationId],
+      [destinationId],
+    )
+  }
+}
+
+/** Returns the partitions of the stage, or `stage` if it has none. */
+async function stageTables(client: pg.PoolClient): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'stage'::regclass order by inhrelid`,
   )
+  return rows.length === 0 ? ['stage'] : rows.map(({ name }) => name)
 }

@@ -161,6 +161,18 @@ test('a partitioned stage leaves out shared identifiers of rows that opted out a
   expect(partitioned?.members).toBe(audienceDigest(range(0, 60).flatMap((n) => (n % 3 === 0 ? [] : emails(n).map(email)))))
 })
 
+test('the digests of a partitioned stage are stored by partition, so that the next read finds the order of the file', async () => {
+  await using engine = await open(2, people(range(0, 200)))
+  await engine.run('people')
+  const chunks = await engine.db.query<{ groups: string }>(
+    `select string_agg(distinct left(encode(r.key, 'hex'), 1), '') as groups from record r join record_digest d on position(r.key in d.keys) > 0
+     group by d.chunk order by d.chunk`,
+  )
+  expect(chunks.map(({ groups }) => groups)).toEqual([...'0123456789abcdef'])
+  write(engine, people(range(0, 201)))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 201, unchanged: 200, creates: 1 })
+})
+
 test('requests are answered before the whole plan is stored, and the digest of the plan is that of all bodies', async () => {
   const rows = people(range(0, 60))
   await using engine = await open(5, rows)

@@ -53,8 +53,39 @@ const many = { numbers: Array.from({ length: 3_200 }, (_, i) => i), gone: [] }
 
 test('a few new records among known ones need no table, and a moved record may count as new', () => {
   const known = load(many, 500, false)
-  // 5 and 7 are swapped, 10,000 is new.
-  expect([0, 1, 10_000, 2, 3, 4, 7, 6, 5, 8].map((n) => known.find(digestOf(n)))).toEqual([0, 1, -1, 2, 3, 4, 7, -1, -1, 8])
+  const before = Array.from({ length: 20 }, (_, i) => i)
+  // 25 and 27 are swapped, 10,000 is new.
+  const asked = [...before, 20, 21, 10_000, 22, 23, 24, 27, 26, 25, 28]
+  expect(asked.map((n) => known.find(digestOf(n)))).toEqual([...before, 20, 21, -1, 22, 23, 24, 27, -1, -1, 28])
+})
+
+/** All records in groups, each in the order of the file. */
+const interleaved = (groups: number) =>
+  Array.from({ length: groups }, (_, group) => many.numbers.filter((n) => (n * 7) % groups === group)).flat()
+
+test.each([2, 16])('finds every record of %i groups that each have the order of the file', (groups) => {
+  const numbers = interleaved(groups)
+  const known = load({ numbers, gone: [] }, 3_200 / groups, false)
+  const at = new Map(numbers.map((n, i) => [n, i]))
+  const asked = many.numbers.filter((n) => n % 10 !== 3)
+  expect(asked.map((n) => known.find(digestOf(n)))).toEqual(asked.map((n) => at.get(n)))
+})
+
+test('finds changed records that an earlier read appended', () => {
+  const isChanged = (n: number) => n % 100 === 0
+  const numbers = [...many.numbers, ...many.numbers.filter(isChanged).map((n) => n + 10_000)]
+  const known = load({ numbers, gone: many.numbers.filter(isChanged) }, 3_200, false)
+  const file = many.numbers.map((n) => (isChanged(n) ? n + 10_000 : n))
+  expect(file.map((n) => known.find(digestOf(n)))).not.toContain(-1)
+})
+
+test('finds records of more groups than it remembers', () => {
+  const numbers = interleaved(64)
+  const known = load({ numbers, gone: [] }, 50, false)
+  const at = new Map(numbers.map((n, i) => [n, i]))
+  const found = many.numbers.map((n) => known.find(digestOf(n)))
+  for (const [n, i] of found.entries()) expect([at.get(n), -1]).toContain(i)
+  expect(found.slice(1_000)).not.toContain(-1)
 })
 
 test('finds all records of a file in another order, after its first records', () => {
