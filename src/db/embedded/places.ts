@@ -1,11 +1,13 @@
 /** Computes the paths of the embedded server's files, for an ordinary user and for root. */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve, sep } from 'node:path'
 import { RunError } from '../../errors.ts'
 import { reachable, serverAccount, type Account } from './account.ts'
 import { checkOwner } from './owner.ts'
 import { isAlive } from './processes.ts'
+import { unavailable } from './unavailable.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Major version of Postgres. Another version cannot open the files. */
@@ -20,6 +22,11 @@ export interface Places {
   readonly data: string
   /** Folder for a copy of the binaries, if the account cannot read the original. */
   readonly binaries: string
+  /**
+   * If `data` is not below `home`: file in `home` with the name of the folder of `data`, so that a data directory that is moved keeps its
+   * database. The file exists once the database does.
+   */
+  readonly elsewhere: { readonly file: string; readonly name: string } | undefined
   /** File with the password. */
   readonly password: string
   readonly log: string
@@ -35,7 +42,7 @@ export interface Places {
 
 /**
  * Returns the paths for a data directory. Creates missing folders.
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if `dataDir` is not a folder, or a copy of a folder whose files are elsewhere
  * @throws {UsageError} `WRONG_USER`
  */
 export function placesOf(dataDir: string): Places {
@@ -43,9 +50,8 @@ export function placesOf(dataDir: string): Places {
   const home = realpathSync(resolve(dataDir))
   checkOwner(home)
   const account = serverAccount()
-  let base = home
-  if (account && !reachable(home)) {
-    base = join(systemFolder, createHash('sha256').update(home).digest('hex').slice(0, 16))
+  const base = account === undefined ? home : baseOf(home)
+  if (base !== home) {
     mkdirSync(base, { recursive: true })
     chmodSync(systemFolder, 0o755)
     chmodSync(base, 0o755)
@@ -56,12 +62,45 @@ export function placesOf(dataDir: string): Places {
     home,
     data: join(base, `postgres-${version}`),
     binaries: join(systemFolder, `postgres-${version}-binaries`),
+    elsewhere: base === home ? undefined : { file: placeFile(home), name: basename(base) },
     password: join(home, 'postgres.password'),
     log: join(base, 'postgres.log'),
     port: join(home, 'postgres.port'),
     keep: join(home, 'postgres.keep'),
     lock: join(home, 'postgres.lock'),
     account,
+  }
+}
+
+function placeFile(home: string): string {
+  return join(home, 'postgres.place')
+}
+
+/**
+ * Returns the folder of Postgres' files for root: the one of the earlier commands, else `home` if the user of the server can access it,
+ * else one below the system folder.
+ */
+function baseOf(home: string): string {
+  const name = readText(placeFile(home))
+  if (name === undefined || !/^[0-9a-f]{16}$/.test(name))
+    return reachable(home) || existsSync(join(home, `postgres-${version}`, 'PG_VERSION'))
+      ? home
+      : join(systemFolder, createHash('sha256').update(home).digest('hex').slice(0, 16))
+  const base = join(systemFolder, name)
+  const owner = readText(join(base, 'home'))
+  if (owner !== undefined && owner !== home && readText(placeFile(owner)) === name)
+    throw unavailable(
+      `${home} is a copy of ${owner}, which has the same database`,
+      `run it in ${owner}; or start here with an empty database, which knows nothing of what was sent: rm ${placeFile(home)}`,
+    )
+  return base
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
   }
 }
 
@@ -79,12 +118,17 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Removes the server files below the system folder whose data directory was deleted and whose server does not run. */
+/**
+ * Removes the server files below the system folder whose data directory was deleted from the folder of temporary files, and whose server
+ * does not run. Any other data directory may have been moved, or its disk may not be mounted now.
+ */
 function sweepOrphans(): void {
+  const temporary = (existsSync(tmpdir()) ? realpathSync(tmpdir()) : tmpdir()) + sep
   for (const name of readdirSync(systemFolder)) {
     const base = join(systemFolder, name)
     try {
-      if (existsSync(readFileSync(join(base, 'home'), 'utf8'))) continue
+      const owner = readFileSync(join(base, 'home'), 'utf8')
+      if (existsSync(owner) || !owner.startsWith(temporary)) continue
       const pid = join(base, `postgres-${version}`, 'postmaster.pid')
       if (existsSync(pid) && isAlive(Number(readFileSync(pid, 'utf8').split('\n')[0]))) continue
       rmSync(base, { recursive: true, force: true })

@@ -4,11 +4,13 @@
  * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it,
  * unless a command keeps it (`serve`, `demo --keep`, `db`). If a command is killed, the server keeps running, and the next command uses it.
  */
+import type { RunError } from '../../errors.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { connectedPrograms, currentAddress, initialize, running, start, stop, type ConnectedProgram } from './cluster.ts'
 import { lock } from './commandLock.ts'
 import { placesOf } from './places.ts'
+import { unavailable } from './unavailable.ts'
 
 /** Running server. */
 export interface EmbeddedServer {
@@ -31,14 +33,25 @@ export async function startEmbedded(
   try {
     let url = await running(places)
     if (!url) {
-      if (!existsSync(join(places.data, 'PG_VERSION'))) initialize(places)
+      if (!existsSync(join(places.data, 'PG_VERSION'))) {
+        if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missing(places.data, places.elsewhere.file)
+        initialize(places)
+      }
       url = await start(places, options.maxConnections)
     }
+    if (places.elsewhere !== undefined) writeFileSync(places.elsewhere.file, places.elsewhere.name)
     if (options.keep) writeFileSync(places.keep, '')
     return { url, release: () => releaseEmbedded(dataDir) }
   } finally {
     unlock()
   }
+}
+
+function missing(data: string, file: string): RunError {
+  return unavailable(
+    `the database of this folder is missing: ${data}`,
+    `restore or mount that folder; or start with an empty database, which knows nothing of what was sent: rm ${file}`,
+  )
 }
 
 /** Returns the address of the running server; undefined if none runs. Does not start a server. */

@@ -21,7 +21,7 @@ export function gaveUp(what: string, written: string, folder: string, log?: stri
       hint:
         log === undefined
           ? 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'
-          : `free some space, or move ${folder} to another disk and set SLUICE_DATA_DIR to its new place; nothing that was confirmed is lost`,
+          : 'free some space, or move the database to another disk (docs/database.md#the-embedded-server); nothing that was confirmed is lost',
     })
   // Lines after the cause only report that the process ended.
   const cause = lines.findLast((line) => /\b(?:FATAL|PANIC|error):/.test(line)) ?? lines.at(-1) ?? ''

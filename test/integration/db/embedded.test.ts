@@ -1,11 +1,11 @@
 /** The embedded server: its start, its use by several commands, its end. */
 import { spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { placesOf } from '../../../src/db/embedded/places.ts'
 import { embeddedUrl, startEmbedded, stopEmbedded } from '../../../src/db/embedded/server.ts'
 
@@ -82,6 +82,69 @@ test.skipIf(!root)('root does not use the data of another user, and names that u
   expect(statSync(join(folder, 'postgres.password')).uid).toBe(nobody)
   chownSync(join(folder, 'postgres.password'), 0, 0)
   chownSync(folder, 0, 0)
+})
+
+describe.skipIf(!root)('the files of a server below the system folder (needs root)', () => {
+  const first = async <Value>(sql: string): Promise<Value | undefined> => {
+    const server = await startEmbedded(folder)
+    const client = new pg.Client({ connectionString: server.url })
+    await client.connect()
+    try {
+      const { rows } = await client.query({ text: sql, rowMode: 'array' })
+      return (rows[0] as readonly Value[] | undefined)?.[0]
+    } finally {
+      await client.end()
+      await server.release()
+    }
+  }
+
+  beforeEach(() => {
+    // Only below a folder of temporary files, a deleted data directory means that its database is not needed.
+    vi.stubEnv('TMPDIR', '/nowhere')
+  })
+  afterEach(() => vi.unstubAllEnvs())
+
+  test('are kept when the data directory is moved, also to a place that every user can access', async () => {
+    await first('create table sent ()')
+    const other = mkdtempSync('/tmp/sluice-embedded-other-')
+    for (const move of ['/tmp/sluice-embedded-moved', '/tmp/sluice-embedded-open']) {
+      const moved = `${move}-${process.pid}`
+      renameSync(folder, moved)
+      folder = moved
+      if (move.endsWith('open')) chmodSync(moved, 0o755)
+      // Commands of other folders do not delete the files meanwhile.
+      placesOf(other)
+      expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
+    }
+    rmSync(other, { recursive: true })
+  })
+
+  test('are not shared with a copy of the data directory', async () => {
+    await first('create table sent ()')
+    const original = folder
+    folder = `${original}-copy`
+    cpSync(original, folder, { recursive: true })
+    chmodSync(folder, 0o700)
+    await expect(startEmbedded(folder)).rejects.toMatchObject({
+      code: 'POSTGRES_UNAVAILABLE',
+      hint: expect.stringContaining('postgres.place') as unknown,
+    })
+    rmSync(folder, { recursive: true })
+    folder = original
+    expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
+  })
+
+  test('that are missing are not replaced by an empty database', async () => {
+    await first('create table sent ()')
+    const { data } = placesOf(folder)
+    renameSync(data, `${data}.away`)
+    await expect(startEmbedded(folder)).rejects.toMatchObject({
+      code: 'POSTGRES_UNAVAILABLE',
+      message: expect.stringContaining(data) as unknown,
+    })
+    renameSync(`${data}.away`, data)
+    expect(await first(`select to_regclass('sent')::text`)).toBe('sent')
+  })
 })
 
 test('a folder of another user is rejected with both possible hints', () => {

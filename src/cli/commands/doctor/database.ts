@@ -41,7 +41,7 @@ const gigabyte = 1_000_000_000
 /** Reports free disk space: a warning below 1 GB, which a run of a million records needs; a failure below 0.1 GB. */
 export function examineDisk(freeBytes: number, report: ReportFinding): void {
   const message = `${(freeBytes / gigabyte).toFixed(1)} GB free for the embedded Postgres`
-  const hint = 'free some space, or set SLUICE_DATA_DIR to a folder on another disk'
+  const hint = 'free some space, or move the database to another disk: docs/database.md#the-embedded-server'
   if (freeBytes < gigabyte / 10) report({ check: 'disk', state: 'failed', message, hint })
   else if (freeBytes < gigabyte) report({ check: 'disk', state: 'warning', message, hint })
   else report({ check: 'disk', state: 'ok', message })
