@@ -2,7 +2,7 @@
  * Finds and reads columns of ages or dates of birth. Children under 13 are never sent to an audience, even with consent
  * (docs/inputs.md, case 132).
  */
-import { firstText, normalizeHeader } from './fields.ts'
+import { allTexts, normalizeHeader } from './fields.ts'
 import type { Row } from '../model/record.ts'
 import { trimText } from './text.ts'
 
@@ -39,16 +39,24 @@ export function ageColumnsOf(columns: readonly string[], today: Date): BoundAge[
 }
 
 /**
- * Returns true if the cell says that the person is under 13. Reads an age of one or two digits, or a date of birth: a year, a month
- * (`2013-06`), an ISO date, or a date that ends with its year (`16.06.2013`). Returns false for any other text.
+ * Returns true if the cell says that the person is under 13. Reads an age of one or two digits, also with decimals, or a date of birth:
+ * a year, a month (`2013-06`), an ISO date, or any text with a year of four digits (`16.06.2013`, `6/16/2013 0:00`, `2013.0`). Returns
+ * false for any other text. Of several texts, one is enough.
  */
 export function isChild(row: Row, { index, kind, latest }: BoundAge): boolean {
-  const text = trimText(firstText(row.cells[index]) ?? '')
-  if (kind === 'age') return /^\d{1,2}$/.test(text) && Number(text) < leastAge
-  const iso = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:[T ]|$)/.exec(text)
-  // Without a day, the last day of the month or year is taken, so that a person who may be twelve counts as a child.
-  if (iso !== null) return `${iso[1]}-${iso[2] ?? '12'}-${iso[3] ?? '31'}` > latest
-  // Day and month may be in either order, so only the year is read, and its last day is taken.
-  const year = /^\d{1,2}[./-]\d{1,2}[./-](\d{4})$/.exec(text)?.[1]
+  return allTexts(row.cells[index]).some((text) => (kind === 'age' ? isChildsAge(trimText(text)) : isChildsBirth(trimText(text), latest)))
+}
+
+/** Programs write a whole column of integers with decimals as soon as one of its cells is empty (`12.0`). */
+function isChildsAge(text: string): boolean {
+  return /^\d{1,2}(?:[.,]\d+)?$/.test(text) && Number.parseInt(text, 10) < leastAge
+}
+
+function isChildsBirth(text: string, latest: string): boolean {
+  const iso = /^(\d{4})-?(\d{2})(?:-?(\d{2}))?(?:[T ]|$)/.exec(text)
+  // Without a day, the last day of the month is taken, so that a person who may be twelve counts as a child.
+  if (iso !== null) return `${iso[1]}-${iso[2]}-${iso[3] ?? '31'}` > latest
+  // Day and month may be in any order, or missing, so only the year is read, and its last day is taken.
+  const year = /(?<!\d)(?:19|20)\d{2}(?!\d)/.exec(text)?.[0]
   return year !== undefined && `${year}-12-31` > latest
 }

@@ -146,6 +146,14 @@ function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
   return cells
 }
 
+/** Returns all texts of a cell; one empty text for a missing cell, because JSON and XML omit empty values. */
+export function allTexts(cell: Cell | undefined): readonly string[] {
+  if (cell === undefined || cell.length === 0) return emptyCell
+  return typeof cell === 'string' ? [cell] : cell
+}
+
+const emptyCell: readonly string[] = ['']
+
 /** Returns the text of a cell, the first one of several; undefined if there is none. */
 export function firstText(cell: Cell | undefined): string | undefined {
   return cell === undefined || typeof cell === 'string' ? cell : cell[0]

@@ -1,6 +1,6 @@
 /** Maps one row to one member: its identifiers, its key, consent and times (spec 4.3 rule 3; docs/inputs.md). */
 import { isChild } from '../age.ts'
-import { firstText } from '../fields.ts'
+import { allTexts, firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
 import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
@@ -155,9 +155,7 @@ function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined
   return isPlaceholder(text) ? undefined : (parseInstant(text, 'utc-midnight')?.ms ?? null)
 }
 
-/**
- * Returns true if the cell has one of the values. A missing cell counts as empty, because JSON and XML omit empty values.
- */
+/** Returns true if all texts of the cell are among the values, so that no doubt removes a person from a list. */
 function isOneOf(row: Row, test: BoundTest): boolean {
-  return test.values.has(comparableText(firstText(row.cells[test.index]) ?? ''))
+  return allTexts(row.cells[test.index]).every((text) => test.values.has(comparableText(text)))
 }

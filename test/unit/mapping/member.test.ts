@@ -217,6 +217,20 @@ test('the given day determines the age of a person and the default end of a memb
   expect(codeOn('2029-12-31')).toBeUndefined()
 })
 
+test.for([
+  [{ column: 'tags', not_values: ['unsubscribed'] }, ['vip', 'unsubscribed'], false],
+  [{ column: 'tags', not_values: ['unsubscribed'] }, ['', 'unsubscribed'], false],
+  [{ column: 'tags', not_values: ['unsubscribed'] }, ['vip', 'new'], true],
+  [{ column: 'tags', values: ['yes'] }, ['yes', 'no'], false],
+  [{ column: 'tags', values: ['yes'] }, ['yes', 'Yes'], true],
+  [{ column: 'tags', before: '2026-01-01' }, ['2025-01-01', '2026-02-01'], false],
+  [{ column: 'tags', values: [''] }, [], true],
+] as const)('all texts of a cell must pass a test of consent: %j of %j', ([test, cell, passes]) => {
+  const mapper = mapperOf({ map: { key: 'id', email: 'email' }, consent: [{ ...test }] })
+  const { record } = mapper.map({ line: 2, columns: ['id', 'email', 'tags'], cells: ['1', 'a@b.example', [...cell]] })
+  expect(record?.kind === 'member' && record.desired).toBe(passes)
+})
+
 test('no personal value of a row survives its mask', () => {
   const { mask } = mapped(
     {
