@@ -48,6 +48,7 @@ export const withholdingCodes: readonly string[] = [
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',
   'FILTER_UNKNOWN',
+  'EXPIRY_UNKNOWN',
   'OPT_OUTS_FELL',
   'LEFT_UNMAPPED',
   'IDENTIFIER_UNMAPPED',

@@ -206,6 +206,10 @@ export const recordCodes = {
     'No record of JSON or XML has a column of only: or except:, so the filter cannot decide which rows are sent.',
     'Correct the column under only: or except:; or, where the export omits it on purpose, set guards: { accept: [FILTER_UNKNOWN] }.',
   ),
+  EXPIRY_UNKNOWN: warning(
+    'No row has the column of map: { expires_at }, so every membership would last for expires_in.',
+    'Correct the column of expires_at; or, where the export omits it on purpose, set guards: { accept: [EXPIRY_UNKNOWN] }.',
+  ),
   CONSENT_OTHER_CHANNEL: warning(
     'The column is about a channel of which no identifier is sent, such as texts where only emails are mapped. It is not applied.',
     'Nothing; or write consent: with the column, where it decides.',

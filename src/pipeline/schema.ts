@@ -156,6 +156,7 @@ export const guardedCodes: readonly [string, ...string[]] = [
   'CONSENT_UNMAPPED',
   'CONSENT_UNKNOWN',
   'FILTER_UNKNOWN',
+  'EXPIRY_UNKNOWN',
   'LEFT_UNMAPPED',
   'LINK_HOST_OTHER',
   'PRICE_ZERO',

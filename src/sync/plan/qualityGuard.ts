@@ -66,6 +66,7 @@ const approvable: readonly string[] = ['IDS_CHANGED', 'PEOPLE_CHANGED'] satisfie
 
 /** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
 const corrections: Readonly<Record<string, string>> = {
+  EXPIRY_UNKNOWN: 'correct the column of expires_at',
   FILTER_UNKNOWN: 'correct the column under only: or except:',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',

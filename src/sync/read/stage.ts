@@ -120,7 +120,7 @@ export async function stageSources(
     let started: readonly string[] | undefined
     const lines = new SharedLines()
     const deciding = decidingColumnsOf(pipeline)
-    const unseen = new UnseenColumns([...new Set(deciding.map(({ field }) => field))])
+    const unseen = new UnseenColumns([...new Set(deciding.flatMap(({ columns: names }) => names))])
     const skipped = skippedBy(options.gate)
     const readBefore = read
     let atStart: readonly Warning[] = []
@@ -181,7 +181,8 @@ export async function stageSources(
       for (const warning of ofHeader) warnings.add(hinted(warning))
       // A skipped row is equal to one of the last read, which was checked.
       if (started !== undefined && skippedBy(options.gate) === skipped)
-        for (const warning of deciding) if (unseen.names.includes(warning.field)) warnings.add(hinted(warning))
+        for (const { columns: names, warning } of deciding)
+          if (names.every((name) => unseen.names.includes(name))) warnings.add(hinted(warning))
       const result = mapper.finish(ended, previous, gated ? options.gate?.takeCounts() : undefined, options.lastGood[index])
       for (const summary of result.counted) warnings.addSummary(hinted(summary))
       notes.push(...result.warnings)
@@ -216,21 +217,28 @@ export async function stageSources(
   }
 }
 
+/** Columns that decide what is sent, and the warning for a source in which no row has any of them. */
+interface DecidingColumns {
+  readonly columns: readonly string[]
+  readonly warning: Warning
+}
+
 /**
- * Returns the columns that decide which rows are sent, each as the warning for a source in which no row has it. A missing cell counts as
- * empty, so a test or a filter of a missing column may let every row pass.
+ * Returns the columns that decide which rows are sent, and how long. A missing cell counts as empty, so a test or a filter of a missing
+ * column may let every row pass, and without its end every membership would last for `expires_in`.
  */
-function decidingColumnsOf({ consent, filters }: Pipeline): readonly Warning[] {
+function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
   const tests = consent === undefined || consent === 'none' ? [] : consent
+  const end = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
+  const ends = end === undefined || end.constant !== undefined || end.default !== undefined || end.compute !== undefined ? [] : end.columns
+  const missing = (columns: readonly string[], code: RecordCode, what: string): DecidingColumns => {
+    const [first = ''] = columns
+    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${what}` } }
+  }
   return [
-    ...tests.map(({ column }): Warning => {
-      const message = `no row has the column "${column}", by which consent: decides who may be reached`
-      return { line: 0, code: 'CONSENT_UNKNOWN' satisfies RecordCode, field: column, message }
-    }),
-    ...filters.map(({ keep, column }): Warning => {
-      const message = `no row has the column "${column}", by which ${keep ? 'only' : 'except'}: selects the rows to send`
-      return { line: 0, code: 'FILTER_UNKNOWN' satisfies RecordCode, field: column, message }
-    }),
+    ...tests.map(({ column }) => missing([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
+    ...filters.map(({ keep, column }) => missing([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
+    ...(ends.length === 0 ? [] : [missing(ends, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
   ]
 }
 

@@ -81,3 +81,29 @@ test('an unresolved request with one expired membership is resolved for its othe
   expect(await run(engine, 'keep,keep@example.com,,')).toMatchObject({ status: 'succeeded', counts: { deletes: 1 } })
   expect([await endsAt(engine, 'b'), (await endsAt(engine, 'keep')) !== undefined]).toEqual([undefined, true])
 })
+
+test.for(['csv', 'jsonl'])('a source without the column of the ends withholds the run, and prolongs no membership: %s', async (format) => {
+  await using engine = await engineUnderTest()
+  const settings = (more: string) => yaml(1).replace('people.csv', `people.${format}`).replace('max_delete_count: 100', more)
+  const write = (column: string, ends: (i: number) => string) => {
+    const rows = Array.from({ length: 5 }, (_, i) => ({ id: `${i}`, e1: `p${i}@example.com`, e2: '', [column]: ends(i) }))
+    const lines =
+      format === 'csv'
+        ? [`id,e1,e2,${column}`, ...rows.map((row) => Object.values(row).join(','))]
+        : rows.map((row) => JSON.stringify(row, (_, value: unknown) => (value === '' ? undefined : value)))
+    engine.write(`people.${format}`, `${lines.join('\n')}\n`)
+    return engine.run('people')
+  }
+  engine.pipeline('people', settings('max_delete_count: 100'))
+  // An empty cell has no end.
+  expect((await write('ends', (i) => (i === 4 ? soon : ''))).status).toBe('succeeded')
+  expect((await write('ends', () => soon)).status).toBe('succeeded')
+  const withheld = await write('end', () => soon)
+  expect(withheld).toMatchObject({
+    status: 'withheld',
+    guards: [{ code: 'GUARD_EXPIRY_UNKNOWN', message: expect.stringContaining('no row has the column "ends"') as string }],
+  })
+  expect(await endsAt(engine, 'p0')).toBe(soon)
+  engine.pipeline('people', settings('accept: [EXPIRY_UNKNOWN]'))
+  expect((await engine.run('people')).counts).toMatchObject({ updates: 5, confirmed: 5 })
+})
