@@ -1,6 +1,5 @@
 /** Serves the HTTP API: run requests, runs as the CLI prints them, cancel, pause and resume. */
 import { Hono, type Context } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { listActions } from '../db/audit.ts'
@@ -10,6 +9,7 @@ import { changePause, queueRun } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
 import { cancel, listRuns, loadRun, runNumber } from '../sync/index.ts'
+import { limitBody } from './limitBody.ts'
 import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
 
 export interface ApiDeps {
@@ -38,7 +38,7 @@ const waitStepMs = 250
 export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   const api = new Hono<ServerEnv>()
   api.use(apiAccess(deps.access))
-  api.use(bodyLimit({ maxSize: 16_384, onError: (c) => problem(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB') }))
+  api.use(limitBody(16_384, (c) => problem(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB')))
   const actorOf = (c: Context<ServerEnv>) => c.get('caller').actor ?? 'API'
 
   api.post('/pipelines/:name/runs', async (c) => {
@@ -80,7 +80,8 @@ export function createApi(deps: ApiDeps): Hono<ServerEnv> {
       return c.json({ pipeline: pipeline.name, state, changed })
     })
   }
-  api.notFound((c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
+  // A route and not `notFound`: hono calls only the `notFound` of the outermost app, which answers with a page.
+  api.all('*', (c) => problem(c, 404, 'UNKNOWN_PATH', `there is no ${c.req.method} ${c.req.path}`))
   api.onError((error, c) => {
     if (error instanceof SluiceError) return c.json({ error: shown(error) }, statusOf(error))
     throw error

@@ -1,11 +1,11 @@
 /** Builds the web application: health, metrics, API and dashboard. All but `/health` and `/ready` are behind the checks of host and origin. */
-import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import { Hono, type Context } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
 import { metricsAccess, pageAccess, sameHostOnly, signIn, type ServerEnv } from '../api/access.ts'
 import { createApi, depsFor } from '../api/api.ts'
 import { checkReadiness } from '../api/health.ts'
+import { limitBody } from '../api/limitBody.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import { rejectLines } from '../sync/rejectsCsv.ts'
 import { explainKey } from '../sync/index.ts'
@@ -66,7 +66,7 @@ export function createApp(deps: ServerDeps): Hono<ServerEnv> {
   signInRoutes(app, deps)
   const pages = new Hono<ServerEnv>()
   pages.use(pageAccess(deps.access))
-  pages.use(bodyLimit({ maxSize: 65_536 }))
+  pages.use(limitBody(65_536, tooLarge))
   pageRoutes(pages, deps)
   pages.route('/', createActions(deps))
   app.route('/', pages)
@@ -81,10 +81,15 @@ export function createApp(deps: ServerDeps): Hono<ServerEnv> {
       return render(deps, c, async () => messagePage(title, error.message, error.hint), status)
     }
     deps.log.error({ path: c.req.path.replaceAll(/[^\w/.-]/g, ''), reason: error.message.slice(0, 200) }, 'a page failed')
-    return c.text('The server could not answer: the database may be down. The page tries again.\n', 503)
+    const message = 'The server could not answer: the database may be down.'
+    if (c.req.path.startsWith('/api/'))
+      return c.json({ error: { code: 'INTERNAL', message, where: c.req.path, hint: 'sluice doctor' } }, 503)
+    return c.text(`${message} The page tries again.\n`, 503)
   })
   return app
 }
+
+const tooLarge = (c: Context): Response => c.text('The form is too large.\n', 413)
 
 function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   pages.get('/', (c) => render(deps, c, (now) => loadNow(deps, now)))
@@ -136,7 +141,7 @@ function signInRoutes(app: Hono<ServerEnv>, deps: ServerDeps): void {
   // Returns the path if it is one of this server, else `/`, so that a sign-in never leads to another site.
   const safeNext = (next: unknown) => (typeof next === 'string' && /^\/(?![/\\])/.test(next) ? next.slice(0, 500) : '/')
   app.get('/sign-in', (c) => c.html(form(safeNext(c.req.query('next')), false)))
-  app.post('/sign-in', bodyLimit({ maxSize: 16_384 }), async (c) => {
+  app.post('/sign-in', limitBody(16_384, tooLarge), async (c) => {
     const body = await c.req.parseBody()
     const next = safeNext(body['next'])
     if (signIn(deps.access, c, String(body['token'] ?? ''))) return c.redirect(next, 303)

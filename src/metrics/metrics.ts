@@ -45,12 +45,12 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30],
     registers,
   })
+  const rateWait = counter('sluice_rate_wait_seconds_total', 'Time that requests of this process waited for the rate budget', ['class'])
   const gauges = {
     lastSuccess: gauge('sluice_last_success_timestamp_seconds', 'End of the last successful run', ['pipeline']),
     withheld: gauge('sluice_deletes_withheld', 'Deletes that the last run withheld', ['pipeline']),
     unsettled: gauge('sluice_unsettled_operations', 'Operations sent without a clear answer', ['pipeline']),
     unsettledAge: gauge('sluice_unsettled_oldest_seconds', 'Age of the oldest request without a clear answer', ['pipeline']),
-    rateWait: gauge('sluice_rate_wait_seconds_total', 'Time that requests of this process waited for the rate budget', ['class']),
     budget: gauge('sluice_rate_budget_ratio', 'Used part of the rate budget', ['class']),
     queue: gauge('sluice_queue_oldest_seconds', 'Age of the oldest queued run'),
     ending: gauge('sluice_members_expiring', 'Memberships that end within the given number of days', ['pipeline', 'within']),
@@ -60,6 +60,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   gauges.build.set({ version: deps.version }, 1)
   let seenRun = 0
   const undecided = new Map<number, EndedRun>()
+  // Requests that the process sends before the first scrape count too. If the database is down now, counting starts with a later scrape.
+  const started = lastRequestId(deps.db).catch(() => undefined)
   let seenRequest: number | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
@@ -92,7 +94,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       if ((run.counts['ambiguous'] ?? 0) + (run.counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
       else undecided.delete(run.id)
     }
-    seenRequest ??= await lastRequestId(deps.db)
+    seenRequest ??= (await started) ?? (await lastRequestId(deps.db))
     const sent = await endedRequestsAfter(deps.db, seenRequest, 20_000)
     for (const { id, endpoint, status, seconds } of sent) {
       requests.inc({ endpoint, status })
@@ -105,7 +107,7 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       gauges.withheld,
       gauges.unsettled,
       gauges.unsettledAge,
-      gauges.rateWait,
+      rateWait,
       gauges.budget,
       gauges.ending,
       gauges.workers,
@@ -114,12 +116,14 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
     for (const { pipeline, succeededAt, withheld } of now.pipelines) {
       if (succeededAt !== null) gauges.lastSuccess.set({ pipeline }, succeededAt.getTime() / 1000)
       gauges.withheld.set({ pipeline }, withheld)
+      gauges.unsettled.set({ pipeline }, 0)
+      gauges.unsettledAge.set({ pipeline }, 0)
     }
     for (const { pipeline, users, oldestS } of now.unresolved) {
       gauges.unsettled.set({ pipeline }, users)
       gauges.unsettledAge.set({ pipeline }, oldestS)
     }
-    for (const { limitClass, seconds } of rateWaits()) gauges.rateWait.set({ class: limitClass }, seconds)
+    for (const { limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)
     for (const row of now.budgets) {
       gauges.budget.set({ class: row.class }, row.limit === 0 ? 0 : row.used / row.limit)
     }

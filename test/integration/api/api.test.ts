@@ -1,6 +1,8 @@
 /** The HTTP API on a real server: triggers that join a run, the documents of the command line, access. */
 import { renameSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
@@ -143,6 +145,40 @@ test('a paused pipeline starts no run, over HTTP, by hand or by schedule, until 
     { actor: 'jane', what: 'pipeline.paused', detail: { reason: 'feed is rebuilt' } },
     { actor: 'jane', what: 'pipeline.resumed', detail: {} },
   ])
+})
+
+test('unknown paths and methods of the API answer with a JSON error', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  for (const [method, path] of [
+    ['GET', '/api/nope'],
+    ['POST', '/api/nope'],
+    ['GET', '/api/pipelines/shop/runs'],
+    ['DELETE', '/api/runs/r_1'],
+    ['PUT', '/api/runs'],
+  ] as const) {
+    const { status, json } = await server.call(method, path)
+    expect([method, path, status, json]).toMatchObject([method, path, 404, { error: { code: 'UNKNOWN_PATH', where: path } }])
+  }
+})
+
+test('a request with no body, a chunked body or none of its length is answered as any other', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const raw = async (head: string, body = ''): Promise<string> => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(
+      `${head} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${body === '' ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n${body}`,
+    )
+    return (await text(socket)).split('\r\n')[0] ?? ''
+  }
+  const chunk = (size: number) => `${size.toString(16)}\r\n${'{}'.padEnd(size)}\r\n0\r\n\r\n`
+  expect(await raw('POST /api/pipelines/shop/pause')).toBe('HTTP/1.1 200 OK')
+  expect(await raw('POST /api/pipelines/shop/resume', chunk(2))).toBe('HTTP/1.1 200 OK')
+  expect(await raw('POST /api/pipelines/shop/resume', chunk(20_000))).toBe('HTTP/1.1 413 Payload Too Large')
+  expect(await raw('POST /records', chunk(70_000))).toBe('HTTP/1.1 413 Payload Too Large')
+  expect(await raw('POST /nope')).toBe('HTTP/1.1 404 Not Found')
 })
 
 test('with a token configured every call of the API needs it', async () => {

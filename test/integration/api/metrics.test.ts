@@ -57,6 +57,12 @@ test('page, show, API and metrics have the same counts', async () => {
   expect(shown.counts.withheld).toBe(20)
   expect(value('sluice_runs_total{pipeline="shop",status="succeeded"}')).toBe(1)
   expect(value('sluice_last_success_timestamp_seconds{pipeline="shop"}')).toBe(Date.parse(first?.finishedAt ?? '') / 1000)
+  // The requests before the first scrape count; a pipeline without unresolved requests has 0.
+  const sent = [...metrics.matchAll(/^sluice_requests_total\{endpoint="catalog upsert",status="(\d+)"\} (\d+)$/gm)].map((found) => found[1])
+  expect(sent).toEqual(expect.arrayContaining(['200', '400']))
+  expect(value('sluice_unsettled_operations{pipeline="shop"}')).toBe(0)
+  expect(value('sluice_unsettled_oldest_seconds{pipeline="shop"}')).toBe(0)
+  expect(metrics).toContain('# TYPE sluice_rate_wait_seconds_total counter\n')
   // A second scrape counts nothing twice.
   expect((await server.call('GET', '/metrics')).text).toContain('sluice_runs_total{pipeline="shop",status="succeeded"} 1\n')
   expect(metrics).not.toMatch(/SKU|r_\d/)
