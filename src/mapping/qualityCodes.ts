@@ -24,6 +24,7 @@ export const qualityCodes = {
   PEOPLE_CHANGED:
     'More than half of the synced people would be removed, and many new ones sent: often another file, or a reversed test of consent.',
   PRICE_MOVED: 'Prices differ from the synced ones by more than a percentage (guards.max_price_change_percent, 50).',
+  PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
   SANDBOX_REPLACED:
@@ -40,6 +41,7 @@ export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
   'IDS_CHANGED',
   'PEOPLE_CHANGED',
+  'PRICES_DOUBTFUL',
   'ENCODING_DOUBTFUL',
   'GROUP_SAME',
   'EMAIL_ROLE_SHARE',

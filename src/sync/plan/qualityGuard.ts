@@ -71,6 +71,7 @@ const corrections: Readonly<Record<string, string>> = {
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
   PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',
+  PRICES_DOUBTFUL: 'check the prices and currencies of the source',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
 
@@ -92,6 +93,8 @@ export class RunWithheld extends Error {
 
 /** Minimum number of records of the last sync for checks of percentages (docs/inputs.md). */
 export const percentagesFrom = 100
+/** Maximum percentage of products whose prices changed as only a damaged export changes them. */
+const doubtfulPercent = 10
 
 /**
  * Compares prices and stock of the changed products (table `change`) with their stored content, which is not updated yet. Returns warnings
@@ -104,17 +107,31 @@ export async function changeNotes(
 ): Promise<WarningSummary[]> {
   const { destinationId, guards, creates, missing } = options
   const percent = guards.maxPriceChangePercent ?? 50
-  const { rows } = await client.query<{ updated: string; sold_out: string; moved: string; known: string; examples: string[] | null }>(
+  const { rows } = await client.query<{
+    updated: string
+    sold_out: string
+    moved: string
+    known: string
+    examples: string[] | null
+    doubtful: string
+    doubtful_examples: string[] | null
+  }>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
-         substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new
+         substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new,
+         substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = 'update' and s.kind = 0),
-     moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2)
+     moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2),
+     doubtful as (
+       select id || ': ' || old || ' ' || old_currency || ' to ' || new || ' ' || new_currency as example from changed
+       where old > 0 and (new = 0 or new in (old * 100, old * 1000) or old in (new * 100, new * 1000)
+         or (new = old and new_currency <> old_currency)))
      select (select count(*) from changed) as updated, (select count(*) from changed where sold_out) as sold_out, (select count(*) from moved) as moved,
        (select count(*) from record where destination_id = $1 and status = 'live') as known,
-       (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples`,
+       (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples,
+       (select count(*) from doubtful) as doubtful, (select array_agg(example) from (select left(example, 80) as example from doubtful limit 5) d) as doubtful_examples`,
     [destinationId, percent],
   )
   const [row] = rows
@@ -140,6 +157,16 @@ export async function changeNotes(
       field: '',
       message: `${updated} of ${known} products changed since the last sync`,
       count: updated,
+      lines: [],
+    })
+  // The export lost the decimal point, the currency or the prices (docs/decisions/wrong-data.md).
+  const doubtful = Number(row?.doubtful ?? 0)
+  if (known >= percentagesFrom && doubtful * 100 > known * doubtfulPercent)
+    notes.push({
+      code: 'PRICES_DOUBTFUL',
+      field: 'price',
+      message: `${doubtful} of ${known} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${(row?.doubtful_examples ?? []).join(', ')}`,
+      count: doubtful,
       lines: [],
     })
   if (moved > 0)

@@ -209,6 +209,7 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'MOST_CHANGED',
   'IDS_CHANGED',
   'PRICE_MOVED',
+  'PRICES_DOUBTFUL',
   'OUT_OF_STOCK_ROSE',
   'OTHER_PIPELINE',
   'SANDBOX_REPLACED',

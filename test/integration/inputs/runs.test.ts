@@ -230,6 +230,33 @@ test('changed prices and missing columns are reported, and withhold the run only
   expect(report.warnings?.map(({ code, field }) => `${code} ${field}`)).toContain('COLUMN_VANISHED color')
 })
 
+test.for([
+  ['become zero', '0.00 USD'],
+  ['lose their decimal point', '1299 USD'],
+  ['change only their currency', '12.99 EUR'],
+])('a run in which many prices %s is withheld', async ([, price]) => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  const changed = (count: number) => manyProducts(120, (i) => (i < count ? { price } : {}))
+  const after = await engine.mark()
+  const held = await shop(engine, changed(13))
+  expect(guardsOf(held)).toEqual(['GUARD_PRICES_DOUBTFUL'])
+  expect(held.guards[0]?.message).toMatch(/^13 of 120 prices became zero, .*: \S+: 12\.99 USD to /)
+  expect(await engine.writes(after)).toEqual([])
+  expect(await shop(engine, changed(12))).toMatchObject({ status: 'succeeded', counts: { updates: 12 } })
+  expect(await shop(engine, changed(60), 'guards: { accept: [PRICES_DOUBTFUL] }\n')).toMatchObject({
+    status: 'succeeded',
+    counts: { updates: 48 },
+  })
+})
+
+test('a run in which all prices change by other factors is not withheld', async () => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  const twice = manyProducts(120, () => ({ price: '25.98 EUR' }))
+  expect((await shop(engine, twice)).status).toBe('succeeded')
+})
+
 test('a fill rate that fell is reported', async () => {
   await using engine = await engineUnderTest()
   const phones = (given: number) => people(300, (i) => ({ phone: i < given ? `+1202555${String(1000 + i)}` : '' }))
