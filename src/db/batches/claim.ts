@@ -174,11 +174,16 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
   }
 }
 
-/** Renews all leases of this worker that have not expired. Returns their number. */
-export async function renewLeases(db: Queryable, workerId: string, leaseMs: number): Promise<number> {
+/**
+ * Renews the leases of these batches of this worker that have not expired. Returns their number. A batch that the worker lost track of,
+ * because the database failed, must not be among them: its lease would never expire, and the next run of its destination would never end.
+ */
+export async function renewLeases(db: Queryable, workerId: string, leaseMs: number, batchIds: readonly number[]): Promise<number> {
+  if (batchIds.length === 0) return 0
   return db.execute(
-    `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond' where worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,
-    [workerId, leaseMs],
+    `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond'
+     where id = any($3::bigint[]) and worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,
+    [workerId, leaseMs, batchIds],
   )
 }
 

@@ -15,6 +15,7 @@ const mostAnswered = 24
  */
 export class ClaimedBatches {
   readonly #maxBytes: number
+  readonly #ids = new Set<number>()
   #underWay = 0
   #answered = 0
   #bytes = 0
@@ -22,6 +23,11 @@ export class ClaimedBatches {
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
+  }
+
+  /** Ids of the claimed batches whose answers are not recorded yet. */
+  get ids(): readonly number[] {
+    return [...this.#ids]
   }
 
   /** Number of claimed batches whose answers are not recorded yet. */
@@ -42,6 +48,7 @@ export class ClaimedBatches {
 
   /** Registers a claimed batch. */
   claimed(batch: ClaimedBatch): void {
+    this.#ids.add(batch.id)
     this.#underWay++
     this.#bytes += batch.body.length
     this.#largest = Math.max(this.#largest, batch.body.length)
@@ -55,6 +62,7 @@ export class ClaimedBatches {
 
   /** Registers the end of a batch: its answer is recorded, or its attempt failed. `stage`: its stage until then. */
   released(batch: ClaimedBatch, stage: 'under way' | 'answered'): void {
+    this.#ids.delete(batch.id)
     if (stage === 'answered') this.#answered--
     else this.#underWay--
     this.#bytes -= batch.body.length

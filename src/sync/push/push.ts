@@ -186,7 +186,7 @@ async function sendOpenBatches(
   }
   // Runs on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md).
   const heartbeat = setInterval(() => {
-    renewLeases(db, deps.workerId, settings.leaseMs).catch(() => deps.log.warn({}, 'the leases could not be renewed'))
+    renewLeases(db, deps.workerId, settings.leaseMs, claims.ids).catch(() => deps.log.warn({}, 'the leases could not be renewed'))
   }, settings.heartbeatMs)
   const drain = () => setTimeout(() => hardStop.abort(), drainMs).unref()
   signal.addEventListener('abort', drain, { once: true })

@@ -91,6 +91,24 @@ describe('a lease', () => {
     expect(await batchStates(db, planted.planId)).toEqual(['pending:worker_died'])
   })
 
+  test('of a batch that its process lost track of, because the database failed, expires although the process continues', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const deps = await engineDeps(db, service, { heartbeatMs: 100 })
+    const planted = await plantPlan(db, await plantDestination(db))
+    await plantBatch(db, planted, [user(email(1))])
+    // The attempt is committed, and the answer of the service could not be recorded.
+    const [batch] = await claimBatches(db, { planId: planted.planId, fence }, { workerId: deps.workerId, leaseMs: 600, count: 1 })
+    await beginAttempt(db, batch!, { runId: planted.runId, workerId: deps.workerId, leaseMs: 600, budget: 'none' })
+    const stop = AbortSignal.timeout(10_000)
+    // The next run in the same process waits for the batch, and sends it again.
+    await settleLeftovers({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
+    expect(stop.aborted).toBe(false)
+    expect(await batchStates(db, planted.planId)).toEqual(['settled'])
+    expect(service.seen).toHaveLength(1)
+  })
+
   test('K4: that ends in two days is of a clock that was ahead, and counts as expired', async () => {
     await using database = await testDatabase()
     const { db } = database
