@@ -100,6 +100,30 @@ export function diskFault(error: unknown): RunError | undefined {
   })
 }
 
+/** Causes of failed statements that the doctor cannot find afterwards, by SQLSTATE: reason and next step. */
+const causes: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  '25006': ['it is read-only, for example after a failover', 'point DATABASE_URL at the primary, then the same command again'],
+  '53200': ['the server has no memory left', 'give the server more memory, then the same command again'],
+  '53400': [
+    'a limit of the server was exceeded, such as temp_file_limit',
+    'raise temp_file_limit for the role, then the same command again',
+  ],
+  '57014': ['the server cancelled a statement', 'ask who cancels statements of this role (pg_cancel_backend), then the same command again'],
+}
+
+/**
+ * Returns the error for a statement that failed in the database. It contains only the code, because texts of Postgres may contain values
+ * (`detail`; docs/guarantees.md).
+ */
+export function statementFault(error: unknown): RunError {
+  const full = diskFault(error)
+  if (full !== undefined) return full
+  const code = isConnectionLost(error) ? 'connection lost' : factsOf(error).code
+  const [reason, hint = 'sluice doctor'] = causes[code] ?? []
+  const text = reason === undefined ? `the database failed (${code})` : `the database failed (${code}): ${reason}`
+  return new RunError('DATABASE_FAILED', `${text}; what was confirmed is kept`, { where: 'database', hint, cause: error })
+}
+
 /** Parts of the address, for messages. `host`: with port. */
 interface Place {
   readonly host: string

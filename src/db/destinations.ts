@@ -109,6 +109,12 @@ export async function isOwnDatabase(db: Queryable, destinationId: number): Promi
   return rows.length === 1
 }
 
+/** Returns the number of destinations that were synced from another database last. */
+export async function countSyncedElsewhere(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from destination d where not ${isSyncedHere('d')}`)
+  return row?.n ?? 0
+}
+
 /** Makes this database the one from which its destinations are synced. Returns the number of destinations that had another one. */
 export async function adoptDatabase(db: Database, actor: string): Promise<number> {
   return db.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 /** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
 import { RunError, SluiceError } from '../errors.ts'
-import { diskFault, isConnectionLost } from '../db/connectionFault.ts'
+import { isConnectionLost, statementFault } from '../db/connectionFault.ts'
 import type { Database } from '../db/database.ts'
 import { permissionFault } from '../db/permissionFault.ts'
 import { purgeErasures } from '../db/erasures.ts'
@@ -143,25 +143,13 @@ export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
 function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
   if (error instanceof SluiceError) return error
   if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
-  return isDatabaseError(error) ? (permissionFault(error, db) ?? databaseError(error)) : undefined
+  return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
 }
 
 /** Returns true for an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
 function isDatabaseError(error: unknown): boolean {
   const code = errorCode(error)
   return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
-}
-
-/** Returns the error to report: with only the code, because texts of Postgres may contain values (`detail`; docs/guarantees.md). */
-function databaseError(error: unknown): RunError {
-  const full = diskFault(error)
-  if (full !== undefined) return full
-  const code = isConnectionLost(error) ? 'connection lost' : String(errorCode(error))
-  return new RunError('DATABASE_FAILED', `the database failed (${code}); what was confirmed is kept`, {
-    where: 'database',
-    hint: 'sluice doctor',
-    cause: error,
-  })
 }
 
 /** Stores an internal error with the run and returns the exception to throw. */

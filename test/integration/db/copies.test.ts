@@ -41,9 +41,12 @@ test('K9: a copy of the database sends nothing until it is adopted, and the orig
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1 } })
   expect(await adoptDatabase(engine.db, 'anna')).toBe(0)
 
+  const doctor = () => sluiceHere(['doctor'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
+  expect((await doctor()).stdout).toMatch(/failed +database +a copy, or restored from a dump: 1 destination synced from another/)
   const adopt = () => sluiceHere(['db', 'adopt'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
   expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 destination adopted') as unknown })
   expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to do') as unknown })
+  expect((await doctor()).stdout).not.toContain('a copy, or restored')
   expect(await isSharedPlan(elsewhere.db, planId, engine.deps.service)).toBe(false)
   expect(await runPipeline(copied, pipeline, { trigger: 'manual', full: true })).toMatchObject({ status: 'succeeded' })
 })

@@ -1,7 +1,9 @@
 import { embeddedFreeBytes } from '../../../db/embedded/server.ts'
+import { countSyncedElsewhere } from '../../../db/destinations.ts'
 import { migrationStatus } from '../../../db/migrate.ts'
 import type { Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
+import { plural } from '../../terminal/text.ts'
 import { clockWarningS } from './clock.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
@@ -19,6 +21,14 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         state: 'ok',
         message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.embedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
       })
+      const elsewhere = await countSyncedElsewhere(store.db)
+      if (elsewhere > 0)
+        report({
+          check: 'database',
+          state: 'failed',
+          message: `a copy, or restored from a dump: ${plural(elsewhere, 'destination')} synced from another database`,
+          hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
+        })
       if (store.embedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
       await examineRights(store, report)
       const offsetS = Math.abs(context.clock.now() / 1000 - Number(server?.now_s))
