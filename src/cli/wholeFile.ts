@@ -54,7 +54,7 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
   const direct = options.exclusive === true || (existing !== undefined && !existing.isFile())
   const target = existing === undefined ? path : realpathSync(path)
   const written = direct ? path : join(dirname(target), `.${basename(target)}.${process.pid}.part`)
-  const descriptor = openSync(written, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
+  const descriptor = openNamed(path, written, options.exclusive ? 'wx' : 'w', modeOf(existing, options))
   let open = true
   const close = () => {
     if (open) closeSync(descriptor)
@@ -87,6 +87,15 @@ export function openWholeFile(path: string, options: WholeFileOptions = {}): Who
         renameSync(written, target)
       }),
     discard,
+  }
+}
+
+/** Opens `written`. An error names `path`, because the user does not know the temporary file. */
+function openNamed(path: string, written: string, flags: string, mode: number): number {
+  try {
+    return openSync(written, flags, mode)
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { path }) : error
   }
 }
 

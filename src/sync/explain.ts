@@ -33,17 +33,24 @@ export async function explainKey(
   const type = destinationOf(pipeline.destination.kind)
   const explained = explainedKeys[type.keys]
   const { keys, former, shown, identifiers } = await explained.find(deps, id, text)
+  const orFiltered = filterNote(pipeline)
   const events = [
     ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
     ...former,
-    ...(await readEvents(deps.db, id, keys)),
+    ...(await readEvents(deps.db, id, keys, orFiltered)),
     ...(await rejectEvents(deps.db, id, keys)),
-    ...(await entryEvents(deps.db, id, keys, explained)),
+    ...(await entryEvents(deps.db, id, keys, { ...explained, orFiltered })),
     ...(await attemptEvents(deps.db, id, keys)),
     ...(await stateEvents(deps.db, id, keys, explained)),
   ].toSorted((a, b) => a.at.localeCompare(b.at))
   const headline = headlineOf(events, explained)
   return { headline, live: headline.startsWith('Live:'), keys: shown, identifiers: identifierDigests(identifiers), events }
+}
+
+/** Returns the addition for messages on missing rows, as rows that `only:` and `except:` leave out are not stored. Empty without filters. */
+function filterNote({ filters }: Pipeline): string {
+  const names = [...new Set(filters.map(({ keep }) => (keep ? 'only:' : 'except:')))]
+  return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
 }
 
 type ExplainDeps = Parameters<typeof explainKey>[0]
@@ -185,7 +192,7 @@ async function erasureEvents(db: Database, service: string, destinationId: numbe
 }
 
 /** Returns one event per stored record: the line that it was read from, and its content. */
-async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], orFiltered: string): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
     // The time of the event is the start of the read, because a snapshot closes only after its plan was written. If the run of the
     // read has expired, it is the time of the oldest stored run.
@@ -205,7 +212,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
       status === 'stale'
         ? `kept as read from line ${line}: its row is now invalid`
         : status === 'missing'
-          ? `missing from the source; last read from line ${line}`
+          ? `missing from the source${orFiltered}; last read from line ${line}`
           : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
     ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
   }))
@@ -230,7 +237,12 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
 }
 
 /** Returns an event for each of the last 100 operations on the records, and one more for a confirmed delete of a whole record. */
-async function entryEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
+async function entryEvents(
+  db: Database,
+  destinationId: number,
+  keys: readonly Buffer[],
+  explained: ExplainedKeys & { readonly orFiltered: string },
+): Promise<StoryEvent[]> {
   const rows = await db.query<
     Row<'plan', 'run_id'> &
       Row<'batch', 'settled_at'> & {
@@ -274,7 +286,7 @@ async function entryEvents(db: Database, destinationId: number, keys: readonly B
       what: 'deleted',
       runId: `r_${row.run_id}`,
       batch: Number(row.batch_id),
-      message: 'deleted at the service: its row was no longer in the source',
+      message: `deleted at the service: its row was no longer in the source${explained.orFiltered}`,
     })),
   ]
 }

@@ -35,6 +35,12 @@ test('a file of rejects that does not fit on the disk is an error, and no partia
   expect(readdirSync(space.folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
+test('a folder that does not exist is named as the user wrote it', async () => {
+  await using space = await withRejects()
+  const { code, stderr } = await space.run(['rejects', 'r_1', '--csv', 'nowhere/bad.csv'])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/FILE_MISSING {2}no such file or folder: (?:\S*\/)?nowhere\/bad\.csv\n/)])
+})
+
 test('results that do not fit on a full disk are an error, for any stdout', async () => {
   await using space = await withRejects()
   for (const target of ['out.json', '/dev/full']) {

@@ -63,6 +63,7 @@ test('the sandbox serves every GET that the help of api shows', async () => {
 test('api prints the unchanged answer, follows pages, and explains a refusal by parameter and hint', async () => {
   await using shop = await workspace()
   const accounts = await shop.here(['api', 'GET', '/12/accounts'])
+  expect((await shop.here(['api', 'get', '12/accounts'])).stdout).toBe(accounts.stdout)
   expect(json(accounts).data[0].id).toBe('18ce54d4x5t')
   const products = JSON.stringify({
     products: ['A', 'B', 'C'].map((id) => ({

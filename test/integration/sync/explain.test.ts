@@ -122,6 +122,18 @@ test('explain reports the deletion of a product, not an older reject, until the 
   expect(await headline()).toMatch(/^Live: /)
 })
 
+test('explain reports that a filter may have left out the row of a deleted product', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', `except: { "g:title": Other }\n${catalogYaml('feed.xml')}`)
+  engine.write('feed.xml', rss(products(12).map((row) => item(row))))
+  await engine.run('shop')
+  engine.write('feed.xml', rss(products(12).map((row, i) => item(i === 0 ? { ...row, title: 'Other' } : row))))
+  const { counts, runId } = await engine.run('shop')
+  expect(counts).toMatchObject({ filtered: 1, deletes: 1, confirmed: 1 })
+  const why = 'its row was no longer in the source, or left out by except:'
+  expect((await explain(engine, 'shop', 'SKU-0')).headline).toBe(`Not live: deleted at the service: ${why} (${runId})`)
+})
+
 test('explain --json has the full digests of the identifiers, and the row hash in its own key', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('people', peopleYaml.replace('email: mail', 'email: mail, partner_user_id: loyalty'))

@@ -41,9 +41,11 @@ function readCall(invocation: Invocation): Call {
       hint: `sluice api ${suggestName(given, methods) ?? 'GET'} ${argument(invocation, 1)}`,
     })
   }
-  const target = argument(invocation, 1)
+  const named = argument(invocation, 1)
+  // As `gh api`: the first slash may be left out.
+  const target = /^[\w.]+\//.test(named) ? `/${named}` : named
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
-    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, beginning with one slash. Nothing was sent.', {
+    throw new UsageError('INVALID_VALUE', 'PATH is a path below the host, such as /12/accounts. Nothing was sent.', {
       where: 'PATH',
       hint: 'sluice api GET /12/accounts',
     })
