@@ -27,6 +27,7 @@ export const qualityCodes = {
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
+  ROWS_ERODED: 'Valid rows fell by more than half within a day, in steps that are each within the limits of the delete guards.',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:

@@ -163,6 +163,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
       ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
         ? []
         : [otherPipeline(last)]),
+      ...(await erodedNotes(deps.db, pipeline, run, rows, last?.goodValid)),
     ]
     await updateRun(deps.db, run, { columns: staged.columns, warnings })
     await storeSources(deps.db, snapshotId, staged.facts)
@@ -201,6 +202,38 @@ function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
   return { code: 'OTHER_PIPELINE' satisfies QualityCode, field: '', message, count: 1, lines: [] }
 }
 
+/** Minimum number of rows to compare, as in `GUARD_ROWS_FELL`. */
+const comparedFrom = 20
+
+/**
+ * Returns the note on rows that fell by more than half within a day, although each read passed the guards: they compare a read with the one
+ * before. An approval of deletes starts the comparison again. `goodValid`: reference of `GUARD_ROWS_FELL`, which reports a fall in one step.
+ */
+async function erodedNotes(
+  db: Database,
+  pipeline: Pipeline,
+  run: RunRow,
+  { valid, suppressed }: RowCounts,
+  goodValid: number | undefined,
+): Promise<WarningSummary[]> {
+  if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
+  const now = valid + suppressed
+  if (now < goodValid / 2) return []
+  const [row] = await db.query<{ most: number | null }>(
+    `select max((s.counts ->> 'valid')::int) as most from snapshot s join run r on r.id = s.run_id
+     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
+       and r.started_at > statement_timestamp() - interval '1 day'
+       and not exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+       and s.id >= coalesce((select max(a.id) from snapshot a join run q on q.id = a.run_id
+         where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)`,
+    [run.destinationId],
+  )
+  const most = row?.most ?? 0
+  if (most < comparedFrom || now >= most / 2) return []
+  const message = `valid rows fell from ${most} to ${valid} within a day, in steps that no guard withholds`
+  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: most - valid, lines: [] }]
+}
+
 /** Codes of notes on one run or on changes since the last read. The run of an unchanged source does not repeat these notes. */
 const comparingCodes: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
@@ -212,6 +245,7 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'PRICES_DOUBTFUL',
   'OUT_OF_STOCK_ROSE',
   'OTHER_PIPELINE',
+  'ROWS_ERODED',
   'SANDBOX_REPLACED',
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
