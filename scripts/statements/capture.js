@@ -17,13 +17,16 @@ if (folder !== undefined && !(isRecording in pg.Client.prototype)) capture(join(
 /** @param {string} file */
 function capture(file) {
   const seen = new Set()
-  Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30)
   const send = Object.getOwnPropertyDescriptor(pg.Client.prototype, 'query')?.value
   const recording = function (...args) {
     const text = textOf(args[0])
     if (text !== undefined && !seen.has(text)) {
       seen.add(text)
+      // Only here: long stacks would make every error slow, also those that a parser throws and catches.
+      const { stackTraceLimit } = Error
+      Error.stackTraceLimit = Math.max(stackTraceLimit, 30)
       const sender = senderOf(new Error('where').stack ?? '')
+      Error.stackTraceLimit = stackTraceLimit
       if (sender !== undefined) appendFileSync(file, `${JSON.stringify({ text, sender })}\n`)
     }
     return send.apply(this, args)

@@ -61,12 +61,13 @@ export interface LedgerLine {
 export const catalogYaml = (file: string, more = ''): string =>
   `source: { url: "{folder}/${file}" }\ndestination: { kind: catalog, catalog_id: "4001"${more} }\n`
 
+/** `newDatabase`: for tests that read counters of Postgres, which an emptied database keeps. */
 export async function engineUnderTest(
-  options: { readonly settings?: Partial<EngineSettings>; readonly log?: Logger } = {},
+  options: { readonly settings?: Partial<EngineSettings>; readonly log?: Logger; readonly newDatabase?: boolean } = {},
 ): Promise<EngineUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
   mkdirSync(join(folder, 'pipelines'))
-  const database = await testDatabase()
+  const database = await testDatabase({ mayBeUsed: options.newDatabase !== true })
   const sandbox = await withSandbox()
   const service = { baseUrl: sandbox.url, adsBaseUrl: sandbox.url, adsVersion: '12', ...sandbox.credentials }
   const transport = createTransport(service)

@@ -27,7 +27,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
 
 export async function workspace(): Promise<Workspace> {
   const folder = emptyFolder()
-  const database = await testDatabase()
+  const database = await testDatabase({ mayBeUsed: true })
   const sandbox = await withSandbox()
   const env = {
     DATABASE_URL: database.url,

@@ -37,7 +37,7 @@ async function rewritten(engine: EngineUnderTest): Promise<{ updated: number; in
 }
 
 test('a first load rewrites no key, and a run with few changes updates its keys in place', async () => {
-  await using engine = await engineUnderTest()
+  await using engine = await engineUnderTest({ newDatabase: true })
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv(0, 3_000))
   expect((await engine.run('people')).counts.confirmed).toBe(3_000)
