@@ -84,7 +84,8 @@ export class ResumableBody {
     // Bytes after the body close the connection, which this process notices one turn of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
-    const lastModified = header(this.#first, 'last-modified')
+    // Without an ETag, a time less than a second before the answer is not stored: a second change in the same second would get 304.
+    const lastModified = etag === undefined && this.#validator === undefined ? undefined : header(this.#first, 'last-modified')
     const framed = this.#length !== undefined ? 'content-length met' : isChunked(this.#first) ? 'chunked end' : undefined
     const proof = this.#digests.length > 0 ? 'digest met' : this.#fetcher.sentMore ? undefined : framed
     const reason = this.#fetcher.sentMore

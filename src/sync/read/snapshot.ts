@@ -91,6 +91,8 @@ interface LastSnapshot {
    * bytes must be read again.
    */
   readonly mustReread: boolean
+  /** True if the bytes were read within the last day. Only then a server is believed that nothing changed. */
+  readonly isRecent: boolean
 }
 
 /**
@@ -110,7 +112,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     last.suppressionVersion === suppression.version
   const key = await digestKey(deps.db, run.destinationId)
   const gate = new DigestGate(key)
-  const bytes = comparable ? await sameBytes(deps, pipeline, last.sources, gate) : { same: false, opened: new Map<number, OpenedSource>() }
+  const bytes = comparable ? await sameBytes(deps, pipeline, last, gate) : { same: false, opened: new Map<number, OpenedSource>() }
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
@@ -258,9 +260,11 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
         good_valid: number | null
         good_sources: unknown
         must_reread: boolean
+        is_recent: boolean
       }
   >(
     `select s.id, s.run_id, s.definition_hash, s.suppression_version, s.sources, s.counts, r.pipeline, r.warnings, r.columns,
+       s.closed_at between statement_timestamp() - interval '1 day' and statement_timestamp() as is_recent,
        (good.counts ->> 'valid')::int as good_valid, good.sources as good_sources,
        -- Guards of the plan, which is stored together with the snapshot; later runs over the same snapshot do not count.
        exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
@@ -293,6 +297,7 @@ async function lastSnapshot(db: Database, destinationId: number): Promise<LastSn
     warnings: decodeWarnings(row.warnings, row.run_id),
     columns: decodeColumns(row.columns, row.run_id),
     mustReread: row.must_reread,
+    isRecent: row.is_recent,
   }
 }
 
@@ -329,12 +334,13 @@ async function interruptedValid(db: Database, run: RunRow): Promise<number | und
 
 /**
  * Compares every source with the last complete snapshot: a local file by its digest, a server by its answer (304). Stops at the first
- * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice.
+ * changed source. `opened` has that source if it was requested from a server, so that it is not requested twice. Once a day a server is
+ * not asked whether anything changed: a cache or an ETag that is wrong would hide every later change, opt-outs too, for good.
  */
 async function sameBytes(
   deps: EngineDeps,
   pipeline: Pipeline,
-  sources: readonly SourceFacts[],
+  { sources, isRecent }: Pick<LastSnapshot, 'sources' | 'isRecent'>,
   gate: DigestGate,
 ): Promise<{ readonly same: boolean; readonly opened: ReadonlyMap<number, OpenedSource> }> {
   const opened = new Map<number, OpenedSource>()
@@ -348,7 +354,7 @@ async function sameBytes(
       if (local.sha256 !== previous.sha256) return { same: false, opened }
       continue
     }
-    if (previous.etag === undefined && previous.lastModified === undefined) return { same: false, opened }
+    if (!isRecent || (previous.etag === undefined && previous.lastModified === undefined)) return { same: false, opened }
     const source = await openSource(definition, {
       env: deps.env,
       log: deps.log,

@@ -27,6 +27,17 @@ test('a full declared length proves the end, and validators are stored', async (
   })
 })
 
+test('a time of change in the second of the answer is not stored without an ETag', async () => {
+  const at = 'Sat, 21 Nov 2026 00:00:00 GMT'
+  for (const [date, stored] of [
+    [at, undefined],
+    ['Sat, 21 Nov 2026 00:00:01 GMT', at],
+  ]) {
+    await using server = await rawServer((_, socket) => socket.end(full(csv, { date: date!, 'last-modified': at })))
+    expect((await readSource(from(server))).facts?.lastModified).toBe(stored)
+  }
+})
+
 test('the end of the chunks proves the end; without it the read fails', async () => {
   const chunk = `${Buffer.byteLength(csv).toString(16)}\r\n${csv}\r\n`
   for (const [tail, code] of [

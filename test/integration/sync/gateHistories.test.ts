@@ -207,6 +207,39 @@ ${loose}`,
   )
 })
 
+test('a server that answers 304 although the feed changed is believed for a day', { timeout: 60_000 }, async () => {
+  let feed = ''
+  const server = createServer((request, response) => {
+    if (request.headers['if-none-match'] === '"v1"') response.writeHead(304, { etag: '"v1"' }).end()
+    else response.writeHead(200, { etag: '"v1"', 'content-length': Buffer.byteLength(feed) }).end(feed)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    await using engine = await engineUnderTest()
+    engine.pipeline(
+      'shop',
+      `${catalogYaml('').replace('{folder}/', `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`)}${loose}`,
+    )
+    const validAfter = async (ids: readonly number[]) => {
+      feed = lines(ids.map((id) => product(id)))
+      return (await engine.run('shop')).counts.valid
+    }
+    const age = (interval: string) => engine.db.execute(`update snapshot set closed_at = closed_at - $1::interval`, [interval])
+    expect(await validAfter(numbers(8))).toBe(8)
+    expect(await validAfter(numbers(9))).toBe(8)
+    await age('23 hours')
+    expect(await validAfter(numbers(9))).toBe(8)
+    await age('2 hours')
+    expect(await validAfter(numbers(9))).toBe(9)
+    expect(await validAfter(numbers(10))).toBe(9)
+    // The snapshot was stored while the clock of the database was ahead.
+    await age('-2 days')
+    expect(await validAfter(numbers(10))).toBe(10)
+  } finally {
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
 test('a changed feed with an ETag goes through the record gate', { timeout: 60_000 }, async () => {
   let feed = ''
   const server = createServer((request, response) => {
