@@ -90,6 +90,13 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
 }
 
+/** Returns true if the database cannot be reached now, for example because the server restarts. */
+export function isDatabaseDown(error: unknown): boolean {
+  return (
+    isConnectionLost(error) || /^(?:53300|57P0[123]|08...|ECONNREFUSED|ECONNRESET|EHOSTUNREACH|EPIPE|ETIMEDOUT)$/.test(factsOf(error).code)
+  )
+}
+
 /** Returns the error for a full disk of the database (53100); undefined for any other error. */
 export function diskFault(error: unknown): RunError | undefined {
   if (factsOf(error).code !== '53100') return undefined

@@ -1,6 +1,6 @@
 /** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
 import { RunError, SluiceError } from '../errors.ts'
-import { isConnectionLost, statementFault } from '../db/connectionFault.ts'
+import { isConnectionLost, isDatabaseDown, statementFault } from '../db/connectionFault.ts'
 import type { Database } from '../db/database.ts'
 import { permissionFault } from '../db/permissionFault.ts'
 import { purgeErasures } from '../db/erasures.ts'
@@ -62,11 +62,33 @@ export async function runUnderLease(
     clearInterval(heartbeat)
     clearInterval(watch)
   }
-  if (ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run)))
-    ending = { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) }
-  await endRun(deps, run, ending)
+  await onceConnected(deps, async () => {
+    const isCancelled = ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run))
+    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) } : ending)
+  })
   await deleteExpiredData(deps, run)
   return loadReport(deps.db, run.id)
+}
+
+/** Maximum time in milliseconds to wait for the database at the end of a run: a restart takes seconds. */
+const reconnectMs = 20_000
+/** Interval in milliseconds of trying again. */
+const reconnectEveryMs = 500
+
+/**
+ * Calls `write`, and repeats it while the database cannot be reached. Otherwise the run would lock its destination until its lease has
+ * expired, and another process would then report that the process of the run died.
+ */
+async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
+  const deadline = deps.clock.monotonic() + reconnectMs
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isDatabaseDown(error) || deps.signal?.aborted || deps.clock.monotonic() > deadline) throw error
+      await deps.clock.sleep(reconnectEveryMs, deps.signal)
+    }
+  }
 }
 
 /**

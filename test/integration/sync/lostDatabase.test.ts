@@ -1,0 +1,49 @@
+/** A run that loses the database for some seconds, as in a restart of the server. */
+import { expect, test } from 'vitest'
+import { requestAndClaimById } from '../../../src/sync/claimDestination.ts'
+import { runUnderLease } from '../../../src/sync/runUnderLease.ts'
+import type { Database } from '../../../src/db/database.ts'
+import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
+import { item, products, rss } from '../acceptance/products.ts'
+
+const lost = () => new Error('Connection terminated unexpectedly')
+
+/** `db` that fails `times` times, from the first statement on. */
+function failing(db: Database, times: number): Database {
+  let left = times
+  const once = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
+    return (...args: Args) => (left-- > 0 ? Promise.reject(lost()) : call(...args))
+  }
+  return { ...db, query: once(db.query) as Database['query'], execute: once(db.execute) }
+}
+
+test('a run whose database restarts ends with that error as soon as the database is back, and unlocks its destination', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
+  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
+  if ('report' in claimed) throw new Error('the destination is free')
+  const report = await runUnderLease({ ...engine.deps, db: failing(engine.db, 3) }, claimed.row, async () => {
+    throw lost()
+  })
+  expect(report).toMatchObject({
+    status: 'failed',
+    error: { code: 'DATABASE_FAILED', message: expect.stringContaining('connection lost') as unknown },
+  })
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
+})
+
+test('a database that rejects a statement is not waited for', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.run('shop')
+  const [destination] = await engine.db.query<{ id: number }>('select id from destination')
+  const claimed = await requestAndClaimById(engine.deps, 'shop', destination!.id, { trigger: 'manual' })
+  if ('report' in claimed) throw new Error('the destination is free')
+  const readOnly = { ...engine.db, execute: () => Promise.reject(Object.assign(new Error('read-only'), { code: '25006' })) }
+  const ended = runUnderLease({ ...engine.deps, db: readOnly }, claimed.row, async () => ({ status: 'succeeded', guards: [] }))
+  await expect(ended).rejects.toMatchObject({ code: '25006' })
+})
