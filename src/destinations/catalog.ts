@@ -12,7 +12,7 @@ import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } 
 import { endpointOf } from '../service/contract/index.ts'
 import { batchLimits } from '../service/contract/limits.ts'
 import { requestOf } from './endpoints.ts'
-import { isObject, type Json, type JsonObject } from './json.ts'
+import { isObject, readId, type Json, type JsonObject } from './json.ts'
 import { productListing } from './productListing.ts'
 
 const put = endpointOf('products.put')
@@ -136,7 +136,7 @@ function classifyProduct(result: JsonObject): EntryOutcome {
     return { outcome: 'ambiguous', reason: 'unknown-status' }
   if (errors.length > 0) return { outcome: 'ambiguous', reason: 'success-with-errors' }
   const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
-  const key = readKey(result['product_key'])
+  const key = readId(result['product_key'])
   return { outcome: 'confirmed', ...(key === undefined ? {} : { remoteKey: key }), ...(warnings.length === 0 ? {} : { warnings }) }
 }
 
@@ -152,7 +152,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
     if (others.length > 0) return { outcome: 'ambiguous', reason: 'key-doubled' }
     const { failed_product_key: failed, product_key: deleted, message } = result
     if (failed === undefined || failed === null) return { outcome: 'confirmed' }
-    if (readKey(failed) !== id || readKey(deleted) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
+    if (readId(failed) !== id || readId(deleted) !== undefined) return { outcome: 'ambiguous', reason: 'key-contradicted' }
     return {
       outcome: 'refused',
       code: 'DELETE_FAILED',
@@ -166,7 +166,7 @@ function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readon
   const byId = new Map<string, JsonObject[]>()
   for (const result of results) {
     if (!isObject(result)) continue
-    for (const id of new Set(idsOf(result).map(readKey))) {
+    for (const id of new Set(idsOf(result).map(readId))) {
       if (id === undefined) continue
       const list = byId.get(id)
       if (list === undefined) byId.set(id, [result])
@@ -174,12 +174,6 @@ function indexBy(results: readonly Json[], idsOf: (result: JsonObject) => readon
     }
   }
   return byId
-}
-
-/** Returns an id or key as text; a number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for other values. */
-function readKey(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value
-  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 /** Returns the product key in a slice of a request body. */

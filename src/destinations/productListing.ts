@@ -4,7 +4,7 @@ import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
 import { requestOf } from './endpoints.ts'
-import { isObject, type Json, type JsonObject, isList } from './json.ts'
+import { isList, isObject, readId, type JsonObject } from './json.ts'
 
 const list = endpointOf('products.list')
 
@@ -37,22 +37,13 @@ function classify(exchange: Exchange): ListingAnswer {
 function readPage(body: JsonObject): ListingAnswer {
   // An empty list may be null.
   const data = body['data'] === null ? [] : body['data']
-  const cursor = readText(body['next_cursor'])
+  const cursor = readId(body['next_cursor'])
   if (!isList(data)) return { kind: 'again', reason: 'wrong-shape' }
   const products: ListedProduct[] = []
   for (const fields of data) {
-    const id = isObject(fields) ? readText(fields['id']) : undefined
+    const id = isObject(fields) ? readId(fields['id']) : undefined
     if (id === undefined || !isObject(fields)) return { kind: 'again', reason: 'wrong-shape' }
-    products.push({ id, productKey: readText(fields['product_key']) ?? null, fields })
+    products.push({ id, productKey: readId(fields['product_key']) ?? null, fields })
   }
   return { kind: 'page', products, cursor }
-}
-
-/**
- * Returns an id or cursor as text. A number keeps every digit (docs/spec-notes.md#echoes-and-cursors). Undefined for an empty text and
- * other values.
- */
-function readText(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value
-  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }

@@ -9,7 +9,7 @@ import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
 import { mostItems, requestOf } from './endpoints.ts'
-import { isObject, type Json, type JsonObject, isList } from './json.ts'
+import { isList, isObject, readId, type Json, type JsonObject } from './json.ts'
 
 const endpoints = {
   list: endpointOf('productSets.list'),
@@ -169,10 +169,4 @@ function readFilters(value: Json | undefined): readonly SetFilter[] | null {
 
 function readText(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-/** Returns an id or cursor as text; undefined for an empty text and other values. */
-function readId(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value
-  return typeof value === 'bigint' || Number.isSafeInteger(value) ? String(value) : undefined
 }

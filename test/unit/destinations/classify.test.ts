@@ -306,6 +306,7 @@ describe('responses about deletes of products', () => {
       body({ product_key: '100', failed_product_key: '100', message: 'x' }),
       'ambiguous:key-contradicted ambiguous:key-missing',
     ],
+    ['an unset key as an empty text', body({ product_key: '', failed_product_key: '100' }), 'refused:DELETE_FAILED ambiguous:key-missing'],
     ['nothing', body(), 'ambiguous:key-missing ambiguous:key-missing'],
   ] as const)('%s', ([, json, expected]) => {
     expect(brief(catalog.classify(answer(200, json), keys, 'delete'))).toBe(expected)

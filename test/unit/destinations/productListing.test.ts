@@ -30,6 +30,10 @@ test('keys and cursors keep every digit, whether they are text or numbers', () =
     products: [{ id: 'a', productKey: '1576769414321651714', fields: { id: 'a', product_key: 1576769414321651714n } }],
     cursor: '1576769414321651715',
   })
+  // A number that JSON.parse and JSON.stringify write back unchanged.
+  expect(productListing.classify(answer(200, '{"data":[{"id":"a","product_key":1576769414321651700}]}'))).toMatchObject({
+    products: [{ productKey: '1576769414321651700' }],
+  })
 })
 
 test.for([
