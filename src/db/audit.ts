@@ -42,7 +42,7 @@ export async function noteRun(
   ])
 }
 
-/** Adds a line about an event without a run: an erasure, retention, webhooks, a takeover. */
+/** Adds a line about an event without a run, such as an erasure. */
 export async function noteEvent(
   db: Queryable,
   line: { readonly actor: string; readonly what: string; readonly detail: Readonly<Record<string, unknown>> },

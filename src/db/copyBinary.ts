@@ -111,7 +111,7 @@ export class CopyWriter {
     this.#at = at
   }
 
-  /** `bytea[]`, one dimension, not empty, of values that follow each other in `bytes`. `length`: number of bytes of each, or of all. */
+  /** Writes a `bytea[]` of the values that follow each other in `bytes`, at least one. `length`: bytes of each value, or of every value. */
   byteaSlices(bytes: Uint8Array, length: number | Int32Array): void {
     const count = typeof length === 'number' ? bytes.length / length : length.length
     this.#need(24 + count * 4 + bytes.length)
@@ -132,12 +132,7 @@ export class CopyWriter {
     for (const value of values) size += 4 + value.length / 2
     this.#need(4 + size)
     const buffer = this.#buffer
-    let at = buffer.writeInt32BE(size, this.#at)
-    at = buffer.writeInt32BE(1, at)
-    at = buffer.writeInt32BE(0, at)
-    at = buffer.writeInt32BE(byteaOid, at)
-    at = buffer.writeInt32BE(values.length, at)
-    at = buffer.writeInt32BE(1, at)
+    let at = this.#arrayHead(size, byteaOid, values.length)
     for (const value of values) {
       at = buffer.writeInt32BE(value.length / 2, at)
       at += buffer.write(value, at, 'hex')

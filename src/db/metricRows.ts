@@ -91,7 +91,7 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
   return rows.map((row) => ({ ...row, id: Number(row.id) }))
 }
 
-/** Current state. Times in seconds. */
+/** Current state. */
 export interface GaugeValues {
   readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
   readonly unresolved: readonly { readonly pipeline: string; readonly users: number; readonly oldestS: number }[]

@@ -35,7 +35,7 @@ export async function openStore(options: {
   readonly applicationName?: string
   /** Number of connections that are opened while the schema is checked; default 1. */
   readonly connections?: number
-  /** If given, the embedded server is restarted whenever it stops, and this function is called then. For processes that keep running. */
+  /** For processes that keep running: the embedded server is restarted whenever it stops. Called after each attempt, with its error. */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
   const embedded = options.databaseUrl === undefined ? await startEmbedded(options.dataDir, { keep: options.keep ?? false }) : undefined

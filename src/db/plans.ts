@@ -33,14 +33,14 @@ export const decodeReview = jsonColumn('plan', 'review', review)
 export const decodeResync = jsonColumn('plan', 'review', z.object({ resync: z.array(z.string()).default([]) }))
 
 /**
- * SQL of the last started plan of each destination. Retention keeps these plans, because the next plan reads their cleared deletes and
- * outstanding keys.
+ * SQL of the last plan of each destination, without plans that wait for `apply`. Retention keeps these plans, because the next plan reads
+ * their cleared deletes and outstanding keys.
  */
-export const lastPlans = lastStarted('true')
-/** SQL of the last started plan with deletes of each destination. The next plan sends their unconfirmed deletes without a new approval. */
-export const lastDeletingPlans = lastStarted(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
+export const lastPlans = lastBegun('true')
+/** SQL of the last such plans with deletes. The next plan sends their unconfirmed deletes without a new approval. */
+export const lastDeletingPlans = lastBegun(`exists (select from batch b where b.plan_id = p.id and b.operation = 'delete')`)
 
-function lastStarted(where: string): string {
+function lastBegun(where: string): string {
   return `select distinct on (p.destination_id) p.id, p.review from plan p join run u on u.id = p.run_id
     where (p.status <> 'ready' or u.trigger <> 'plan') and ${where} order by p.destination_id, coalesce(p.applied_at, p.created_at) desc`
 }

@@ -1,4 +1,5 @@
 /** Counts requests without a clear answer, and memberships that end soon, by pipeline. */
+import { openStatuses } from './batches/states.ts'
 import type { Queryable } from './database.ts'
 import type { Row, Value } from './row.ts'
 
@@ -18,7 +19,7 @@ export async function openUnresolved(db: Queryable, minutes: number): Promise<re
   const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { users: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
-     where b.status in ('pending', 'in_flight', 'ambiguous', 'parked') and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
+     where b.status in ${openStatuses} and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
        and b.created_at < statement_timestamp() - $1 * interval '1 minute'
      group by p.pipeline`,
     [minutes],

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
-import { errorCode } from '../unknownValue.ts'
+import { isAlive as processExists } from './embedded/processes.ts'
 
 /** Identity of a process. */
 export interface ProcessIdentity {
@@ -118,17 +118,6 @@ function startOf(pid: number): string | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
   } catch {
-    return process.platform === 'linux' || !answersSignal(pid) ? undefined : ''
-  }
-}
-
-/** Returns true if the process exists. */
-function answersSignal(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM: the process exists, and belongs to another user.
-    return errorCode(error) === 'EPERM'
+    return process.platform === 'linux' || !processExists(pid) ? undefined : ''
   }
 }

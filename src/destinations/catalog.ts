@@ -70,7 +70,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   limits: () => batchLimits.products,
   request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
-  // Ids that differ only in case are not sent in one body (docs/inputs.md, 59).
+  // Ids that differ only in case, outer spaces or Unicode form are not sent in one body (docs/inputs.md, 59).
   collisionOf: (recordKey) => recordKey.toString().normalize('NFC').trim().toLowerCase(),
   evidence: 'ids',
   refusedDeleteIsGone: true,

@@ -3,8 +3,8 @@ import { mapperOf, type DescribingMapper } from '../mapping/mapper.ts'
 import { destinationOf } from './index.ts'
 
 /**
- * Creates the mapper for the sources of a pipeline. Pure except for a cache of bound headers. `today`: current day, to compute a person's
- * age and to check times of rows.
+ * Creates the mapper for the sources of a pipeline. Pure except for a cache of bound headers. `today`: decides the age of a person and the
+ * default end of a membership.
  */
 export function createMapper(pipeline: Pipeline, today: Date): DescribingMapper {
   return mapperOf(pipeline, destinationOf(pipeline.destination.kind).bind(pipeline, today))

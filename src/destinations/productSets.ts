@@ -31,7 +31,7 @@ export interface SetContent {
   readonly productKeys: readonly string[]
 }
 
-/** Set in a listing. A value is null if it is missing or not readable. */
+/** Set in a listing. A value is null if it is missing, empty or not readable. */
 export interface ListedSet {
   readonly id: string
   readonly name: string | null
@@ -107,7 +107,6 @@ export type SetAnswer =
   /** May or may not be applied. */
   | { readonly kind: 'unclear'; readonly reason: string }
 
-/** Classifies an answer. */
 export function classifySetAnswer(exchange: Exchange): SetAnswer {
   const envelope = classifyEnvelope(exchange, 0)
   const status = exchange.kind === 'answer' ? { status: exchange.status } : {}

@@ -1,4 +1,4 @@
-/** Rows and the records they map to. Shapes only; the rules are in products/, members/ and identifiers/. */
+/** Rows and the records they map to. The rules are in src/mapping/. */
 
 /** Row from a format reader: cells by column, in the order of the source, and its line. */
 export interface Row {
@@ -30,7 +30,7 @@ export interface RowWarning {
   readonly message: string
 }
 
-/** Stable code in upper snake case. rejectCodes.ts lists the codes with their hints. */
+/** Stable code in upper snake case. mapping/rejectCodes.ts lists the codes with their hints. */
 export type RejectCode = string
 
 /** One fault of a row. */

@@ -31,17 +31,17 @@ export interface RunCounts {
   /** Rows that `only:` and `except:` leave out; absent if the pipeline has neither. */
   readonly filtered?: number
   readonly valid: number
-  /** Keys that are in sync. */
+  /** Valid rows without a planned or deferred operation. */
   readonly unchanged: number
-  /** Synced keys whose row is now rejected or a duplicate, so that their last version stays live. */
+  /** Records whose row is rejected or contradicts another row, so that their last content stays desired. */
   readonly stale: number
   readonly creates: number
   readonly updates: number
   readonly deletes: number
   readonly renewals: number
-  /** Deletes that a guard withheld. */
+  /** Deletes that a guard withheld, and products that it did not set out of stock. */
   readonly withheld: number
-  /** Operations that wait for an earlier operation on the same key; a later run plans them. */
+  /** Operations that a later run plans, in most cases because an earlier operation on the key is unresolved. */
   readonly deferred: number
   readonly requests: number
   readonly confirmed: number
@@ -128,7 +128,7 @@ export interface Drift {
   readonly changed: number
   /** Not listed, and not hidden by a listed group. */
   readonly gone: number
-  /** Not listed, because the service lists only the first variant of a group. Only a put can verify such a product. */
+  /** Not listed, and perhaps a variant, of which a listing shows only the first of its group. Only a put can verify such a product. */
   readonly hidden: number
   /** Unmanaged products: listed, and not written by this pipeline. Sluice never changes them. */
   readonly foreign: number

@@ -22,7 +22,7 @@ export async function eraseBodies(
   { batches, texts }: { readonly batches: readonly string[]; readonly texts: readonly string[] },
 ): Promise<void> {
   await tx.execute('update batch set body = null where id = any($1::bigint[]) and body is not null', [batches])
-  // Split and superseded batches still have their bytes, although their entries were moved.
+  // A body still has the bytes of entries that were moved to other batches.
   await tx.execute(
     `update batch b set body = null where b.destination_id = $1 and b.body is not null and b.status not in ${openStatuses}
        and exists (select from unnest($2::text[]) as d (digest) where position(convert_to(d.digest, 'UTF8') in b.body) > 0)`,

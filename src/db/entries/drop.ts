@@ -24,7 +24,7 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
 /**
  * Deletes operations of ended plans: operations on people after 30 days, because they contain digests; operations on products, which
  * `explain` shows, after a year. Three sorts of plans keep all their operations:
- * - a plan with an open batch, because its counts come from its batches;
+ * - a plan that is being applied or has an open batch, because its counts come from its batches;
  * - a full refresh that is not fully confirmed, until a later plan takes over its open keys (docs/decisions/plans-from-state.md);
  * - the last plan with deletes, until these are confirmed or a later plan has deletes.
  *

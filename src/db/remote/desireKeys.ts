@@ -51,7 +51,7 @@ export async function undesireProducts(tx: Queryable, destinationId: number, key
 }
 
 /**
- * Inserts the identifiers of a destination that has only implied keys. `identifiers`: SQL of `key`, `ref_count`, `group_key` and
+ * Inserts identifiers of a destination that has no row in `remote`. `identifiers`: SQL of `key`, `ref_count`, `group_key` and
  * `desired_hash`.
  */
 export async function insertFirstIdentifiers(tx: Queryable, destinationId: number, identifiers: string): Promise<void> {

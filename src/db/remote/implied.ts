@@ -26,7 +26,7 @@ const columns = (
  * batches must be settled. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Records without implied keys
  * are ignored.
  */
-export async function insertImpliedKeys(
+async function insertImpliedKeys(
   tx: Queryable,
   destinationId: number,
   records: string,

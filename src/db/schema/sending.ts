@@ -60,7 +60,7 @@ export const batch = sluice.table(
       .$type<'pending' | 'in_flight' | 'ambiguous' | 'parked' | 'settled' | 'split' | 'superseded'>()
       .notNull()
       .default('pending'),
-    /** Body as UTF-8 JSON. Null if `batch_entries.template` has the body, or after retention removed it. */
+    /** Body as UTF-8 JSON. Null if `batch_entries.template` has the body, or after retention or an erasure removed it. */
     body: bytea('body'),
     bodySha256: bytea('body_sha256').notNull(),
     entryCount: integer('entry_count').notNull(),
@@ -125,7 +125,7 @@ export const entry = sluice.table(
     /** Place in the body, from 0. */
     ord: integer('ord').notNull(),
     destinationId: integer('destination_id').notNull(),
-    /** Key of the record; for deletes of identifiers without a record, their group. */
+    /** Key of the record; for a delete of identifiers their group, or the first of them if the person is suppressed or erased. */
     recordKey: bytea('record_key').notNull(),
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
