@@ -4,7 +4,7 @@ import { waiting } from './terminal/waiting.ts'
 
 /**
  * Opens and migrates the database, calls `work`, and closes the database. Closing stops the embedded server unless another process
- * uses it, or `keep` is true. `connections`: size of the pool.
+ * uses it, or `keep` is true. `connections`: number of connections to open immediately.
  */
 export async function withStore<Result>(
   context: Context,

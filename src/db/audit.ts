@@ -8,7 +8,7 @@ import type { Row } from './row.ts'
 /** Line of the audit log about a batch. */
 export interface BatchLine {
   readonly actor: string
-  /** `batch.` and its new state. */
+  /** `batch.` and what happened to it: `settled`, `split` … */
   readonly what: string
   readonly runId: number
   readonly planId: string

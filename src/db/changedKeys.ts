@@ -66,7 +66,7 @@ export class ChangedKeys {
     this.#all = true
   }
 
-  /** Must be called before `records` records change. If that are very many, marks all keys as changed. */
+  /** Must be called before `records` records change. If they are very many, marks all keys as changed. */
   async expect(records: number): Promise<void> {
     if (records >= mostChangedFrom) await this.addAll()
   }

@@ -31,7 +31,6 @@ export async function openStore(options: {
   readonly schema?: string
   /** Keeps the embedded server running after this command. */
   readonly keep?: boolean
-  readonly maxConnections?: number
   readonly applicationName?: string
   /** Number of connections that are opened while the schema is checked; default 1. */
   readonly connections?: number
@@ -42,7 +41,6 @@ export async function openStore(options: {
   const url = options.databaseUrl ?? embedded?.url ?? ''
   const db = openDatabase(url, {
     ...(options.schema === undefined ? {} : { schema: options.schema }),
-    ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
     ...(options.applicationName === undefined ? {} : { applicationName: options.applicationName }),
     ...(embedded === undefined ? {} : { address: embeddedAddress(options.dataDir, url) }),
   })

@@ -44,7 +44,7 @@ export interface BatchDetails extends BatchLine {
   /** Explanation of `reason`; empty if there is none. */
   readonly meaning: string
   /** Last 50 attempts, the latest first. */
-  readonly sendings: readonly AttemptLine[]
+  readonly lastAttempts: readonly AttemptLine[]
   readonly outcomes: readonly OutcomeGroup[]
   /** Operations; operations that are not confirmed come first. Empty if the destination does not show its records. */
   readonly entries: readonly EntryLine[]
@@ -106,8 +106,8 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
   )
   if (row === undefined) throw unknownBatch(text)
   const { words, showsRecords } = destinationOf(row.kind)
-  const [sendings, outcomes, entries] = await Promise.all([
-    loadSendings(db, id),
+  const [lastAttempts, outcomes, entries] = await Promise.all([
+    loadAttempts(db, id),
     loadOutcomes(db, id),
     showsRecords ? loadEntries(db, id) : [],
   ])
@@ -128,7 +128,7 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
     children: row.children.map(Number),
     paused: row.paused_reason,
     meaning: row.reason === null ? '' : meaningOf(row.reason),
-    sendings,
+    lastAttempts,
     outcomes,
     entries,
   }
@@ -159,7 +159,7 @@ function toLine({ id, operation, status, user_count, attempts, reason }: LineRow
   return { batch: Number(id), operation, status, operations: user_count, attempts, reason }
 }
 
-async function loadSendings(db: Database, id: number): Promise<readonly AttemptLine[]> {
+async function loadAttempts(db: Database, id: number): Promise<readonly AttemptLine[]> {
   const rows = await db.query<
     Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(

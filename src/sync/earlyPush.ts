@@ -49,8 +49,8 @@ export class EarlyPush implements GrowingPlan {
   }
 
   /**
-   * Registers a stored part. The first call runs `begin` and starts the push; later calls ignore both arguments after `planId`.
-   * `operations`: estimated number of operations of the whole plan.
+   * Registers a stored part. Only the first call uses the arguments: it runs `begin` and starts the push. `operations`: estimated number
+   * of operations of the whole plan.
    * @throws the error that ended the push
    */
   async grew(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {

@@ -210,7 +210,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
     ...digestsOf(identifiers ?? []),
     message:
       status === 'stale'
-        ? `kept as read from line ${line}: its row is now invalid`
+        ? `kept as read from line ${line}: its row is now rejected`
         : status === 'missing'
           ? `missing from the source${orFiltered}; last read from line ${line}`
           : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,

@@ -126,7 +126,7 @@ export async function listRunLines(
   return rows.map(toLine)
 }
 
-/** Returns a digest that changes with everything that a page shows: runs, progress, actions, alerts, webhook events and pauses. */
+/** Returns a digest of the runs, progress, actions, alerts, webhook events and pauses. A page that is open reloads when it changes. */
 export async function loadVersion(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(

@@ -12,8 +12,8 @@ import { loadRun, runNumber } from './history.ts'
 import { runPipeline } from './run.ts'
 
 /**
- * Starts a run that sends the whole source of run `runId` again, or with `failedOnly` only its refused, ambiguous or pending operations.
- * `pipelines`: folder of the pipeline files.
+ * Starts a run with the source of run `runId`, and a full refresh if that was one. With `failedOnly`, reads nothing and sends only the
+ * refused, ambiguous and pending operations of that run. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
  */

@@ -132,9 +132,7 @@ function changedFields(
 function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
-    if (!isRecord(value)) return undefined
-    // Operations on products have the product in `params`.
-    return isRecord(value['params']) ? value['params'] : value
+    return isRecord(value) ? value : undefined
   } catch {
     // The body has expired (docs/retention.md), or the slice is not JSON.
     return undefined

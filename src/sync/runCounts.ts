@@ -1,6 +1,6 @@
 /**
- * Computes the counts of runs that end before all their operations are settled. If a later run settles operations, the counts of the
- * earlier run are updated, so that its report shows the final result.
+ * Computes the counts of runs. If a later run settles operations of an earlier one, the counts of the earlier run are updated, so that its
+ * report shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
 import { entriesOf, entryOutcome, usersOf } from '../db/entries/read.ts'

@@ -7,7 +7,7 @@ import type { SourceFacts } from '../formats/rows.ts'
 import { runNumber } from './history.ts'
 
 export interface RunDetails {
-  /** Last stored progress; null before the first. */
+  /** Last stored progress; null before the first, and after the end of the run. */
   readonly progress: StoredProgress | null
   readonly cancelRequested: boolean
   readonly full: boolean

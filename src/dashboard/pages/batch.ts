@@ -132,8 +132,8 @@ const attemptWords: Readonly<Record<string, string>> = {
   ambiguous: 'unresolved',
 }
 
-function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now: number): Html {
-  if (sendings.length === 0)
+function attempts({ lastAttempts, batch, attempts: all, status }: BatchDetails, now: number): Html {
+  if (lastAttempts.length === 0)
     return html`<div class="card pad muted">
       ${all > 0 ? 'The attempts have expired.' : openStates.includes(status) ? 'This request was not sent yet. An attempt is stored before its first byte is sent.' : 'This request was not sent.'}
     </div>`
@@ -152,7 +152,7 @@ function attempts({ sendings, batch, attempts: all, status }: BatchDetails, now:
         </tr>
       </thead>
       <tbody>
-        ${sendings.map(
+        ${lastAttempts.map(
           (attempt) =>
             html`<tr>
               <td data-label="Sent">

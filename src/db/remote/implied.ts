@@ -26,12 +26,7 @@ const columns = (
  * batches must be settled. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Records without implied keys
  * are ignored.
  */
-async function insertImpliedKeys(
-  tx: Queryable,
-  destinationId: number,
-  records: string,
-  values: readonly unknown[] = [],
-): Promise<void> {
+async function insertImpliedKeys(tx: Queryable, destinationId: number, records: string, values: readonly unknown[] = []): Promise<void> {
   const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
     join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`
   await tx.execute(inserted(rows, unchanged), [destinationId, ...values])

@@ -17,7 +17,7 @@ import type { ShownDifference } from './report.ts'
  * - `same` or `changed`: listed, with equal or different content.
  * - `unlisted`: confirmed but not listed.
  * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
- * - `unmanaged`: listed, but not a product that Sluice has sent or wants to exist.
+ * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
  * - `unresolved`: not compared, because a request for the product was unresolved or confirmed during the audit, or because its
  *   confirmed content is no longer stored and its hash differs.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.

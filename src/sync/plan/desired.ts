@@ -44,8 +44,8 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
 }
 
 /**
- * Adds to `removal` the missing records of which the service has nothing, so that their first request is not sent although a guard
- * withholds the deletes of the others. Returns their number. `group`: column of `remote` with the record's key. `keys`: SQL of the keys
+ * Adds to `removal` the missing records of which the service has nothing. No guard withholds their removal, because nothing is deleted, and
+ * otherwise they would be created now. Returns their number. `group`: column of `remote` with the record's key. `keys`: SQL of the keys
  * of record `c`.
  */
 export async function removeUnsent(
@@ -110,8 +110,8 @@ export async function suppressListed(
 }
 
 /**
- * Marks for removal the records of erased people that are still desired, because the process of the erasure ended too early. Returns the
- * number of those that were not suppressed before, in total (`suppressed`) and by the change that the diff had found. Reads the keys of all
+ * Marks for removal the records of erased people that are still desired: the process of the erasure ended before it removed them. Returns
+ * the number of those that were not suppressed before, in total (`suppressed`) and by the change that the diff had found. Reads the keys of all
  * erased people, and searches records by identifier only if one of these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {

@@ -8,6 +8,7 @@
 import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import { queryable } from '../../db/database.ts'
+import { openStatuses } from '../../db/batches/states.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/desireKeys.ts'
@@ -45,7 +46,7 @@ export function inRange(key: string, { after, upTo }: KeyRange): string {
 export async function isUntouched(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const known = await client.query(
     `select from record where destination_id = $1 union all select from remote where destination_id = $1
-     union all select from batch where destination_id = $1 and status in ('pending', 'in_flight', 'ambiguous', 'parked') limit 1`,
+     union all select from batch where destination_id = $1 and status in ${openStatuses} limit 1`,
     [destinationId],
   )
   return known.rowCount === 0
@@ -92,7 +93,7 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of the range except those that share identifiers, which `loadFirstIdentifiers` inserts. `loadId` must be defined. */
+/** Inserts the records of the range, except those that share identifiers: `loadFirstIdentifiers` inserts these. */
 export async function insertLoaded(
   context: DesiredContext,
   { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,

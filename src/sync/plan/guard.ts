@@ -12,7 +12,7 @@ export interface GuardFacts {
   readonly guards: Guards
   /** Number of valid rows of this read. */
   readonly valid: number
-  /** Number of valid rows of the last complete snapshot without withheld deletes; undefined if there is none. */
+  /** Number of valid rows of an earlier read (`SnapshotResult.previousValid`); undefined if there is none. */
   readonly previousValid: number | undefined
   /** Sources with far fewer rows than in the snapshot of `previousValid`. */
   readonly fallen: readonly FallenSource[]
@@ -21,7 +21,10 @@ export interface GuardFacts {
   /** Number of rows of this read, with the rejected ones. */
   readonly read: number
   readonly rejected: number
-  /** Pending deletes without those of suppressed people, plus missing products that are set out of stock. */
+  /**
+   * Pending deletes without those of suppressed people, plus missing products to set out of stock. After an incomplete read, plus all
+   * missing rows.
+   */
   readonly deletes: number
   /** Number of `deletes` that an earlier plan was allowed to send and that are not confirmed yet. */
   readonly cleared: number
@@ -36,7 +39,7 @@ export interface GuardFacts {
   readonly fromPipe: boolean
   /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
-  /** True if missing rows may be deleted. False for a backfill, and if no source was read; then `min_rows` does not apply. */
+  /** False if no row counts as missing (`PlanWork.ignoresMissing`). Then `min_rows` does not apply. */
   readonly deletesMissing: boolean
   /** Ids of products that would be deleted; empty for people. */
   readonly examples: readonly string[]

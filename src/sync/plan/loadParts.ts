@@ -131,8 +131,8 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
 }
 
 /**
- * Begins a later part. New erasures and plans wait for its commit; answers do not. If an erasure was committed since the plan began,
- * marks the staged rows of its people as suppressed.
+ * Begins a later part. Other plans, and the deletes of new erasures, wait for its commit; answers do not. If an erasure was committed since
+ * the plan began, marks the staged rows of its people as suppressed.
  *
  * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */

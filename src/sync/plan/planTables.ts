@@ -1,6 +1,6 @@
 /**
- * Declares the temporary tables of a plan. One step fills each table, and later steps read it. Closing the plan's connection drops the
- * tables. The tables `stage` and `unseen_key` are filled by the read (`read/stageTable.ts`, `db/digests.ts`).
+ * Declares the temporary tables of a plan. One step fills each table, and later steps read it. They are dropped after the plan
+ * (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
  */
 import type pg from 'pg'
 

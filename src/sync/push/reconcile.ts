@@ -39,7 +39,7 @@ export interface Reconciled {
   readonly done: number
   readonly confirmed: number
   readonly refused: number
-  /** Next state of the batch. */
+  /** `split`: entries moved to other batches. `paused`: the batch is open, and its destination is paused. */
   readonly state: 'settled' | 'open' | 'parked' | 'split' | 'paused'
   /** True if an earlier answer pointed only at records that did not fail. Then this push ignores the pointers of the service. */
   readonly pointerWrong?: boolean

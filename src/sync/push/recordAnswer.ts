@@ -111,9 +111,8 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts refusals without a confirmation in between; an answer with wrong counts is one too. Returns a pause after `refusalsBeforePause` of
- * them, because then the cause is not a record (docs/guarantees.md#isolation-of-a-failing-record); otherwise returns `outcome`, as it does
- * for an answer with the outcome of each entry.
+ * Counts refusals without a confirmation in between; an answer with wrong counts is one too. Replaces a refusal of a whole request by a
+ * pause after `refusalsBeforePause` of them, because then the cause is not a record (docs/guarantees.md#isolation-of-a-failing-record).
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
