@@ -133,3 +133,6 @@ export function rateLimitRefusal(host: string | undefined, headers: Readonly<Rec
 }
 
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
+
+/** Answers a list that is always one page (spec, conventions: lists have `next_cursor`). */
+export const okPage = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })

@@ -42,6 +42,21 @@ async function signIn(handle: string, form: Record<string, string> = {}): Promis
   }
 }
 
+test('every list of the advertising host has next_cursor, also a list of one page', async () => {
+  for (const [path, query] of [
+    [`${account}/features`, {}],
+    [`${account}/cards/all`, { card_uris: 'card://1503831318555086849' }],
+    ['/12/advertiser_business_categories', {}],
+    ['/12/line_items/placements', {}],
+    ['/12/content_categories', {}],
+    [`${account}/curated_categories`, { country_codes: 'US' }],
+    ['/12/product_catalogs', {}],
+  ] as const) {
+    const { body } = await get(path, query)
+    expect([path, Array.isArray(body.data), body.next_cursor]).toEqual([path, true, null])
+  }
+})
+
 describe('access levels', () => {
   test('a token of level read does not write posts of v2', async () => {
     const credentials = await signIn('sandbox', { svc_auth_access_type: 'read' })

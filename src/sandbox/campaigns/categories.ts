@@ -4,14 +4,14 @@ import type { Call, Handler } from '../area.ts'
 import { isCountryCode } from '../countries.ts'
 import { listReply } from '../lists.ts'
 import { listParam } from '../params.ts'
-import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { adsRefusals, invalidParameter, notFound, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { businessCategories, curatedCategories, placements } from './categoryLists.ts'
 import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, LineItemCategory } from './state.ts'
 
 export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'businessCategories.list': () => ok(businessCategories),
+  'businessCategories.list': () => okPage(businessCategories),
   'curatedCategories.list': (call) => {
     const countries = (listParam(call, 'country_codes') ?? []).map((code) => code.toUpperCase())
     const bad = countries.find((code) => !isCountryCode(code))
@@ -28,7 +28,7 @@ export const categoryHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     return ok(category)
   },
   'lineItemPlacements.list': (call) =>
-    ok(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
+    okPage(placements.filter((one) => call.params['product_type'] === undefined || one.product_type === call.params['product_type'])),
 
   'lineItemCuratedCategories.list': (call) =>
     listReply(

@@ -2,12 +2,12 @@
 import { accountOf, type Call, ControlError, type ControlHandler, type Handler, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter } from '../params.ts'
-import { ok } from '../refusal.ts'
+import { ok, okPage } from '../refusal.ts'
 import type { CampaignsState, FeaturesSet } from './state.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 export const featureHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'features.list': (call) => ok(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
+  'features.list': (call) => okPage(featuresOf(call).filter((feature) => passesFilter(listParam(call, 'feature_keys'), feature))),
   'features.add': (call) => {
     const features = [...new Set([...featuresOf(call), ...(listParam(call, 'feature_keys') ?? [])])]
     call.state.features.set(accountOf(call).id, features)

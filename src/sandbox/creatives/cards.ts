@@ -4,7 +4,7 @@ import { deleteRecord, findRecord, recordsOf, creationFields, type AccountRecord
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
-import { adsRefusal, ok } from '../refusal.ts'
+import { adsRefusal, ok, okPage } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { mediaPlaces, readCardContent, type CardContent } from './components.ts'
 import { libraryMedia } from './media.ts'
@@ -30,7 +30,7 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
       tablesOf(call).flatMap((table) => [...recordsOf(call, table).values()].map((card) => [card.card_uri, card] as const)),
     )
     const found = (listParam(call, 'card_uris') ?? []).flatMap((uri) => known.get(uri) ?? [])
-    return ok(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
+    return okPage(found.filter((card) => !card.deleted || call.params['with_deleted'] === true))
   },
   'cards.allById': (call) => {
     const id = String(call.params['card_id'])
