@@ -134,5 +134,8 @@ export function rateLimitRefusal(host: string | undefined, headers: Readonly<Rec
 
 export const ok = (data: unknown): Reply => ({ kind: 'ads', data })
 
+/** Answers a record that was deleted for good, so that no later read shows it (spec 3.3). */
+export const okDeleted = (record: object): Reply => ok({ ...record, deleted: true })
+
 /** Answers a list that is always one page (spec, conventions: lists have `next_cursor`). */
 export const okPage = (data: readonly unknown[]): Reply => ({ kind: 'ads', data, nextCursor: null })

@@ -57,6 +57,33 @@ test('every list of the advertising host has next_cursor, also a list of one pag
   }
 })
 
+test('every deleted record is returned with deleted true, also one that no read shows afterwards', async () => {
+  const products = '/12/product_catalogs/4001'
+  await sandbox.call('PUT', `${products}/products`, { json: { products: [product('a')] } })
+  const [{ product_key }] = (await get(`${products}/products`)).body.data
+  const set = await sandbox.call('POST', `${products}/product_sets`, { json: { name: 's', type: 'MANUAL', product_keys: [product_key] } })
+  const query = {
+    feed_url: 'https://shop.example/f.csv',
+    feed_format: 'CSV',
+    frequency: 'DAILY',
+    repeat: '1',
+    start_time: '2027-01-01T00:00:00Z',
+    time_zone: 'Europe/Berlin',
+  }
+  const feed = await sandbox.call('POST', `${products}/scheduled_feeds`, { query })
+  for (const path of [
+    `${products}/product_sets/${set.body.data.id}`,
+    `${products}/scheduled_feeds/${feed.body.data.id}`,
+    `${account}/scheduled_tweets/917438609065623552`,
+    `${account}/draft_tweets/994747471329873920`,
+    `${account}/line_items/9cqi1`,
+  ]) {
+    const { status, body } = await sandbox.call('DELETE', path)
+    expect([path, status, body.data.deleted]).toEqual([path, 200, true])
+    expect((await get(path)).status).toBe(404)
+  }
+})
+
 describe('access levels', () => {
   test('a token of level read does not write posts of v2', async () => {
     const credentials = await signIn('sandbox', { svc_auth_access_type: 'read' })

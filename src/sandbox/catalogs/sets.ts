@@ -4,7 +4,7 @@ import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
-import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError } from '../refusal.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok, type AdsError, okDeleted } from '../refusal.ts'
 import { catalogOf } from './products.ts'
 import type { Catalog, CatalogState, Product, ProductSet, ScheduledFeed } from './state.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
@@ -72,7 +72,7 @@ export function deleteSet(call: CatalogCall): Reply {
   const set = setOf(call, catalog)
   catalog.sets.delete(set.id)
   echoId(call, 'product_set_id')
-  return ok(setWire(catalog, set, 'PROCESSING'))
+  return okDeleted(setWire(catalog, set, 'PROCESSING'))
 }
 
 export function listFeeds(call: CatalogCall): Reply {
@@ -115,7 +115,7 @@ export function deleteFeed(call: CatalogCall): Reply {
   const feed = feedOf(call, catalog)
   catalog.feeds.delete(feed.id)
   echoId(call, 'scheduled_feed_id')
-  return ok(feed)
+  return okDeleted(feed)
 }
 
 /**

@@ -4,7 +4,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { listReply } from '../lists.ts'
-import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { adsRefusal, adsRefusals, invalidParameter, notFound, ok, okDeleted } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { createdPostWire, fetchedPostWire, listedWaitingWire, waitingWire } from './adsView.ts'
 import { isDuplicate, newPost, type Post, type PostsState, type WaitingPost } from './state.ts'
@@ -80,12 +80,12 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const scheduledAt = isMoved ? futureTime(call) : waiting.scheduled_at
     return ok(changeWaiting(call, waiting, scheduledAt))
   },
-  'scheduledPosts.delete': (call) => ok(removeWaiting(call, call.state.scheduled, 'scheduled_tweet_id')),
+  'scheduledPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.scheduled, 'scheduled_tweet_id')),
   'draftPosts.list': (call) => listWaiting(call, call.state.drafts),
   'draftPosts.get': (call) => ok(waitingWire(findWaiting(call, call.state.drafts, 'draft_tweet_id'))),
   'draftPosts.create': (call) => ok(addWaiting(call, call.state.drafts, null)),
   'draftPosts.update': (call) => ok(changeWaiting(call, findWaiting(call, call.state.drafts, 'draft_tweet_id'), null)),
-  'draftPosts.delete': (call) => ok(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
+  'draftPosts.delete': (call) => okDeleted(removeWaiting(call, call.state.drafts, 'draft_tweet_id')),
 }
 
 /** Returns the scheduled posts that are due at `now`, in order of their time. */
