@@ -22,7 +22,7 @@ export interface Condition {
   readonly runId?: string
   readonly planId?: string
   readonly counts: Readonly<Record<string, number>>
-  /** Start of the condition, ISO 8601. */
+  /** Start of the condition, ISO 8601; of LAPSE_AT_RISK the time of the check. */
   readonly since: string
 }
 

@@ -130,5 +130,5 @@ async function deliver(
   }
   const wait = Math.min(longestRetryMs, retryMs * 2 ** (delivery.attempts - 1))
   await finishDelivery(deps.db, delivery.id, { delivered: false, error, retryMs: wait })
-  deps.log.warn({ ...fields, error }, 'alert not delivered; it will be tried again')
+  deps.log.warn({ ...fields, error }, 'alert not delivered; it is tried again for a day')
 }

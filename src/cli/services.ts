@@ -58,8 +58,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /**
- * Returns undefined, for the credentials of the environment, and then the sorted names of the credential sets that valid pipelines of
- * the folder use. An unreadable folder gives `[undefined]`, because a worker may run without pipelines.
+ * Returns a list: undefined for the credentials of the environment, then the sorted names of the sets that valid pipelines of the folder
+ * use. An unreadable folder gives `[undefined]`, because a worker may run without pipelines.
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
   try {

@@ -43,7 +43,7 @@ export interface Config {
 export type LogLevel = (typeof logLevels)[number]
 
 export interface ServerSettings {
-  /** Bearer token of the API, and of the dashboard on any address but loopback. */
+  /** Bearer token of the API; of pages and metrics for callers from other machines or through a proxy. */
   readonly apiToken: Secret | undefined
   /** Public address of the dashboard, without a final slash. Alerts link to this address, and requests may name its host. */
   readonly publicUrl: string | undefined
@@ -85,7 +85,7 @@ export interface KnownService {
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Names of variables whose values are hidden in every output. */
+/** Names of variables whose values, if they have at least eight characters, are hidden in every output. */
 const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**

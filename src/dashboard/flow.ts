@@ -17,7 +17,7 @@ interface Step {
 }
 
 /** Returns the steps of a run. The parts of a step add up to its `whole` once the run has ended. */
-export function flowSteps(counts: RunCounts & { readonly filtered?: number }): readonly Step[] {
+export function flowSteps(counts: RunCounts): readonly Step[] {
   const planned = counts.creates + counts.updates + counts.deletes + counts.renewals
   return [
     {

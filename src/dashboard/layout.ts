@@ -6,7 +6,7 @@ import { html, none, type Html } from './html.ts'
 /** Page without the frame that all pages share. */
 export interface Page {
   readonly title: string
-  /** Text that screen readers announce when it changes: a state, never a number. */
+  /** Text that screen readers announce when it changes: a state, never the progress of a run. */
   readonly state?: string
   readonly current?: 'now' | 'records' | 'system'
   readonly crumbs?: readonly (readonly [text: string, href: string])[]

@@ -125,8 +125,8 @@ export function pipelinePlots(
 }
 
 /**
- * Returns for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). The guard compares a run with
- * the last earlier run that read rows and was not withheld.
+ * Returns for each run the number of valid rows below which a guard withholds deletes (sync/plan/guard.ts). Nearly the same as the guard,
+ * which counts suppressed records too, and compares with the last complete snapshot without withheld deletes.
  */
 function fewestRows({ guards }: Pipeline, runs: readonly RunFigures[]): readonly number[] {
   let previous = 0

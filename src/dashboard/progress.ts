@@ -1,5 +1,4 @@
 /** Renders the progress of a running stage. */
-import { raw } from 'hono/html'
 import type { StoredProgress } from '../db/runColumns.ts'
 import { count, duration, html, none, type Html } from './html.ts'
 
@@ -31,9 +30,8 @@ export function progressView(progress: StoredProgress, now: number, form: 'short
   ].filter((part) => part !== '')
   if (form === 'short') return html` ${stageWords[stage].toLowerCase()} ${parts.slice(0, 1).join('')}`
   return html`<div class="progress">
-      <p><strong>${stageWords[stage]}</strong> <span class="muted">${parts.join(' · ')}</span></p>
-      ${total === undefined || total === 0 ? none : html`<progress max="${total}" value="${done}" aria-label="${stageWords[stage]}">${count(done)} of ${count(total)}</progress>`}
-      ${progress.waiting === undefined ? none : html`<p class="small muted">${progress.waiting}</p>`}
-    </div>
-    ${raw('')}`
+    <p><strong>${stageWords[stage]}</strong> <span class="muted">${parts.join(' · ')}</span></p>
+    ${total === undefined || total === 0 ? none : html`<progress max="${total}" value="${done}" aria-label="${stageWords[stage]}">${count(done)} of ${count(total)}</progress>`}
+    ${progress.waiting === undefined ? none : html`<p class="small muted">${progress.waiting}</p>`}
+  </div>`
 }

@@ -8,7 +8,6 @@ export function rejectGroups(
 ): Html {
   return html`${groups.map((group) => {
     const samples = group.samples.slice(0, options.samples)
-
     const places = placesOf(group, options.columns)
     return html`<article class="card">
       <div class="pad">

@@ -33,9 +33,9 @@ export interface FormatContext {
 }
 
 /**
- * Gate that filters known raw records before they are parsed (docs/benchmarks.md, gate 2). Readers call the gate for every well-formed
- * record of CSV, TSV, JSON and XML, in the order of the file; perhaps also for a trailer row, which is not data. A known record is
- * counted and not yielded. Unusual records (misplaced quotes, NUL bytes) are always parsed.
+ * Gate that filters known raw records before they are parsed (docs/architecture.md, gate `record`). Readers call the gate for every
+ * well-formed record of CSV, TSV, JSON and XML, in the order of the file; perhaps also for a trailer row, which is not data. A known record
+ * is counted and not yielded. Unusual records (misplaced quotes, NUL bytes) are always parsed.
  */
 export interface RecordGate {
   /**

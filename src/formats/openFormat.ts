@@ -108,7 +108,7 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   return { detected: { ...base, format, notes }, reader, containerProof: unpacked.proof }
 }
 
-/** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT for an old or encrypted Office document */
+/** Opens a sheet of a workbook. @throws RunError WRONG_FORMAT for any other file; the errors of `openWorkbook` */
 async function openSheet(input: ByteQueue, definition: SourceDefinition, context: FormatContext): Promise<OpenedFormat> {
   const { headerRow, columns } = definition.csv
   const { sheet } = definition

@@ -1,6 +1,6 @@
 /**
  * Batch of raw records as byte ranges. The cutters fill the batch, and a record gate can digest the records before they are parsed
- * (docs/benchmarks.md, gate 2). The arrays are reused, because a file has millions of records.
+ * (docs/architecture.md, gate `record`). The arrays are reused, because a file has millions of records.
  */
 export class RecordBatch {
   bytes: Buffer = Buffer.alloc(0)

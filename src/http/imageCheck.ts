@@ -1,6 +1,4 @@
-/**
- * Checks a few image links by HEAD requests, with the address policy of sources, a limit per host and time limits. Never throws.
- */
+/** Checks a few image links by HEAD requests, with the address policy of sources. */
 import type { LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
 import { checkedLookup, checkUrl } from './addressPolicy.ts'

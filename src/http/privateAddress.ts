@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Private and reserved address ranges, which only `allow_private` permits (docs/guarantees.md; IANA special-purpose registries). */
+/** Private and reserved address ranges (IANA registries), for which a source needs `allow_private` or an address of this machine. */
 const blocked = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

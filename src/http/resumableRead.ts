@@ -19,9 +19,9 @@ export interface ResumableFile {
    * @throws RunError if the source cannot deliver the rest of the same version
    */
   readonly part: (from: number, cause: unknown) => AsyncIterable<Buffer>
-  /** Returns the length of the whole file; undefined while the source has not declared it. */
+  /** Returns the length of the whole file; undefined if it is not known. Then the end of a part is the end of the file. */
   readonly length: () => number | undefined
-  /** Waits until the next connection may be tried. @throws RunError if there are no tries left; the reason of the signal that aborted */
+  /** Waits for the next connection. @throws RunError if the file cannot be resumed or no tries are left; the caller's reason to cancel */
   readonly recover: (broken: Break) => Promise<void>
   /** Returns the error for a file that delivered more bytes than its length. */
   readonly changed: () => RunError

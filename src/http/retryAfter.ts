@@ -50,8 +50,8 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 }
 
 /**
- * Longest requested wait in milliseconds that Sluice follows. A longer wait may be a mistake of the service, so a request is tried
- * after this time.
+ * Longest requested wait in milliseconds that client and push follow; `longestWaitMs` is that of sources. A longer wait may be a
+ * mistake of the service, so a request is tried after this time.
  */
 export const longestRequestedWaitMs = 15 * 60_000
 

@@ -3,7 +3,7 @@ import { longestBackoffMs } from './retryAfter.ts'
 /** Maximum number of attempts of one step, and of consecutive connections without progress. */
 export const maxTries = 4
 
-/** Longest wait in milliseconds within a run. If a server requests a longer wait, the run fails and the next run tries again. */
+/** Longest wait of a source in milliseconds. If its server requests a longer wait, the run fails and the next run tries again. */
 export const longestWaitMs = 60_000
 
 /** Returns the wait in milliseconds after `failures` consecutive failures: `firstMs`, doubled each time. */

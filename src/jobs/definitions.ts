@@ -13,7 +13,8 @@ export interface Definitions {
   /** Returns the first run whose pipeline this worker can load; undefined if there is none. The claim checks the version later. */
   readonly firstRunnable: (queued: readonly QueuedRun[]) => Promise<{ readonly run: QueuedRun; readonly pipeline: Pipeline } | undefined>
   /**
-   * Omits a run from `firstRunnable` for three seconds. Called if this worker could not claim the run, because its file has another version.
+   * Omits a run from `firstRunnable` for three seconds. Called if this worker could not claim the run, for example because its file has
+   * another version.
    */
   readonly postpone: (runId: number) => void
 }

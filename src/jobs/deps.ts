@@ -2,7 +2,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
 import type { EngineDeps } from '../sync/engine.ts'
 
-/** Dependencies of scheduler and worker: those of the engine, and the pipeline files, which are read again at each use. */
+/** Dependencies of scheduler and worker: those of the engine, and the pipeline files as they are at each use. */
 export interface JobDeps extends EngineDeps {
   /** @throws {UsageError} if this folder has no such pipeline; {ConfigError} if its file is invalid */
   readonly loadPipeline: (name: string) => Promise<Pipeline>

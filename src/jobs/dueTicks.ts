@@ -1,6 +1,6 @@
 /**
  * Decides every tick of a schedule exactly once, with any number of schedulers (docs/guarantees.md#one-run-per-tick). Uses the time of
- * the database, and croner for the times of ticks. A late poll also decides all ticks that were missed.
+ * the database, and croner for the times of ticks. A late poll also decides the ticks that were missed, up to 1,000 of a schedule.
  */
 import type { Logger } from '../log.ts'
 import type { Database, Transaction } from '../db/database.ts'
@@ -65,7 +65,7 @@ function quietMs(nextDue: NextDue, now: Date, schedules: readonly ScheduleRow[])
 }
 
 /**
- * Decides the newest due tick of a schedule. Records older ticks as missed, because the run of the newest tick covers them. Returns the
+ * Decides the newest due tick of a schedule, and records older ticks as missed. Returns the
  * number of due ticks; 0 if another scheduler has decided them or holds the schedule's lock.
  */
 function decide(
@@ -84,7 +84,7 @@ function decide(
     const missed = due.slice(0, -1).map((scheduledFor): Tick => ({
       scheduledFor,
       outcome: 'missed',
-      reason: `no scheduler was running; the run of ${newest.toISOString()} covers it`,
+      reason: `no scheduler was running; the tick of ${newest.toISOString()} replaces it`,
       runId: tick.runId,
     }))
     await recordTicks(tx, schedule, [...missed, tick])

@@ -97,13 +97,13 @@ function searchBackwards(cron: Cron, now: Date, count: number): readonly Date[] 
 
 /**
  * Returns true if a clock change may affect this schedule: the cron expression names hours from 01 to 03, in a zone whose offset changes
- * within the year. In one night such a time does not exist, and in another it exists twice.
+ * within 2026. In one night such a time does not exist, and in another it exists twice.
  */
-export function isTouchedByClockChange(times: CronTimes, year = 2026): boolean {
+export function isTouchedByClockChange(times: CronTimes): boolean {
   const fields = times.cron.trim().split(/\s+/)
   const hour = fields[fields.length - 4]
   if (hour === undefined || !hoursOf(hour).some((value) => value >= 1 && value <= 3)) return false
-  const offsets = new Set(Array.from({ length: 12 }, (_, month) => offsetMinutes(times.timezone, new Date(Date.UTC(year, month, 1)))))
+  const offsets = new Set(Array.from({ length: 12 }, (_, month) => offsetMinutes(times.timezone, new Date(Date.UTC(2026, month, 1)))))
   return offsets.size > 1
 }
 

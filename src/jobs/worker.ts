@@ -32,6 +32,7 @@ const pollMs = 1_000
 const idlePollMs = 15_000
 /** Wait in milliseconds after a failed poll. */
 const retryMs = 2_000
+/** Interval in milliseconds of recoveries, and of heartbeats, while work is open. */
 const recoverEveryMs = 5_000
 /** Interval in milliseconds of heartbeats while there is no work. `/ready` and the metrics expect one heartbeat per minute. */
 const idleHeartbeatMs = 20_000
@@ -68,7 +69,7 @@ export async function startWorker(deps: JobDeps, shared?: Queues): Promise<Worke
 }
 
 interface Work {
-  /** Executes the queued runs of a destination, or only `runId`, one after the other. */
+  /** Executes the queued runs of a destination, or only `runId`, one after the other, until there are none. */
   readonly runDestination: (destinationId: number, runId?: number) => Promise<void>
   /** Sends batches of a plan that another worker runs. */
   readonly helpPush: (planId: string) => Promise<void>
@@ -83,7 +84,6 @@ function createWork(deps: JobDeps & { readonly signal: AbortSignal }, queues: Qu
   const slots = pLimit(parallelRuns)
 
   const runDestination = async (destinationId: number, runId?: number) => {
-    // Executes the queued runs of a destination until there are none. This includes runs that were queued meanwhile.
     for (;;) {
       const queued = await findQueuedRuns(deps.db, deps.service, { destinationId, ...(runId === undefined ? {} : { runId }) })
       const next = await definitions.firstRunnable(queued)

@@ -1,6 +1,6 @@
 /**
- * Column names of shops and CRMs in several languages. Used for suggestions only, never for mapping (docs/inputs.md, cases 176
- * and 210).
+ * Column names of shops and CRMs in several languages, for suggestions. Only a currency column is mapped by them without a setting
+ * (docs/inputs.md, cases 176 and 210).
  */
 
 /**

@@ -1,6 +1,6 @@
 /** Converts issues of zod to problems with a path and a message. */
 import type { z } from 'zod'
-import { isRecord } from '../unknownValue.ts'
+import { isPlainRecord, isRecord } from '../unknownValue.ts'
 
 export interface FlatIssue {
   readonly path: readonly (string | number)[]
@@ -28,7 +28,7 @@ export function flattenIssues(issues: readonly z.core.$ZodIssue[], input: unknow
     const value = valueAt(input, path)
     const branches = issue.errors.map((errors) => flattenIssues(errors, input, path)).filter((branch) => branch.length > 0)
     const fitting =
-      isObject(value) || Array.isArray(value)
+      isPlainRecord(value) || Array.isArray(value)
         ? branches.filter(
             (branch) =>
               branch.some(({ path: at }) => at.length > path.length) ||
@@ -49,8 +49,4 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
 /** Converts a step of a path; zod permits symbols. */
 export function part(step: PropertyKey): string | number {
   return typeof step === 'number' ? step : String(step)
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -104,7 +104,7 @@ function conflictError(pipeline: Pipeline, conflict: string): ConfigError {
 /**
  * Returns the pipelines that match the names or globs (`shop-*`), sorted by name; without patterns, all.
  *
- * @throws {UsageError} UNKNOWN_PIPELINE with a suggested name; {ConfigError} if a selected file is invalid
+ * @throws {UsageError} UNKNOWN_PIPELINE with a suggested name; {ConfigError} if a selected pipeline is invalid or has a conflict
  */
 export async function selectPipelines(
   directory: string,
@@ -188,7 +188,7 @@ export interface FileSurroundings {
   readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
 }
 
-/** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID with every problem */
+/** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID: problems of variables, else all others */
 export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
   const name = pipelineNameOf(path.basename(file))
   const { input: written, lineOf, code } = await readInput(file)

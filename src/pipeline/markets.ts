@@ -1,5 +1,6 @@
 /** Resolves `markets`: one pipeline file for several destinations. Each market becomes a pipeline, named FILE-MARKET. */
-import { flattenIssues, isObject } from './issues.ts'
+import { isPlainRecord } from '../unknownValue.ts'
+import { flattenIssues } from './issues.ts'
 import { pathText, resolvePipeline, type PathProblem } from './resolve.ts'
 import { marketsSchema } from './schema.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -10,7 +11,7 @@ export type ResolvedFile =
 
 /** Resolves a file to its pipelines: one, or one for each market. `code`: as for `resolvePipeline`. */
 export function resolveFile(input: unknown, name: string, file: string, code = ''): ResolvedFile {
-  if (!isObject(input) || !isObject(input['markets'])) {
+  if (!isPlainRecord(input) || !isPlainRecord(input['markets'])) {
     const { pipeline, problems } = resolvePipeline(input, name, file, code)
     return pipeline === undefined ? { problems } : { pipelines: [pipeline], problems: [] }
   }
@@ -39,16 +40,16 @@ function resolveMarket(
   file: string,
   code: string,
 ): ReturnType<typeof resolvePipeline> {
-  const { join, guards, options, ...own } = isObject(settings) ? settings : {}
+  const { join, guards, options, ...own } = isPlainRecord(settings) ? settings : {}
   const source = base['source']
-  if (join !== undefined && (Array.isArray(source) || (isObject(source) && source['join'] !== undefined)))
+  if (join !== undefined && (Array.isArray(source) || (isPlainRecord(source) && source['join'] !== undefined)))
     return { problems: [problemAt(['markets', market, 'join'], 'needs one source without a join of its own')] }
   const whole = {
     ...base,
     ...own,
     ...mergeSettings('guards', base['guards'], guards),
     ...mergeSettings('options', base['options'], options),
-    ...(join === undefined ? {} : { source: { ...(isObject(source) ? source : { url: source }), join } }),
+    ...(join === undefined ? {} : { source: { ...(isPlainRecord(source) ? source : { url: source }), join } }),
   }
   return resolvePipeline(whole, `${name}-${market}`, file, code)
 }
@@ -56,7 +57,7 @@ function resolveMarket(
 /** Merges the settings of a market over those of the file. Returns an empty object if neither has any. */
 function mergeSettings(key: string, base: unknown, own: unknown): Settings {
   if (base === undefined && own === undefined) return {}
-  return { [key]: { ...(isObject(base) ? base : {}), ...(isObject(own) ? own : {}) } }
+  return { [key]: { ...(isPlainRecord(base) ? base : {}), ...(isPlainRecord(own) ? own : {}) } }
 }
 
 function problemAt(parts: PathProblem['parts'], message: string): PathProblem {

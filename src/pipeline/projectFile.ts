@@ -8,7 +8,7 @@ import { flattenIssues } from './issues.ts'
 import { nameSchema, pipelineDefaultsSchema } from './schema.ts'
 import { oneOf, strict, text } from '../settings/values.ts'
 import { expandVariables, type Variables } from './variables.ts'
-import { errorCode, recordOf } from '../unknownValue.ts'
+import { errorCode, isPlainRecord, recordOf } from '../unknownValue.ts'
 
 const credentialsSchema = strict({
   base_url: text('an address').optional(),
@@ -111,18 +111,15 @@ function parseProjectFile(content: string, file: string, variables: Variables): 
 
 /** Merges `input` over `defaults`: objects key by key, any other value as a whole. */
 export function withDefaults(input: unknown, defaults: Readonly<Record<string, unknown>>): unknown {
-  if (!isObject(input)) return input
+  if (!isPlainRecord(input)) return input
   const merged: Record<string, unknown> = { ...input }
   for (const [key, value] of Object.entries(defaults)) {
     const own = merged[key]
     if (own === undefined) merged[key] = value
-    else if (isObject(own) && isObject(value)) merged[key] = withDefaults(own, value)
+    else if (isPlainRecord(own) && isPlainRecord(value)) merged[key] = withDefaults(own, value)
   }
   return merged
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function invalid(file: string, problems: readonly Problem[]): ConfigError {
   const [first] = problems

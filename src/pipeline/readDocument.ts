@@ -10,7 +10,7 @@ type Fail = (problems: readonly Problem[]) => Error
 /**
  * Parses YAML.
  *
- * @throws the error that `fail` returns for all syntax errors, or if aliases expand to more than 20 values (a small file could become a huge document)
+ * @throws the error that `fail` returns for all syntax errors, or if aliases are expanded more than 20 times (a small file could become a huge document)
  */
 export function readYaml(text: string, file: string, fail: Fail): { readonly input: unknown; readonly lineOf: LineOf } {
   const lines = new LineCounter()

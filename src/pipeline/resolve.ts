@@ -5,7 +5,8 @@ import { suggestName } from '../suggestName.ts'
 import { minorUnits } from '../mapping/products/currencies.ts'
 import { presetByName, presets } from '../mapping/presets/index.ts'
 import type { CompletenessProof, FieldMapping, Pipeline, RowFilter, SourceDefinition, ValueTest } from '../model/pipeline.ts'
-import { flattenIssues, isObject, part } from './issues.ts'
+import { isPlainRecord } from '../unknownValue.ts'
+import { flattenIssues, part } from './issues.ts'
 import { fieldSchema, pipelineSchema, removeSchema, type FieldFile, type PipelineFile } from './schema.ts'
 import type { SourceFile } from './sourceSchema.ts'
 import { destinationOf, findDestination } from '../destinations/index.ts'
@@ -30,7 +31,7 @@ export function resolvePipeline(input: unknown, name: string, file: string, code
   }
   const checked = pipelineSchema.safeParse(input)
   if (!checked.success) for (const issue of flattenIssues(checked.error.issues, input)) addProblem(issue.path, issue.message)
-  const raw = isObject(input) ? input : {}
+  const raw = isPlainRecord(input) ? input : {}
   const { map, remove } = readMap(raw, addProblem)
   if (checked.data?.preset !== undefined && presetByName(checked.data.preset) === undefined) {
     const near = suggestName(
@@ -59,11 +60,11 @@ function readMap(
 ): { map: Record<string, FieldMapping>; remove: ValueTest | undefined } {
   const map: Record<string, FieldMapping> = Object.create(null)
   let remove: ValueTest | undefined
-  const type = findDestination(isObject(input['destination']) ? input['destination']['kind'] : undefined)
+  const type = findDestination(isPlainRecord(input['destination']) ? input['destination']['kind'] : undefined)
   if (type === undefined) return { map, remove }
   const known = type.fields
   const given = input['map']
-  if (isObject(given)) {
+  if (isPlainRecord(given)) {
     for (const [field, value] of Object.entries(given)) {
       if (!known.includes(field)) {
         const near = suggestName(field, known)
@@ -82,7 +83,7 @@ function readMap(
       }
     }
   }
-  const fields = isObject(given) ? Object.keys(given) : []
+  const fields = isPlainRecord(given) ? Object.keys(given) : []
   const problems = type.checkMap({ fields, hasPreset: input['preset'] !== undefined, hasConsent: input['consent'] !== undefined })
   for (const { setting, message, hint } of problems) addProblem([setting], message, hint)
   return { map, remove }

@@ -14,7 +14,7 @@ export interface ByteStream {
    * before `close`. Absent if a source of this type has no path.
    */
   readonly beside?: (suffix: string) => Promise<Beside | undefined>
-  /** Returns facts about the end. Rejects if the source changed during the read. Call this only after `chunks` ended without an error. */
+  /** Returns facts about the end. Rejects, or returns a `doubt`, if the source changed. Call this only after `chunks` ended without an error. */
   end: () => Promise<TransportEnd>
   /** Closes the source. Can be called at any time, and twice. */
   close: () => Promise<void>
@@ -22,7 +22,7 @@ export interface ByteStream {
 
 /** File beside a source: a manifest or a done marker. */
 export interface Beside {
-  /** Whole content of the file; empty if it is larger than `besideBytes`. */
+  /** Whole content of the file; empty if it is larger than `besideBytes`, or its size is not known. */
   readonly content: Buffer
   /** True if the file is older than the source, so it belongs to an earlier export. False if one of the two times is not known. */
   readonly older: boolean

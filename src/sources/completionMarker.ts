@@ -9,7 +9,7 @@ const ownPath = '{path}'
 
 /**
  * Looks for the done marker or manifest of a source. A path that begins with `{path}` is beside the source: in its folder, on
- * its server, in its bucket. Any other path is on this machine, and `{path}` in it is the source's name. A manifest is JSON
+ * its server, in its bucket. Any other path is on this machine, and `{path}` in it is the source's label. A manifest is JSON
  * with `rows`, `bytes`, `sha256`, or a line of sha256sum. Returns undefined if the source has neither setting. Never rejects.
  */
 export async function readCompletionMarker(definition: SourceDefinition, stream: ByteStream): Promise<CompletionMarker | undefined> {

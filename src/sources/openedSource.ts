@@ -9,10 +9,7 @@ export interface SourceContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: Logger
   readonly signal?: AbortSignal
-  /**
-   * Facts of the last complete read of this source, for conditional requests, and because a plain file is complete only if it ends as
-   * in its last complete read (docs/guarantees.md#deletes-need-proof).
-   */
+  /** Facts of the last complete read of this source, for conditional requests and the proof of completeness (completeness.ts). */
   readonly previous?: SourceFacts
   /** Limits; tests may lower them. */
   readonly limits?: ReadLimits

@@ -2,6 +2,7 @@ import { RunError } from '../errors.ts'
 import type { ByteStream } from './byteStream.ts'
 import type { SourceContext } from './openedSource.ts'
 import { Timeouts } from './timeouts.ts'
+import { errorCode } from '../unknownValue.ts'
 
 const label = 'standard input'
 
@@ -18,8 +19,8 @@ export function openStdin(context: Pick<SourceContext, 'limits' | 'signal'>): By
       yield* timeouts.chunks(process.stdin, Infinity)
     } catch (error) {
       timeouts.throwIfCancelled()
-      const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
-      throw new RunError('SOURCE_UNAVAILABLE', `standard input cannot be read${code}`, {
+      const code = errorCode(error)
+      throw new RunError('SOURCE_UNAVAILABLE', `standard input cannot be read${code === undefined ? '' : ` (${code})`}`, {
         where: label,
         hint: 'Pipe the export in, or name its file in `source.url`.',
         cause: error,

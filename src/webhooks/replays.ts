@@ -34,15 +34,15 @@ const MOST_ATTEMPTS = 10
 
 /** Running checks for gaps. */
 export interface ReplayKeeper {
-  /** Checks immediately. Called when a gap was recorded. */
+  /** Checks immediately, or at the next interval if a check is running. Called when a gap was recorded. */
   readonly wake: () => void
   /** Stops the checks. Resolves when a running check has ended. */
   readonly stop: () => Promise<void>
 }
 
 /**
- * Checks whether the database is back, and whether a gap needs a replay: at the start, on `wake`, and every `everyMs` while gaps are open.
- * Checks never overlap, and do not keep the process alive.
+ * Checks at the start, on `wake`, and every `everyMs` whether the database is back, and whether an open gap needs a replay. Checks never
+ * overlap, and do not keep the process alive.
  */
 export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void>; readonly everyMs?: number }): ReplayKeeper {
   let open = true

@@ -11,7 +11,7 @@ import { credentialSets } from '../services.ts'
 
 /**
  * Returns the dependencies of scheduler and workers: those of the engine, and functions that load the pipelines with these credentials
- * (undefined: those of the environment). Each call reads the files again.
+ * (undefined: those of the environment). Each call loads the current files.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string): JobDeps {
   return {

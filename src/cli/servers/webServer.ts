@@ -26,7 +26,7 @@ export interface WebServerOptions {
   readonly schedulerIdleS: () => number | undefined
 }
 
-/** Returns who may use the dashboard and the API. @throws {UsageError} `TOKEN_REQUIRED` if `host` is not loopback and has no token */
+/** Returns who may use the dashboard and the API. @throws {UsageError} as `checkedAccess` */
 export function serverAccess(config: Config, host: string): AccessSettings {
   return checkedAccess({
     host,

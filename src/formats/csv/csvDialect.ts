@@ -94,7 +94,7 @@ function separatorRow(sample: Buffer): string | undefined {
   return /^"?sep=([^\r\n"])"?(?:\r|\n|$)/i.exec(sample.subarray(0, 16).toString('latin1'))?.[1]
 }
 
-/** Returns the first 50 records of a sample. The last record of a sample that is not the whole file is left out. */
+/** Returns the first 50 records of a sample, without an unfinished last one unless the sample is the whole file. */
 function cutSample(
   sample: Buffer,
   whole: boolean,

@@ -3,6 +3,7 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { SaxesParser } from 'saxes'
 import type { SaxesTagPlain } from 'saxes'
 import type { RunError } from '../../errors.ts'
+import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
 
@@ -85,18 +86,14 @@ function unreadablePart(message: string, name: string): RunError {
 /** Returns the attributes of all elements at a path of local names. */
 function elements(document: unknown, ...path: readonly string[]): readonly Attributes[] {
   let found: readonly unknown[] = [document]
-  for (const step of path) found = found.flatMap((node) => (isObject(node) && step in node ? [node[step]].flat() : []))
-  return found.map((node) => (isObject(node) ? attributesOf(node) : {}))
+  for (const step of path) found = found.flatMap((node) => (isRecord(node) && step in node ? [node[step]].flat() : []))
+  return found.map((node) => (isRecord(node) ? attributesOf(node) : {}))
 }
 
 function attributesOf(node: Readonly<Record<string, unknown>>): Attributes {
   return Object.fromEntries(
     Object.entries(node).flatMap(([key, value]) => (key.startsWith('@') && typeof value === 'string' ? [[key.slice(1), value]] : [])),
   )
-}
-
-function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
-  return typeof node === 'object' && node !== null
 }
 
 /** Parts of a workbook that reading a sheet needs. */

@@ -8,6 +8,7 @@ import type { ByteStream, TransportEnd } from '../byteStream.ts'
 import type { Match } from './newestMatch.ts'
 import { newerMatch } from './newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 const chunkBytes = 262_144
 
@@ -16,7 +17,7 @@ const chunkBytes = 262_144
  * their own folder, and relative paths inside the working directory; rejects /proc, /sys and /dev (docs/inputs.md, case 138).
  * A file that changes while it is read is rejected at its end.
  *
- * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED; SOURCE_CHANGED while reading
+ * @throws RunError SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_REFUSED, SOURCE_UNAVAILABLE; SOURCE_CHANGED while reading
  */
 export async function openLocalFile(uri: string): Promise<ByteStream> {
   const path = await findFile(uri)
@@ -82,7 +83,7 @@ export async function findFile(uri: string): Promise<string> {
 /** Opens a regular file. Rejects links out of their folder, and files of the operating system. */
 async function openChecked(path: string, uri: string): Promise<FileHandle> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw codeOf(error) === 'ELOOP' ? rejection('a symbolic link that leads back to itself', path) : openError(error, path)
+    throw errorCode(error) === 'ELOOP' ? rejection('a symbolic link that leads back to itself', path) : openError(error, path)
   })
   const link = await lstat(path)
   if (link.isSymbolicLink()) {
@@ -153,7 +154,7 @@ function pathOfUrl(uri: string): string {
 }
 
 function openError(error: unknown, path: string): RunError {
-  const code = codeOf(error)
+  const code = errorCode(error) ?? 'unknown'
   if (code === 'EACCES' || code === 'EPERM')
     return new RunError('SOURCE_FORBIDDEN', 'the file may not be read', {
       where: path,
@@ -174,10 +175,6 @@ function openError(error: unknown, path: string): RunError {
     hint: 'Check the disk or network folder of the file; then run again.',
     cause: error,
   })
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }
 
 function rejection(what: string, where: string, hint = 'Name an ordinary file.'): RunError {

@@ -61,7 +61,7 @@ export function strongValidator(
 
 /**
  * Returns true if two responses have different lengths or ETags; without ETags, different times of change. A value that only one response
- * has is not compared. A time of change less than two seconds before the response was generated, and is ignored.
+ * has is not compared. Ignores a time of change less than two seconds before the response, because the server generated it then.
  */
 export function showsAnother(one: Dispatcher.ResponseData, other: Dispatcher.ResponseData): boolean {
   if (showsAnotherLength(one, other)) return true

@@ -25,7 +25,7 @@ export interface Fetcher {
 }
 
 /**
- * Reads the body of one feed, over as many connections as needed. A part is appended only if it has the same strong validator,
+ * Reads the body of one feed, over as many connections as needed. A part is appended only if it has no other strong validator,
  * begins where the last part ended, and belongs to a whole of the same length. If a server without ranges sends the whole feed
  * again, the bytes already read are skipped.
  */

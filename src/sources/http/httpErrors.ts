@@ -1,5 +1,6 @@
 import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /** Builds the errors of HTTP sources. They never contain the query of an address, because it often has a secret key. */
 
@@ -43,7 +44,7 @@ const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT
 
 /** Returns the error of a request without a readable response. */
 export function unavailable(error: unknown, where: string): RunError {
-  const code = codeOf(error)
+  const code = errorCode(error) ?? ''
   if (badCertificate.test(code))
     return new RunError('SOURCE_UNAVAILABLE', `the certificate of the server cannot be trusted (${code})`, {
       where,
@@ -77,7 +78,7 @@ function isBrokenHttp(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
     error.name === 'HTTPParserError' ||
-    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW', 'ERR_ASSERTION'].includes(codeOf(error))
+    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW', 'ERR_ASSERTION'].includes(errorCode(error) ?? '')
   )
 }
 
@@ -91,11 +92,7 @@ export function hasExtraBytes(error: unknown): boolean {
 
 /** Returns true if a retry cannot succeed. */
 export function isFinal(error: unknown): boolean {
-  return badCertificate.test(codeOf(error))
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return badCertificate.test(errorCode(error) ?? '')
 }
 
 /** Returns the RunError of the address lookup, which the client wraps as a cause; undefined if there is none. */

@@ -80,7 +80,7 @@ export class HttpFetcher implements Fetcher {
    * Requests the feed from byte `from`, with redirects and retries. `validator`: for If-Range, if `from` is not 0. Returns `unchanged` for
    * a 304 to a conditional request.
    *
-   * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED; the reason of the signal that aborted
+   * @throws RunError SOURCE_UNAVAILABLE, SOURCE_DENIED, SOURCE_MISSING, SOURCE_REFUSED; the caller's reason to cancel
    */
   async fetch(from: number, validator: string | undefined): Promise<Dispatcher.ResponseData | 'unchanged'> {
     for (let attempt = 1; ; attempt++) {

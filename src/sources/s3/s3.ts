@@ -19,10 +19,10 @@ import { readResumable } from '../../http/resumableRead.ts'
 import { maxTries } from '../../http/tries.ts'
 
 /**
- * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…` or AWS_ENDPOINT_URL names a store other than
- * AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from the variables
- * of AWS. The request is conditional on the last ETag. Resumes with If-Match after a broken connection, and checks that the response
- * is a part of the same object, because some stores ignore If-Match and ranges.
+ * Opens `s3://bucket/key`, or the newest key that matches a pattern. `?endpoint=https://…`, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names a
+ * store other than AWS. Credentials come from the variables that `access_key_id`, `secret_access_key` and `session_token` name, else from
+ * those of AWS, else from the other places where the AWS client looks. The request is conditional on the last ETag. Resumes with If-Match after
+ * a broken connection, and checks that the response is a part of the same object, because some stores ignore If-Match and ranges.
  *
  * @returns `unchanged` if the store answers 304
  *
@@ -149,14 +149,16 @@ function addressOf(uri: string): { readonly url: URL; readonly bucket: string; r
 function clientOptions(url: URL, definition: SourceDefinition, { env, limits = readLimits }: SourceContext) {
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL']
   if (endpoint !== undefined) checkUrl(endpoint, definition.allowPrivate)
-  // AWS may have a private address (interface endpoints), so only the lookup of other endpoints is checked.
+  // AWS may have a private address (interface endpoints), other endpoints only with `allow_private`.
   const agent = { lookup: checkedLookup(endpoint === undefined || definition.allowPrivate) }
   const named = (key: string, standard: string) => readCredential(key, definition.credentials, env) ?? env[standard]
   const accessKeyId = named('access_key_id', 'AWS_ACCESS_KEY_ID')
   const secretAccessKey = named('secret_access_key', 'AWS_SECRET_ACCESS_KEY')
   // AWS_SESSION_TOKEN belongs to the credentials of this machine, so it is not used with those of the pipeline.
-  const ownKeys = definition.credentials?.['access_key_id'] === undefined
-  const sessionToken = ownKeys ? named('session_token', 'AWS_SESSION_TOKEN') : readCredential('session_token', definition.credentials, env)
+  const usesKeysOfMachine = definition.credentials?.['access_key_id'] === undefined
+  const sessionToken = usesKeysOfMachine
+    ? named('session_token', 'AWS_SESSION_TOKEN')
+    : readCredential('session_token', definition.credentials, env)
   if (definition.credentials !== undefined && (accessKeyId === undefined) !== (secretAccessKey === undefined))
     throw new RunError('SOURCE_CREDENTIALS', 'the source has only half of its credentials', {
       where: 'source.credentials',

@@ -2,6 +2,7 @@ import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
 import { findRunError } from '../http/httpErrors.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /** Builds the errors of S3 sources. */
 
@@ -61,7 +62,7 @@ export function s3Error(error: unknown, where: string): RunError {
 /** Returns the error code if it is a single word, else `unknown`, because any other text may contain data. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const name = errorCode(error) ?? error.name
   return /^\w{1,60}$/.test(name) ? name : 'unknown'
 }
 

@@ -15,7 +15,7 @@ import { changedFile, sftpError } from './sftpErrors.ts'
 /**
  * Opens a file over SFTP, or the newest match of a pattern in its folder. The host key must be pinned (`host_key:`); without a pinned
  * key, the error shows the key of the server. Credentials: `username`, `password`, `private_key`, `passphrase`. The file must not
- * change its size or time while it is read. A broken connection is reopened, as long as the connections deliver bytes (`SftpBody`).
+ * change its size or time while it is read. `SftpBody` reopens broken connections.
  *
  * @throws RunError SOURCE_REFUSED, SOURCE_HOST_KEY, SOURCE_CREDENTIALS, SOURCE_DENIED, SOURCE_MISSING, SOURCE_UNAVAILABLE,
  * SOURCE_CHANGED, FILE_TRUNCATED

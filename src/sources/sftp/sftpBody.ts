@@ -13,7 +13,7 @@ export interface SftpReading {
   readonly timeouts: Timeouts
 }
 
-/** Bytes that are read a second time after a broken connection, to verify that the file is the same. */
+/** Maximum number of bytes that are read a second time after a broken connection, to verify that the file is the same. */
 const overlapBytes = 32_768
 
 /**

@@ -1,9 +1,10 @@
 import { RunError } from '../../errors.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /** Converts an error of the SFTP client; returns a RunError unchanged. */
 export function sftpError(error: unknown, where: string): RunError {
   if (error instanceof RunError) return error
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = errorCode(error) ?? ''
   const message = error instanceof Error ? error.message : ''
   if (code === 'ENOENT' || code === 'ERR_BAD_PATH' || /no such file/i.test(message))
     return new RunError('SOURCE_MISSING', 'the file does not exist', { where, hint: 'Check the path in `source.url`.', cause: error })

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { RunError } from '../../errors.ts'
+import { errorCode } from '../../unknownValue.ts'
 
 /**
  * Converts the error of a query that failed after `line` rows to a RunError; returns a RunError unchanged. Messages of Postgres may quote
@@ -8,7 +9,7 @@ import { RunError } from '../../errors.ts'
 export function databaseError(error: unknown, where: string, line = 0): unknown {
   if (error instanceof RunError) return error
   const cause = error instanceof pg.DatabaseError ? undefined : error
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+  const code = errorCode(error) ?? 'unknown'
   // Without a password, the driver fails (SASL) before the server can deny the login.
   if (code.startsWith('28') || (error instanceof Error && error.message.startsWith('SASL:')))
     return new RunError('SOURCE_DENIED', `the database denied the login (${code})`, {

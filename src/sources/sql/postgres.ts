@@ -26,14 +26,15 @@ const listTypes = new Set([1002, 1003, 1005, 1007, 1009, 1014, 1015, 1016, 1021,
 const rowsPerFetch = 500
 
 /** Maximum number of bytes of one fetch. A larger fetch is a mistake, and would end the process for lack of memory. */
-const groupBytes = 134_217_728
+const fetchBytes = 134_217_728
 
 /**
- * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are texts as Postgres writes them,
- * with these exceptions: a boolean is `true` or `false`, a time ISO 8601 in UTC, an array a cell of several texts, and null an absent
- * cell. Parameters are bound, never put into the text. The query must be one statement. Line 1 is the first row. The end of the cursor
- * proves a complete read, once the transaction has ended. After a lost connection the read cannot be resumed, because its snapshot is
- * lost. There is only the timeout of the whole read, because a query may take long; keep-alive detects a lost server.
+ * Reads the rows of one query through a cursor, in one read-only snapshot of the database. Values are texts as Postgres writes them, with
+ * these exceptions: a boolean is `true` or `false`, a timestamp ISO 8601 (with a zone: in UTC), an array of `listTypes` a cell of several
+ * texts, and null an absent cell. Parameters are bound, never put into the text. The query must be one statement. Line 1 is the first row.
+ * The end of the cursor proves a complete read, once the transaction has ended. After a lost connection the read cannot be resumed, because
+ * its snapshot is lost. Once connected, there is only the timeout of the whole read, because a query may take long; keep-alive detects a
+ * lost server.
  *
  * @throws RunError SOURCE_QUERY, SOURCE_REFUSED, SOURCE_CREDENTIALS, SOURCE_UNAVAILABLE, SOURCE_DENIED, FILE_DUPLICATE_COLUMN
  * and the FILE_… codes of exceeded limits
@@ -67,7 +68,6 @@ export async function openPostgres(definition: SourceDefinition, context: Source
     await Promise.race([client.end().catch(() => undefined), delay(closeTimeoutMs, undefined, { ref: false })])
     streamOf(client).destroy()
   }
-  // Only the timeout of the whole read applies, because a query may take long before its first row.
   const waitFor = <T>(step: Promise<T>) => timeouts.wait(step, Infinity)
   try {
     await waitFor(client.connect())
@@ -167,8 +167,8 @@ class QueryReading {
     let tooLarge: RunError | undefined
     const count = (chunk: Buffer) => {
       arrived += chunk.length
-      if (arrived <= groupBytes || tooLarge !== undefined) return
-      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerFetch} rows contain more than ${groupBytes} bytes`, {
+      if (arrived <= fetchBytes || tooLarge !== undefined) return
+      tooLarge = fileError('FILE_RECORD_TOO_LARGE', `${rowsPerFetch} rows contain more than ${fetchBytes} bytes`, {
         name: this.#label,
         hint: 'Select only the columns that are mapped, and shorten long values in the query.',
       })

@@ -47,7 +47,7 @@ export const startCommands: readonly CommandEntry[] = [
     summary: 'check database, clock, credentials and access',
     examples: ['sluice doctor', 'sluice doctor --json'],
     notes: [
-      'Changes nothing at the service; migrates the database like every command. Exits 1 when a check failed. Each failed line has its hint.',
+      'Changes nothing at the service; migrates the database, as a run does. Exits 1 when a check failed. Each failed line has its hint.',
     ],
   },
 ]

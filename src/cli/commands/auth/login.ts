@@ -93,7 +93,7 @@ async function signInByCallback(context: Context, calls: ServiceCalls, baseUrl: 
   }
 }
 
-/** Resolves with the first call of `/callback` that has the right state; any other request gets a 404. Rejects with `LOGIN_DENIED`. */
+/** Resolves with the first call of `/callback` with the right state; other requests get a 404. Rejects with `LOGIN_DENIED`, or on a signal. */
 function receiveCallback(
   server: Server,
   state: string,

@@ -23,11 +23,6 @@ export function property(value: unknown, name: string): unknown {
   return isRecord(value) ? value[name] : undefined
 }
 
-/** Returns the value if it is a list, else an empty list. */
-export function array(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
 /** Returns a text or number as a list with one text; else an empty list. */
 export function textOf(value: unknown): readonly string[] {
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []

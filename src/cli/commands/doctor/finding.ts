@@ -1,12 +1,7 @@
+import type { Examined } from '../../../dashboard/deps.ts'
 import { presentError } from '../../terminal/present.ts'
 
-/** Result of one check of the doctor. `hint`: present for most warnings and failures. */
-export interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'warning' | 'failed'
-  readonly message: string
-  readonly hint?: string
-}
+export type Finding = Examined
 
 export type ReportFinding = (finding: Finding) => void
 

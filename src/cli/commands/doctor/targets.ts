@@ -1,7 +1,8 @@
 import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
-import { array, get, parsed, property, textOf } from './answers.ts'
+import { listOf } from '../../../unknownValue.ts'
+import { get, parsed, property, textOf } from './answers.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
@@ -39,7 +40,7 @@ export async function examineTargets(
       })
     else if (
       listed !== undefined &&
-      !array(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
+      !listOf(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
     ) {
       report({
         check,
