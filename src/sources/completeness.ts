@@ -33,10 +33,11 @@ export interface CompletionMarker {
 
 /**
  * Decides whether the end of the source was proven (docs/guarantees.md#deletes-need-proof). Only then may missing rows be deleted.
- * Called after a read without errors.
+ * Called after a read without errors. If the source changed during the read, only a digest proves that all bytes are of one version.
  */
 export function classifyCompleteness(facts: EndFacts): Completeness {
-  const { required, format } = facts
+  const { required, format, transport, marker } = facts
+  if (transport.doubt !== undefined && marker?.sha256 === undefined) return unproven(transport.doubt)
   switch (required.kind) {
     case 'auto':
       return checkEnd(facts)
@@ -50,9 +51,8 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
         ? proven('trailer row met')
         : unproven(`the trailer row announces ${format.trailerRows} rows, ${format.rowCount} were read`)
     case 'marker':
-      if (facts.marker?.found !== true) return unproven('the done marker is missing')
-      if (facts.marker.older === true) return unproven('the done marker is older than the source')
-      return facts.transport.doubt === undefined ? proven('done marker found') : unproven(facts.transport.doubt)
+      if (marker?.found !== true) return unproven('the done marker is missing')
+      return marker.older === true ? unproven('the done marker is older than the source') : proven('done marker found')
     case 'manifest':
       return checkManifest(facts)
   }
@@ -60,7 +60,6 @@ export function classifyCompleteness(facts: EndFacts): Completeness {
 
 function checkEnd(facts: EndFacts): Completeness {
   const { format, containerProof, transport } = facts
-  if (transport.doubt !== undefined) return unproven(transport.doubt)
   if (format.proof !== undefined) return proven(format.proof)
   // A stream of several compressed members may be cut off between two of them, so the end of the text is checked too.
   if (containerProof !== undefined) return checkOpenEnd(facts) ?? proven(containerProof)
