@@ -51,6 +51,8 @@ interface Watched {
   /** True for a consent column: by its name, or later by its values. */
   isConsent: boolean
   rows: number
+  /** Number of cells that are not empty. */
+  filled: number
   emails: number
   phones: number
   readonly lines: number[]
@@ -102,12 +104,12 @@ export class UnreadColumns {
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(
-      ([column, { rows, emails, phones, values, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
+      ([column, { rows, filled, emails, phones, values, lines, isConsent, belongsToSomeoneElse: other }]): IdentifierColumn[] => {
         const kind = emails >= phones ? 'email' : 'phone_number'
         const found = Math.max(emails, phones)
         // One value in every row belongs to the shop, not to its customers.
         const constant = rows >= 3 && values.seen?.filter(({ value }) => value !== '').length === 1
-        if (found === 0 || found < rows * identifierShare || found * 2 < values.filled || isConsent || other || constant) return []
+        if (found === 0 || found < rows * identifierShare || found * 2 < filled || isConsent || other || constant) return []
         return [{ column, kind, rows: found, lines }]
       },
     )
@@ -143,6 +145,7 @@ export class UnreadColumns {
       belongsToSomeoneElse: belongsToSomeoneElse(column),
       isConsent: found?.certain === true,
       rows: 0,
+      filled: 0,
       emails: 0,
       phones: 0,
       lines: [],
@@ -183,6 +186,7 @@ export class UnreadColumns {
       state.rows++
       state.values.add(cell)
       if (cell === undefined || cell === '') continue
+      if (trimText(cell) !== '') state.filled++
       const code = this.#options.consent ? this.#consentCode(state, cell) : undefined
       if (code !== undefined) {
         state.isConsent = true

@@ -219,3 +219,17 @@ test.for([
   expect(warnings).toEqual([{ line: 1, code: 'CONSENT_OTHER_CHANNEL', field: column, message }])
   expect(unread.consentColumns()).toEqual([])
 })
+
+test('a column with an identifier in fewer than half of its cells is no identifier column, also in a long source', () => {
+  const unread = new UnreadColumns({ consent: false, kinds: ['email'], ignored: () => false })
+  const columns = ['Note']
+  const { checkRow } = unread.bind({ columns, used: new Set(), identifiers: [] })
+  const add = (rows: number, cell: string) => {
+    for (let i = 0; i < rows; i++) checkRow({ line: i + 2, columns, cells: [cell] })
+  }
+  add(19_000, 'call back')
+  add(11_000, 'jane@example.com')
+  expect(unread.identifierColumns()).toEqual([])
+  add(8_000, 'jane@example.com')
+  expect(unread.identifierColumns()).toMatchObject([{ column: 'Note', kind: 'email', rows: 19_000 }])
+})
