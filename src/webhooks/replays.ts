@@ -50,10 +50,13 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
   const check = async (): Promise<void> => {
     await deps.probe()
     if (!open) return
+    open = false
     try {
-      open = (await requestReplays(deps)) > 0
+      // `wake` may set `open` meanwhile, for a gap that this check does not read.
+      if ((await requestReplays(deps)) > 0) open = true
     } catch (error) {
       // The database is down again. The gaps stay open until the next check.
+      open = true
       deps.log.debug({ error: error instanceof Error ? error.name : 'unknown' }, 'gaps in webhook events could not be read')
     }
   }
