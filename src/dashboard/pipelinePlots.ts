@@ -24,6 +24,7 @@ export function pipelinePlots(
   const refused = sum(({ counts }) => counts.refused ?? 0)
   const limited = sum(({ rateLimited }) => rateLimited)
   const withEndings = endings.filter(({ users }) => users > 0)
+  const type = destinationOf(pipeline.destination.kind)
   return [
     {
       id: 'plot-changes',
@@ -46,19 +47,16 @@ export function pipelinePlots(
     {
       id: 'plot-rows',
       title: 'Source rows',
-      summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid. With fewer valid rows than the dashed line, deletes are withheld.`,
+      summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid.${type.guardsDeletes ? ' With fewer valid rows than the dashed line, deletes are withheld.' : ''}`,
       kind: 'line',
       of,
       labels,
       series: [
         { name: 'read', color: 'info-solid', values: column(({ counts }) => counts.read ?? 0) },
         { name: 'valid', color: 'accent', values: column(({ counts }) => counts.valid ?? 0) },
-        {
-          name: 'deletes are withheld below',
-          color: 'warn-solid',
-          dash: true,
-          values: fewestRows(pipeline, runs),
-        },
+        ...(type.guardsDeletes
+          ? [{ name: 'deletes are withheld below', color: 'warn-solid', dash: true, values: fewestRows(pipeline, runs) }]
+          : []),
       ],
     },
     {
@@ -104,7 +102,7 @@ export function pipelinePlots(
         { name: '95 %', color: 'warn-solid', dash: true, values: column(({ p95 }) => p95) },
       ],
     },
-    ...(destinationOf(pipeline.destination.kind).membership(pipeline.destination) === undefined
+    ...(type.membership(pipeline.destination) === undefined
       ? []
       : [
           {

@@ -2,11 +2,12 @@
 import type { StoredAction } from '../../db/audit.ts'
 import type { Pause } from '../../db/pauses.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
+import { destinationOf } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/overview.ts'
 import { auditList } from '../audit.ts'
 import { actionButton, pipelineMenu } from '../forms.ts'
-import { ago, clockTime, command, count, duration, html, none, notice, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
+import { ago, clockTime, command, count, duration, html, none, notice, plural, stateBadge, stateOf, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
 import { progressView } from '../progress.ts'
@@ -187,8 +188,7 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
         <dl class="facts-list">
           <dt>Deletes are withheld</dt>
           <dd>
-            above ${count(guards.maxDeleteCount)} records and ${guards.maxDeletePercent} %, or below ${count(guards.minRows)} valid
-            ${guards.minRows === 1 ? 'row' : 'rows'}
+            ${destinationOf(pipeline.destination.kind).guardsDeletes ? `above ${count(guards.maxDeleteCount)} records and ${guards.maxDeletePercent} %, or below ${plural(guards.minRows, 'valid row')}` : 'never, for this type of destination'}
           </dd>
           <dt>The run stops</dt>
           <dd>above ${guards.maxRejectPercent} % rejected rows</dd>

@@ -1,5 +1,6 @@
 /** Plots of a pipeline: the line of the valid rows below which deletes are withheld. */
 import { expect, test } from 'vitest'
+import { pipelinePage } from '../../../src/dashboard/pages/pipeline.ts'
 import { pipelinePlots } from '../../../src/dashboard/pipelinePlots.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import type { RunFigures } from '../../../src/sync/runFigures.ts'
@@ -22,6 +23,12 @@ const runWith = (valid: number, status = 'succeeded'): RunFigures => ({
   p95: null,
 })
 
+const { pipeline: list } = resolvePipeline(
+  { source: { url: 'list.csv' }, destination: { kind: 'do-not-reach', account_id: 'a1', list_id: 'l1' } },
+  'list',
+  'list.yaml',
+)
+
 const dashedLine = (runs: readonly RunFigures[]) => {
   if (pipeline === undefined) throw new Error('the pipeline is not valid')
   const rows = pipelinePlots(pipeline, runs, []).find(({ id }) => id === 'plot-rows')
@@ -34,4 +41,18 @@ test('the dashed line is half of the last valid rows from 20 rows on, else min_r
 
 test('the dashed line ignores withheld runs and runs that read nothing, as the guard does', () => {
   expect(dashedLine([runWith(100), runWith(30, 'withheld'), runWith(0), runWith(90), runWith(1)])).toEqual([5, 50, 50, 50, 45])
+})
+
+test('a do-not-reach list has neither the dashed line nor a limit of deletes, because no guard withholds its deletes', async () => {
+  if (pipeline === undefined || list === undefined) throw new Error('a pipeline is not valid')
+  const rows = pipelinePlots(list, [runWith(40)], []).find(({ id }) => id === 'plot-rows')
+  expect([rows?.series.map(({ name }) => name), rows?.summary]).toEqual([['read', 'valid'], 'The last run read 40 rows, 40 of them valid.'])
+  const pageOf = async (given: typeof pipeline) => {
+    const { name } = given
+    const overview = { pipeline: name, last: undefined, open: undefined, succeededAt: undefined, deliveredAt: undefined, recent: [] }
+    const shared = { pause: undefined, runs: [], pageSize: 50, before: undefined, plots: [], sources: [], actions: [], minutes: undefined }
+    return String(await pipelinePage({ ...shared, pipeline: given, name, overview, mayAct: false, now: 0 }).body)
+  }
+  expect(await pageOf(pipeline)).toMatch(/above 10 records and 10 %, or below 5 valid rows/)
+  expect(await pageOf(list)).toMatch(/never, for this type of destination/)
 })
