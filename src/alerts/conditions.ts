@@ -1,4 +1,5 @@
 /** Finds conditions that need an operator, for the dashboard, for alerts and for their recovery. */
+import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/unresolved.ts'
@@ -65,7 +66,7 @@ export async function findConditions(
               pipeline: pipeline.name,
               event: 'unresolved' as const,
               code: 'UNRESOLVED',
-              message: `${grouped(open.users)} ${open.users === 1 ? 'operation has' : 'operations have'} no clear answer from the service for over ${unresolvedAfterMin} minutes`,
+              message: `${count(open.users)} ${open.users === 1 ? 'operation has' : 'operations have'} no clear answer from the service for over ${unresolvedAfterMin} minutes`,
               hint: `sluice run ${pipeline.name}`,
               runId: open.runId,
               counts: { unresolved: open.users },
@@ -124,9 +125,9 @@ function conditionOfRun(run: RunLine): Condition[] {
         event: 'partial',
         code: error?.code ?? 'PARTIAL',
         message: [
-          ...(refused > 0 ? [`${grouped(refused)} refused by the service`] : []),
-          ...(ambiguous > 0 ? [`${grouped(ambiguous)} without a clear answer`] : []),
-          ...(pending > 0 ? [`${grouped(pending)} not sent yet`] : []),
+          ...(refused > 0 ? [`${count(refused)} refused by the service`] : []),
+          ...(ambiguous > 0 ? [`${count(ambiguous)} without a clear answer`] : []),
+          ...(pending > 0 ? [`${count(pending)} not sent yet`] : []),
         ].join(', '),
         hint: `sluice rerun ${runId} --failed`,
         counts: { refused, ambiguous, pending, deferred },
@@ -139,7 +140,7 @@ function conditionOfRun(run: RunLine): Condition[] {
         ...base,
         event: 'partial',
         code: set.code ?? 'PARTIAL',
-        message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${grouped(run.openSets.length - 1)} more` : ''}`,
+        message: `product set ${set.name}: ${set.message ?? set.outcome}${run.openSets.length > 1 ? `, and ${count(run.openSets.length - 1)} more` : ''}`,
         hint: `sluice run ${pipeline}`,
         counts: { productSets: run.openSets.length },
       },
@@ -169,7 +170,7 @@ function stale(pipeline: Pipeline, overview: PipelineOverview, now: Date, unchan
       pipeline: pipeline.name,
       event: 'stale',
       code: 'SOURCE_UNCHANGED',
-      message: `the source was unchanged in the last ${grouped(same.runs)} runs`,
+      message: `the source was unchanged in the last ${count(same.runs)} runs`,
       hint: `sluice check ${pipeline.name}`,
       counts: { unchangedRuns: same.runs },
       since: same.unchangedAtLeastSince.toISOString(),
@@ -213,14 +214,10 @@ function lapse(pipeline: Pipeline, users: readonly number[], now: Date): Conditi
       pipeline: pipeline.name,
       event: 'lapse',
       code: 'LAPSE_AT_RISK',
-      message: `${grouped(ending)} memberships end within ${lapseDays} days and were not renewed`,
+      message: `${count(ending)} memberships end within ${lapseDays} days and were not renewed`,
       hint: `sluice run ${pipeline.name}`,
       counts: { ending },
       since: now.toISOString(),
     },
   ]
-}
-
-function grouped(value: number): string {
-  return value.toLocaleString('en-US')
 }

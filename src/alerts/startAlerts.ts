@@ -1,4 +1,5 @@
 /** Checks conditions and sends alerts in the background. A slow or unreachable receiver delays neither runs nor other receivers. */
+import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
@@ -86,13 +87,8 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
 
 /** Returns a database that runs its statements one after the other. */
 function oneByOne(db: Queryable): Queryable {
-  let last: Promise<unknown> = Promise.resolve()
-  const after = <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const next = last.then(statement, statement)
-    last = next
-    return next
-  }
-  return { query: (text, values) => after(() => db.query(text, values)), execute: (text, values) => after(() => db.execute(text, values)) }
+  const limit = pLimit(1)
+  return { query: (text, values) => limit(() => db.query(text, values)), execute: (text, values) => limit(() => db.execute(text, values)) }
 }
 
 /** Starts the due deliveries and does not wait for them, so that a slow receiver delays no other. */

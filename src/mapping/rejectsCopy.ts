@@ -40,10 +40,10 @@ export function withOriginalCells(row: Row): Row {
 function originalCell(cell: string): Cell {
   if (apostrophe.test(cell)) return cell.slice(1)
   if (/^https?:\/\/[^\s,]+(?:,https?:\/\/[^\s,]+)+$/i.test(cell)) return cell.split(',')
-  return listOf(cell) ?? cell
+  return parseTexts(cell) ?? cell
 }
 
-function listOf(cell: string): readonly string[] | undefined {
+function parseTexts(cell: string): readonly string[] | undefined {
   if (!cell.startsWith('["') || !cell.endsWith('"]')) return undefined
   try {
     const list: unknown = JSON.parse(cell)

@@ -18,7 +18,7 @@ interface Stored<Result> {
 const maxFiles = 20_000
 
 /**
- * Creates a cache for loaded files. `serve` reads its folder every 2 s. Parsing and checking 3,000 YAML files takes 3 s, and finding
+ * Creates a cache for loaded files. `serve` reads its folder every few seconds. Parsing and checking 3,000 YAML files takes 3 s, and finding
  * them unchanged 20 ms. A change of the text always changes the ctime of the inode (in nanoseconds), the size or the inode number.
  */
 export function createUnchangedFiles<Result>(): UnchangedFiles<Result> {

@@ -1,6 +1,5 @@
-/** Requests to the service, and lookups in answers of unknown shape. */
+/** Sends requests to the service, and reads answers of unknown shape. */
 import type { Answer, Exchange, Transport } from '../../../service/client/exchange.ts'
-import { isRecord } from '../../../unknownValue.ts'
 
 const timeoutMs = 15_000
 
@@ -16,11 +15,6 @@ export function parsed(answer: Answer): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Returns a property of an object; undefined for any other value. */
-export function property(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined
 }
 
 /** Returns a text or number as a list with one text; else an empty list. */

@@ -1,7 +1,7 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import { plural } from '../../terminal/text.ts'
-import { listOf } from '../../../unknownValue.ts'
-import { parsed, property, textOf } from './answers.ts'
+import { listOf, recordOf } from '../../../unknownValue.ts'
+import { parsed, textOf } from './answers.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { ReportFinding } from './finding.ts'
 export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
   if (answer.status === 200) {
-    const accounts = listOf(property(body, 'data')).flatMap((account) => textOf(property(account, 'id')))
+    const accounts = listOf(recordOf(body)['data']).flatMap((account) => textOf(recordOf(account)['id']))
     if (accounts.length > 0)
       report({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
     else
@@ -23,7 +23,7 @@ export function examineCredentials(answer: Answer, refused: string | undefined, 
       })
     return accounts
   }
-  const [code = ''] = listOf(property(body, 'errors')).flatMap((error) => textOf(property(error, 'code')))
+  const [code = ''] = listOf(recordOf(body)['errors']).flatMap((error) => textOf(recordOf(error)['code']))
   const reason = `${answer.status}${code === '' ? '' : `, code ${code}`}`
   const finding =
     refusals.find((row) => row.status === answer.status && row.codes.includes(code)) ??

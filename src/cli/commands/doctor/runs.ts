@@ -3,7 +3,7 @@ import { folderStatus } from '../status/folderStatus.ts'
 import { withStore } from '../../store.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Reports what `sluice status` lists as needing action. Reports nothing if database or pipelines cannot be read. */
+/** Reports the conditions of pipelines that `sluice status` lists. Reports nothing if database or pipelines cannot be read. */
 export async function examineRuns(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {

@@ -1,8 +1,8 @@
 import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
-import { listOf } from '../../../unknownValue.ts'
-import { get, parsed, property, textOf } from './answers.ts'
+import { listOf, recordOf } from '../../../unknownValue.ts'
+import { get, parsed, textOf } from './answers.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
@@ -40,7 +40,7 @@ export async function examineTargets(
       })
     else if (
       listed !== undefined &&
-      !listOf(property(parsed(exchange), 'data')).some((list) => textOf(property(list, 'id'))[0] === listed.id)
+      !listOf(recordOf(parsed(exchange))['data']).some((list) => textOf(recordOf(list)['id'])[0] === listed.id)
     ) {
       report({
         check,
