@@ -123,7 +123,11 @@ export async function sendPlan(
   options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined; readonly push?: () => Promise<void> },
 ): Promise<Ending> {
   const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
-  await Promise.all([push(), markVisible(deps.db, planId)])
+  const marking = markVisible(deps.db, planId)
+  // Its error is thrown only after the push, because a run that has ended must send nothing more.
+  marking.catch(() => undefined)
+  await push()
+  await marking
   const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
   if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
   return ending

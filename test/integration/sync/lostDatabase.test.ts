@@ -1,5 +1,8 @@
 /** A run that loses the database for some seconds, as in a restart of the server. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { runPipeline } from '../../../src/sync/index.ts'
 import { requestAndClaimById } from '../../../src/sync/claimDestination.ts'
 import { runUnderLease } from '../../../src/sync/runUnderLease.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -46,4 +49,29 @@ test('a database that rejects a statement is not waited for', async () => {
   const readOnly = { ...engine.db, execute: () => Promise.reject(Object.assign(new Error('read-only'), { code: '25006' })) }
   const ended = runUnderLease({ ...engine.deps, db: readOnly }, claimed.row, async () => ({ status: 'succeeded', guards: [] }))
   await expect(ended).rejects.toMatchObject({ code: '25006' })
+})
+
+test('a run that fails beside its push ends only when its requests in flight have ended', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  const sent = Promise.withResolvers<void>()
+  const transport: typeof engine.deps.transport = {
+    ...engine.deps.transport,
+    async exchange(request) {
+      sent.resolve()
+      await engine.deps.clock.sleep(500)
+      return engine.deps.transport.exchange(request)
+    },
+  }
+  const query = async (text: string, values?: unknown[]) => {
+    // A statement beside the push (`markVisible`).
+    if (!text.includes('load_id is not null limit 1')) return engine.db.query(text, values)
+    await sent.promise
+    throw lost()
+  }
+  const deps = { ...engine.deps, transport, db: { ...engine.db, query: query as Database['query'] } }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  expect(await runPipeline(deps, pipeline, { trigger: 'manual' })).toMatchObject({ status: 'failed', error: { code: 'DATABASE_FAILED' } })
+  expect(await engine.db.query('select status from batch')).toEqual([{ status: 'settled' }])
 })
