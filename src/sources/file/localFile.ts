@@ -32,7 +32,7 @@ export async function openLocalFile(uri: string): Promise<ByteStream> {
   }
   return {
     label: path,
-    chunks: readChunks(file, path, () => reuse),
+    chunks: readChunks(file, path, { reuse: () => reuse, fileBytes: Number(opened.size) }),
     reuseBuffers: () => {
       reuse = true
     },
@@ -108,15 +108,23 @@ async function openChecked(path: string, uri: string): Promise<FileHandle> {
   )
 }
 
-/** Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: see `reuseBuffers`. */
-async function* readChunks(file: FileHandle, path: string, reuse: () => boolean): AsyncGenerator<Buffer> {
+/**
+ * Yields the chunks of a file. Reads the next chunk while the caller processes the current one. `reuse`: see `reuseBuffers`. `fileBytes`:
+ * length at the opening. The buffers of a small file are small; if it grows, more of them are read.
+ */
+async function* readChunks(
+  file: FileHandle,
+  path: string,
+  { reuse, fileBytes }: { readonly reuse: () => boolean; readonly fileBytes: number },
+): AsyncGenerator<Buffer> {
+  const bufferBytes = Math.min(chunkBytes, Math.max(4_096, fileBytes + 1))
   const read = (buffer: Buffer) => {
     const pending = file.read({ buffer, length: buffer.length })
     // The loop below awaits this read later. Until then, a rejection must not count as unhandled.
     pending.catch(() => undefined)
     return pending
   }
-  let ahead = read(Buffer.allocUnsafeSlow(chunkBytes))
+  let ahead = read(Buffer.allocUnsafeSlow(bufferBytes))
   let spare: Buffer | undefined
   try {
     for (;;) {
@@ -124,7 +132,7 @@ async function* readChunks(file: FileHandle, path: string, reuse: () => boolean)
         throw openError(error, path)
       })
       if (bytesRead === 0) return
-      ahead = read(spare ?? Buffer.allocUnsafeSlow(chunkBytes))
+      ahead = read(spare ?? Buffer.allocUnsafeSlow(bufferBytes))
       spare = undefined
       yield buffer.subarray(0, bytesRead)
       if (reuse()) spare = buffer
