@@ -30,6 +30,12 @@ export interface ControlParts {
   readonly listeners: TlsListeners
 }
 
+/** @throws {ControlError} 400 unless the text is a whole number */
+function seqOf(text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new ControlError(400, 'after is the seq of a request, a whole number')
+  return Number(text)
+}
+
 /** Path segments after the name of the call, parsed body, and query. */
 type Input = { readonly rest: readonly string[]; readonly body: unknown; readonly query: URLSearchParams }
 
@@ -46,7 +52,7 @@ export class Control {
     this.#calls = {
       'GET health': () => ({ ok: true, instance: world.core.instance }),
       'POST reset': ({ body }) => this.reset(seedOf(body)),
-      'GET ledger': ({ query }) => ledger.after(Number(query.get('after') ?? 0)),
+      'GET ledger': ({ query }) => ledger.after(seqOf(query.get('after') ?? '0')),
       'GET stats': () => ledger.stats(),
       'GET violations': () => ledger.violations,
       'GET clock': () => ({ now: new Date(world.now()).toISOString(), offset_ms: world.core.clockOffsetMs }),
@@ -98,11 +104,11 @@ export class Control {
 
   async #answer(request: IncomingMessage, bytes: Buffer): Promise<{ status: number; body: string; type: string }> {
     const url = new URL(request.url ?? '/', 'http://sandbox')
-    const [, , name = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
     const json = 'application/json; charset=utf-8'
     try {
+      const [, , name = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
       const body: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString())
-      const result = await this.#call(`${request.method ?? 'GET'} ${name}`, {
+      const result = await this.#call(`${request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')} ${name}`, {
         rest: rest.filter((part) => part !== ''),
         body,
         query: url.searchParams,
@@ -112,7 +118,12 @@ export class Control {
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
       const known =
-        error instanceof FaultError || error instanceof SwitchError || error instanceof SyntaxError || error instanceof ControlError
+        error instanceof FaultError ||
+        error instanceof SwitchError ||
+        error instanceof SyntaxError ||
+        // A path with a `%` that encodes nothing.
+        error instanceof URIError ||
+        error instanceof ControlError
       if (!known)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
@@ -154,6 +165,7 @@ export class Control {
       offsetMs = at - world.machineNow()
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
     else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
+    if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime())) throw new ControlError(400, 'the time is outside of the calendar')
     world.setClockOffset(offsetMs)
     dispatcher.note({ kind: 'clock', offsetMs })
     for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.ref))

@@ -79,6 +79,22 @@ test('an unknown switch or value is refused and changes nothing', async () => {
   expect((await sandbox.control.request('GET', 'switches')).body.product_put).toBe('replace')
 })
 
+test.for([
+  ['GET', '%zz', undefined],
+  ['GET', 'audiences/%E0%A4%A', undefined],
+  ['GET', 'ledger?after=x', undefined],
+  ['PUT', 'clock', '{"advance_s":1e300}'],
+  ['POST', 'events', '[null]'],
+  ['POST', 'events', '{"event_type":5}'],
+  ['POST', 'events', '{"times":1e9}'],
+] as const)('a malformed control call is refused, and the sandbox stays up: %s %s %s', async ([method, path, body]) => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, { method, ...(body === undefined ? {} : { body }) })
+  expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) as string }])
+  expect((await fetch(`${sandbox.url}/_sandbox/health`, { method: 'HEAD' })).status).toBe(200)
+  const clock = (await (await fetch(`${sandbox.url}/_sandbox/clock`)).json()) as { now: string }
+  expect(Date.parse(clock.now)).toBeGreaterThan(0)
+})
+
 test('a snapshot is restored as often as asked', async () => {
   await put('a')
   const { id } = (await sandbox.control.request('POST', 'snapshot')).body

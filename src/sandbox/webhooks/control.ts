@@ -1,9 +1,13 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#the-control-api). */
-import type { ControlHandler } from '../area.ts'
+import { ControlError, type ControlHandler } from '../area.ts'
 import { FIXED_USER } from '../fixed.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
+import { isPlainRecord } from '../../unknownValue.ts'
+
+/** Limit of `times`, so that a mistyped number does not fill the memory. */
+const mostEvents = 1_000_000
 
 interface EventInput {
   readonly event_type?: string
@@ -35,8 +39,10 @@ interface EventInput {
  * failed; they are retried. Streams are not counted. A challenge resolves to `{ outcome }`, which is `unknown` for an unknown webhook.
  */
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
-  // A test wrote the body, so it is not checked. Fields of a wrong type are delivered as they are.
-  const inputs = (Array.isArray(body) ? body : [body ?? {}]) as readonly EventInput[]
+  const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]
+  if (!given.every(isEventInput))
+    throw new ControlError(400, `an event is an object, with a text as event_type and times up to ${mostEvents}`)
+  const inputs: readonly EventInput[] = given
   const [first] = inputs
   if (first?.challenge !== undefined) {
     const webhook = state.webhooks.get(first.challenge)
@@ -55,6 +61,13 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
   const queued = state.nextDelivery - before
   const failed = [...state.pending.keys()].filter((key) => Number(key.replace('delivery ', '')) >= before).length
   return { events, deliveries: { delivered: queued - failed, failed } }
+}
+
+/** Checks what the sandbox itself reads. A test wrote the other fields, so they are delivered as they are. */
+function isEventInput(value: unknown): value is EventInput {
+  if (!isPlainRecord(value)) return false
+  const { event_type: type, times = 1 } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value
+  return (type === undefined || typeof type === 'string') && Number.isInteger(times) && Number(times) >= 0 && Number(times) <= mostEvents
 }
 
 function eventOf(input: EventInput): ActivityEvent {
