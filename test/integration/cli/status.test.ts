@@ -73,6 +73,21 @@ test('a scheduled run that fails or is withheld is logged with code, reason, cou
   })
 }, 60_000)
 
+test('status shows the pause of a pipeline in place of its next run', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
+  space.write('feed.csv', feed(2))
+  await space.here(['pause', 'shop'])
+  expect((await space.here(['status'])).stdout).toMatch(/shop +never ran .*no success yet +paused since \S+Z/)
+  const paused = json(await space.here(['status', '--json']))
+  expect(paused.pipelines).toEqual([
+    expect.objectContaining({ pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null }),
+  ])
+  await space.here(['resume', 'shop'])
+  const resumed = json(await space.here(['status', '--json']))
+  expect(resumed.pipelines).toEqual([expect.objectContaining({ pausedAt: null, nextRunAt: expect.stringMatching(/T03:00:00/) as string })])
+}, 60_000)
+
 test('status reads a pipeline whose values come from the environment', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml.replace('feed.csv', '"${SHOP_FEED}"'))

@@ -33,7 +33,7 @@ export const lookCommands: readonly CommandEntry[] = [
     args: '[PIPELINE...]',
     summary: 'each pipeline now, and what needs action',
     examples: ['sluice status', "sluice status 'shop-*' --json"],
-    notes: ['One screen: last result, age of the last success, next run. Exits 0; --json lists what needs action as "needs".'],
+    notes: ['One screen: last result, age of the last success, next run or pause. Exits 0; --json lists what needs action as "needs".'],
   },
   {
     name: 'runs',

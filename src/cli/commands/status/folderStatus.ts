@@ -2,6 +2,7 @@
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
+import { listPauses } from '../../../db/pauses.ts'
 import { nextOccurrence } from '../../../jobs/occurrences.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
@@ -18,7 +19,9 @@ interface Need {
 /** State of one pipeline. */
 export interface PipelineStatus extends PipelineState {
   readonly needs: readonly Need[]
-  /** Time of the next scheduled run, ISO 8601; null without a schedule. */
+  /** Time of the pause, ISO 8601; null if the pipeline is not paused. */
+  readonly pausedAt: string | null
+  /** Time of the next scheduled run, ISO 8601; null without a schedule, and while the pipeline is paused. */
   readonly nextRunAt: string | null
   /** Age of the last success in seconds; null if there is none. */
   readonly lastSuccessAgeS: number | null
@@ -38,14 +41,17 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
     pipelines.map(({ name }) => name),
   )
   const { now } = states
-  const conditions = await findConditions(db, pipelines, now)
+  const pauses = await listPauses(db)
+  const conditions = await findConditions(db, pipelines, now, { pauses: Promise.resolve(pauses) })
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
-    const next = schedule === undefined ? undefined : nextOccurrence(schedule, now)
+    const pause = pauses.find(({ pipeline }) => pipeline === state.pipeline)
+    const next = schedule === undefined || pause !== undefined ? undefined : nextOccurrence(schedule, now)
     const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
     return {
       ...state,
       needs: conditions.filter(({ pipeline }) => pipeline === state.pipeline).map(needOf),
+      pausedAt: pause?.pausedAt.toISOString() ?? null,
       nextRunAt: next?.toISOString() ?? null,
       lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
     }

@@ -29,12 +29,12 @@ function statusScreen({ pipelines, needs }: FolderStatus, output: Output): strin
   return `${summary}\n${table}`
 }
 
-function cellsOf({ pipeline, last, running, lastSuccessAgeS, nextRunAt }: PipelineStatus): string[] {
+function cellsOf({ pipeline, last, running, lastSuccessAgeS, pausedAt, nextRunAt }: PipelineStatus): string[] {
   return [
     safe(pipeline),
     running === null ? (last === null ? 'never ran' : `${last.status} ${last.runId}`) : `running ${running}`,
     last === null ? '' : instant(last.finishedAt),
     lastSuccessAgeS === null ? 'no success yet' : `last success ${duration(lastSuccessAgeS * 1000).replace(/\.\d/, '')} ago`,
-    nextRunAt === null ? 'no schedule' : `next ${instant(nextRunAt)}`,
+    pausedAt !== null ? `paused since ${instant(pausedAt)}` : nextRunAt === null ? 'no schedule' : `next ${instant(nextRunAt)}`,
   ]
 }
