@@ -35,7 +35,7 @@ export interface SandboxOptions {
   readonly credentials?: Partial<SandboxCredentials>
   /** Journal that keeps the state across restarts and kills. Default: the state is only in memory. */
   readonly stateFile?: string
-  /** Size of the journal, in bytes, from which its entries are replaced by the present state. Default: 64 MiB. */
+  /** Minimum size of the journal's lines, in bytes, at which the current state replaces them. Default: 64 MiB. */
   readonly compactAfterBytes?: number
   readonly clock?: Clock
   /** Seed of tokens and random numbers. Default: 1. */

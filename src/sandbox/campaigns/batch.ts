@@ -17,40 +17,27 @@ import { isPlainRecord, recordOf } from '../../unknownValue.ts'
 
 type Step = (call: Call<CampaignsState>) => unknown
 
-/** Operations that one batch endpoint accepts, and how many. */
-interface BatchType {
-  readonly limit: number
-  /** `operation_type` → the endpoint for a single record, whose parameters apply, and its effect. */
-  readonly steps: Readonly<Record<string, BatchStep>>
-}
+/** Operations of a batch endpoint: `operation_type` → the endpoint for a single record, whose parameters apply, and its effect. */
+type BatchSteps = Readonly<Record<string, BatchStep>>
 
 interface BatchStep {
   readonly endpoint: EndpointName
   readonly run: Step
 }
 
-const CAMPAIGNS: BatchType = {
-  limit: 40,
-  steps: {
-    Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
-    Update: { endpoint: 'campaigns.update', run: (call) => campaignWire(call, updateCampaign(call)) },
-    Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
-  },
+const CAMPAIGNS: BatchSteps = {
+  Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
+  Update: { endpoint: 'campaigns.update', run: (call) => campaignWire(call, updateCampaign(call)) },
+  Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
 }
-const LINE_ITEMS: BatchType = {
-  limit: 40,
-  steps: {
-    Create: { endpoint: 'lineItems.create', run: createLineItem },
-    Update: { endpoint: 'lineItems.update', run: updateLineItem },
-    Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
-  },
+const LINE_ITEMS: BatchSteps = {
+  Create: { endpoint: 'lineItems.create', run: createLineItem },
+  Update: { endpoint: 'lineItems.update', run: updateLineItem },
+  Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
 }
-const TARGETING: BatchType = {
-  limit: 500,
-  steps: {
-    Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
-    Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
-  },
+const TARGETING: BatchSteps = {
+  Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
+  Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
 }
 
 /** Functions that read the stored record, by the endpoint that updates it. */
@@ -62,16 +49,14 @@ export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = 
   'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
 }
 
-function runBatch(call: Call<CampaignsState>, kind: BatchType): Reply {
+function runBatch(call: Call<CampaignsState>, steps: BatchSteps): Reply {
   if (!Array.isArray(call.body)) throw adsRefusal('INVALID_PARAMETER', 'Expected a JSON array of operations')
   const items: readonly unknown[] = call.body
-  if (items.length > kind.limit)
-    throw adsRefusal('REQUEST_TOO_COMPLEX', `at most ${kind.limit} operations in a request, got ${items.length}`)
   const before = structuredClone(call.state)
   const data: unknown[] = []
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
-    const outcome = runOne(call, kind, item)
+    const outcome = runOne(call, steps, item)
     if ('errors' in outcome) errors.push(outcome.errors)
     else {
       errors.push([])
@@ -93,7 +78,7 @@ function runBatch(call: Call<CampaignsState>, kind: BatchType): Reply {
 /** Checks and runs one operation. Returns its record, or its errors. */
 function runOne(
   call: Call<CampaignsState>,
-  kind: BatchType,
+  steps: BatchSteps,
   item: unknown,
 ): { readonly data: unknown } | { readonly errors: readonly AdsError[] } {
   if (!isPlainRecord(item)) return { errors: [invalidParameter('operation', 'an object', item)] }
@@ -107,8 +92,8 @@ function runOne(
       })),
     }
   if (type === undefined) return { errors: [missingParameter('operation_type')] }
-  const step = typeof type === 'string' && Object.hasOwn(kind.steps, type) ? kind.steps[type] : undefined
-  if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(kind.steps).join(', '), type)] }
+  const step = typeof type === 'string' && Object.hasOwn(steps, type) ? steps[type] : undefined
+  if (step === undefined) return { errors: [invalidParameter('operation_type', Object.keys(steps).join(', '), type)] }
   if (!isPlainRecord(params))
     return { errors: [params === undefined ? missingParameter('params') : invalidParameter('params', 'an object', params)] }
   return runStep(call, step, params)

@@ -1,4 +1,4 @@
-/** Writes the account history: each creation, change and deletion, with a copy of the entity (spec 2.5). */
+/** Writes the account history: changes of campaigns, line items, promoted tweets and targeting criteria (spec 2.5). */
 import { accountOf, type Call } from '../area.ts'
 import { isoSeconds } from '../timestamps.ts'
 import type { CampaignsState } from './state.ts'

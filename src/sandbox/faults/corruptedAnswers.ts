@@ -118,7 +118,8 @@ function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
 }
 
 /**
- * Returns the answer with the true result of a partly applied request: the applied count, and an error for each product that was left out.
+ * Returns the answer with the result of a partly applied request: the applied count, and an error for each product that was left out. True
+ * for `half` and `first:N`; for any other `apply` all entries count as applied.
  */
 export function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer

@@ -8,10 +8,7 @@ import type { RequestContext } from './requestContext.ts'
 import { parseForm, type Pair } from '../verify/signature.ts'
 import { reset } from '../faults/wireFaults.ts'
 
-/**
- * Bytes of a body that are kept. No endpoint accepts more than 5,000,000, but a larger body is read to its end, so that the refusal
- * arrives.
- */
+/** Maximum number of bytes of a body that are kept. A larger body is read to its end, so that the refusal arrives. */
 export const MAX_BODY = 32 * 1024 * 1024
 
 /** Returns the path of a request target, also of one in absolute form, as proxies send it (RFC 9112 3.2.2). */

@@ -1,11 +1,11 @@
-/** State of one request, from its first byte to the end of its answer. Each stage sets its part. */
+/** State of one request, from the end of its headers to the end of its answer. Each stage sets its part. */
 import type { FaultContext } from '../faults/faultContext.ts'
 import type { RequestContent } from '../ledger/requestContent.ts'
 import type { Pair } from '../verify/signature.ts'
 import type { Route } from './router.ts'
 
 export interface RequestContext extends FaultContext {
-  /** Machine time of the first byte, milliseconds. */
+  /** Machine time at which the headers were complete, milliseconds. */
   readonly startedAt: number
   readonly route: Route
   readonly rawPath: string

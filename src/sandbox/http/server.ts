@@ -50,7 +50,7 @@ export class SandboxServer {
     this.#read(context)
   }
 
-  /** Opens the context and the ledger entry of a request at its first byte. */
+  /** Opens the context and the ledger entry of a request whose headers are complete. */
   #open(request: IncomingMessage, response: ServerResponse, url: string): RequestContext {
     const { ledger, observer, router, world } = this.#parts
     const questionMark = url.indexOf('?')

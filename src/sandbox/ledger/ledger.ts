@@ -3,7 +3,7 @@ import type { KeyValue } from './requestContent.ts'
 
 export interface LedgerEntry {
   readonly seq: number
-  /** Machine time of the first byte, ISO 8601. */
+  /** Machine time at which the headers were complete, ISO 8601. */
   readonly time: string
   readonly method: string
   /** Without the query. */

@@ -31,7 +31,7 @@ export class Observer {
     this.#productIds = new ProductIds(parts.world)
   }
 
-  /** Records the first byte of a request. */
+  /** Records a request whose headers are complete. */
   begin({ entry }: RequestContext): void {
     this.#ledger.begin(entry.endpoint ?? 'unknown')
     this.#trafficRules.begin(entry)

@@ -48,7 +48,7 @@ export class TrafficRules {
     return this.#waits.size > 0
   }
 
-  /** Records the first byte of a request. */
+  /** Records a request whose headers are complete. */
   begin(entry: LedgerEntry): void {
     this.#open.add(entry.seq)
   }

@@ -123,7 +123,7 @@ export function newPost(post: Pick<Post, 'id' | 'text' | 'author_id' | 'createdA
 /** Time in which an author may not repeat a post. Assumed: the code DUPLICATE_TWEET is published, its rule is not. */
 const DUPLICATE_MS = 86_400_000
 
-/** Returns true if the author published a post with equal text, media, card and references within a day. Edits are not duplicates. */
+/** Returns true if the author published an equal post (text, media, card, `nullcast`, references) within a day. Edits are not duplicates. */
 export function isDuplicate(world: World, state: PostsState, post: Post): boolean {
   if (world.switch('duplicate_posts') === 'accept') return false
   const contentOf = (one: Post): string => JSON.stringify([one.text, one.media_keys, one.card_uri, one.nullcast, one.referenced])

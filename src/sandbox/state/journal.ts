@@ -2,8 +2,8 @@
  * Journal of state changes: one JSON line for each, written before the answer is sent, and replayed at the start. So every answered change
  * survives a SIGKILL. It may not survive a power cut, because nothing waits for the disk.
  *
- * When the lines become larger than the state and than 64 MB, the file is replaced by the state (a line that names its parts, then their bytes). The new file
- * is written beside the old one and renamed, so a kill leaves one of them complete.
+ * When the lines become larger than the stored state and than `compactAfter`, the file is replaced by the current state: a line that names
+ * its parts, then their bytes. The new file is written beside the old one and renamed, so a kill leaves one of them complete.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
@@ -68,10 +68,7 @@ export class Journal {
   #due: NodeJS.Immediate | undefined
   #lock: FileLock | undefined
 
-  /**
-   * `save` returns the current state. `compactAfter`: minimum size of the lines, in bytes, at which the state
-   * replaces them.
-   */
+  /** `save` returns the current state. `compactAfter`: minimum size of the lines, in bytes, at which the state replaces them. */
   constructor(path: string, save: () => Iterable<StatePart>, compactAfter: number = COMPACT_AFTER_BYTES) {
     this.#path = path
     this.#save = save

@@ -119,12 +119,8 @@ function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { conf
 function createList(endpoint: Endpoint, params: Params, options: CallOptions, caller: Caller): List<unknown> {
   return new List(async (cursor) => {
     // The service accepts with_total_count only without a cursor, so only the first page has the total (spec Conventions).
-    const { with_total_count: withTotal, ...rest } = params
-    const page = await caller.call(
-      endpoint,
-      cursor === undefined ? (withTotal === undefined ? rest : params) : { ...rest, cursor },
-      options,
-    )
+    const { with_total_count: _, ...rest } = params
+    const page = await caller.call(endpoint, cursor === undefined ? params : { ...rest, cursor }, options)
     return { items: listOf(page.data), nextCursor: page.nextCursor, totalCount: page.totalCount }
   }, `${endpoint.method} ${endpoint.path}`)
 }

@@ -18,5 +18,5 @@ export interface ServiceConfig {
   readonly names?: Readonly<Record<string, string>>
 }
 
-/** Configuration of `createClient`. Default of the advertising host: the core host. Default version: 12. */
+/** Configuration of `createClient`. Defaults: version 12; advertising host: the core host; service's own sandbox: the advertising host. */
 export type ClientConfig = Omit<ServiceConfig, 'adsBaseUrl' | 'adsVersion'> & Partial<Pick<ServiceConfig, 'adsBaseUrl' | 'adsVersion'>>

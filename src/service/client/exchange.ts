@@ -49,8 +49,8 @@ export interface ExchangeRequest {
 export interface Transport {
   readonly exchange: (request: ExchangeRequest) => Promise<Exchange>
   /**
-   * Sends test requests. Returns the names of the variables whose values may be wrong; undefined if the service does not answer with 401.
-   * The function is missing if the credentials cannot be tested.
+   * Sends test requests. Returns the names of the variables whose values may be wrong, all of them without an answer; undefined if the
+   * service answers with another status than 401. The function is missing if the credentials cannot be tested.
    */
   readonly refusedCredentials?: () => Promise<string | undefined>
   readonly close: () => Promise<void>

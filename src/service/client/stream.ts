@@ -1,4 +1,4 @@
-/** Reads streams: connections that stay open, with one JSON object a line and empty lines between (spec 6.2). */
+/** Reads streams: connections that stay open, with one JSON object per line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { cleanText } from './cleanText.ts'
@@ -31,7 +31,7 @@ const maxUnendedLine = 1024 * 1024
  * Yields the objects of a stream until `options.signal` is aborted or the iteration ends, then closes the connection. Skips lines that are
  * not JSON objects. Does not reconnect: the caller opens a new stream, and requests a replay of the events between.
  *
- * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or a line exceeds 1 MiB.
+ * Errors: those of a call; `SERVICE_ANSWER_LOST` if the service ends the stream, the connection breaks, or `maxUnendedLine` is exceeded.
  */
 export async function* openStream({
   endpoint,

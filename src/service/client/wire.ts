@@ -1,5 +1,5 @@
 /**
- * Sends requests with undici's dispatch layer: no retry, no redirect, one request on a connection at a time. The returned `Exchange` shows
+ * Sends requests with undici's dispatch layer: no retry, no redirect, one request at a time per connection. The returned `Exchange` shows
  * whether any byte of the request may have reached the service.
  */
 import { Pool, type Dispatcher } from 'undici'

@@ -108,7 +108,7 @@ export interface Endpoint {
   readonly limit: LimitClass
   /** True if a repetition has no further effect, so that the client may retry a request with an unknown outcome. */
   readonly repeatable: boolean
-  /** True for a stream: one JSON object a line, on a connection that stays open. */
+  /** True for a stream: one JSON object per line, on a connection that stays open. */
   readonly stream?: true
   /** `spec 4.2`, or the row of docs/spec-notes.md that describes the endpoint. */
   readonly source: string

@@ -90,9 +90,6 @@ export const problemTypes = [
   'unsupported-authentication',
 ] as const
 
-/** Statuses after which the same request may succeed (docs/spec-notes.md#errors). */
-export const retryableStatuses: ReadonlySet<number> = new Set([408, 423, 429, 500, 502, 503, 504])
-
 function invalid(word: string): string {
   return `INVALID_${word}`
 }

@@ -1,6 +1,6 @@
 /**
  * Limits of batched requests (spec 8). Destinations make requests of at most this size. The sandbox refuses larger ones, but does not
- * limit the bytes of products and the keys of a delete.
+ * limit the bytes of products, and the keys of a delete only by the switch `delete_keys_max`.
  */
 export const batchLimits = {
   /**
