@@ -88,11 +88,11 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '  3    done, but records were refused by the service or left unresolved;',
     '       audit: products differ from what was confirmed',
     '  4    deletes, or the run, withheld by a guard (plan too)',
-    '  5    the pipeline is locked by another run',
+    '  5    the pipeline is paused, or locked by another run',
     '  130  interrupted by SIGINT; the state is safe',
     '  143  interrupted by SIGTERM; the state is safe',
     '',
-    'Several pipelines: the worst one, in the order 1, 5, 4, 3, 0.',
+    'Several pipelines: the worst one, in the order 2, 1, 5, 4, 3, 0.',
   ],
   formatting: () => [
     'Example: the ids of runs that did not succeed',

@@ -80,9 +80,7 @@ test('status shows the pause of a pipeline in place of its next run', async () =
   await space.here(['pause', 'shop'])
   expect((await space.here(['status'])).stdout).toMatch(/shop +never ran .*no success yet +paused since \S+Z/)
   const paused = json(await space.here(['status', '--json']))
-  expect(paused.pipelines).toEqual([
-    expect.objectContaining({ pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null }),
-  ])
+  expect(paused.pipelines).toEqual([expect.objectContaining({ pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null })])
   await space.here(['resume', 'shop'])
   const resumed = json(await space.here(['status', '--json']))
   expect(resumed.pipelines).toEqual([expect.objectContaining({ pausedAt: null, nextRunAt: expect.stringMatching(/T03:00:00/) as string })])
