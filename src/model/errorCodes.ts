@@ -104,7 +104,7 @@ export const errorGroups = [
       ),
       WRONG_USER: entry(
         'The data directory (`.sluice`) was made by another user, for example before `sudo`. Files of two users in it break both.',
-        'Run the command as the user in the message, or set `SLUICE_DATA_DIR` to a folder of your own.',
+        'Run the command as the user in the message. Another `SLUICE_DATA_DIR` is an empty database, which knows nothing of what was sent.',
       ),
       NODE_MISSING: entry('The pinned Node 24 is not installed.', '`npm ci`, with install scripts allowed.'),
     },

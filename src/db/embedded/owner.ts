@@ -15,7 +15,7 @@ export function checkOwner(home: string, me: number | undefined = process.getuid
     hint:
       me === 0
         ? `sudo -u ${owner} sluice …   (run it as ${owner}, as before)`
-        : `run it as ${owner}, or set SLUICE_DATA_DIR to a folder of your own`,
+        : `run it as ${owner}; another SLUICE_DATA_DIR is an empty database, which knows nothing of what was sent`,
   })
 }
 

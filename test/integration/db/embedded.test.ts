@@ -147,8 +147,11 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
   })
 })
 
-test('a folder of another user is rejected with both possible hints', () => {
+test('a folder of another user is rejected, and the hint leads to no empty database', () => {
   const other = (process.getuid?.() ?? 0) + 4_321
   expect(() => checkOwner(folder, other)).toThrow(/was made by user/)
+  expect(() => checkOwner(folder, other)).toThrow(
+    expect.objectContaining({ hint: expect.not.stringContaining('set SLUICE_DATA_DIR') as unknown }),
+  )
   expect(() => checkOwner(folder)).not.toThrow()
 })
