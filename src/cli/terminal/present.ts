@@ -1,6 +1,7 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
+import { redactPersonalData } from '../../mapping/mask.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
@@ -21,10 +22,12 @@ export interface PresentedError {
 export function presentError(error: unknown, secrets: readonly Secret[] = []): PresentedError {
   const hide = (text: string) => safe(hideSecrets(text, secrets))
   if (error instanceof SluiceError) {
+    // These errors repeat an argument, which may be an email in the wrong place, and errors are logged.
+    const hideArgument = (text: string) => hide(error.code.startsWith('UNKNOWN_') ? redactPersonalData(text) : text)
     return {
       code: error.code,
-      message: hide(error.message),
-      where: error.where === undefined ? null : hide(below(error.where)),
+      message: hideArgument(error.message),
+      where: error.where === undefined ? null : hideArgument(below(error.where)),
       hint: hide(error.hint) || 'sluice doctor',
       ...(error instanceof ConfigError
         ? { problems: error.problems.map((problem) => ({ ...problem, message: hide(problem.message) })) }

@@ -1,6 +1,6 @@
 /** Manners 5 and 20: texts of errors for users, which end with a command. */
 import { expect, test } from 'vitest'
-import { RunError } from '../../../src/errors.ts'
+import { RunError, UsageError } from '../../../src/errors.ts'
 import { errorLines, presentError } from '../../../src/cli/terminal/present.ts'
 
 const lines = (hint: string, command?: string) =>
@@ -19,6 +19,22 @@ test('a hint that is a command is printed unchanged, for pasting', () => {
 
 test('an internal error requests a report and names no help command', () => {
   expect(errorLines(presentError(new TypeError('x is not a function')), 'run')).toMatch(/INTERNAL[^]*report what it prints\n$/)
+})
+
+test('an email or phone number in the place of a name is masked', () => {
+  for (const name of ['jane.canary@example.com', '+12025550123']) {
+    const error = new UsageError('UNKNOWN_PIPELINE', `no "${name}" in pipelines/. Nothing was read or sent.`, {
+      where: name,
+      hint: 'sluice check',
+    })
+    expect(JSON.stringify(presentError(error))).not.toMatch(/canary|2025550/)
+  }
+  expect(
+    presentError(new UsageError('UNKNOWN_PIPELINE', 'no "shpo" in pipelines/.', { where: 'pipelines/', hint: 'sluice run shop' })),
+  ).toMatchObject({
+    message: 'no "shpo" in pipelines/.',
+    where: 'pipelines/',
+  })
 })
 
 test('names a missing optional package, with the command that installs it', () => {
