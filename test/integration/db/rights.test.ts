@@ -110,7 +110,7 @@ describe.skipIf(pgbouncerMissing)('behind pgbouncer (skipped without it: apt-get
     ['transaction', 'default_pool_size = 1'],
     ['transaction', 'server_round_robin = 1'],
     ['statement', ''],
-  ] as const)('%s mode (%s) is rejected by name before anything is created', async ([mode, more]) => {
+  ] as const)('K7: %s mode (%s) is rejected by name before anything is created', async ([mode, more]) => {
     await using database = await testDatabase()
     await using proxy = await pooler(database.url, mode, more)
     await expect(openStore({ databaseUrl: proxy.url, dataDir: '/nonexistent' })).rejects.toMatchObject({
