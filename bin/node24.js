@@ -1,20 +1,20 @@
 #!/usr/bin/env node
-// Runs a script on the project's own Node 24, also when an older Node started this file (20 is enough).
-// The npm scripts use it; the launcher of the command line (sluice.js) shares its two functions.
+// Runs a script on the Node that started this file if that is 24.12 or newer, else on the project's own Node 24. Node 20 is enough to start.
+// The npm scripts use it; the launcher of the command line (sluice.js) uses its functions.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Packages that hold the pinned Node binary, one a platform, and the one that fetches it for platforms without such a package. */
+/** Packages with the pinned Node binary: two names of the one for this platform, then the one that downloads it. */
 const packages = [
   `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`,
   `node-bin-${process.platform}-${process.arch}`,
   'node',
 ]
 
-/** Returns the path of a Node that is new enough: this process, or the pinned binary. Ends the process with a hint where there is none. */
+/** Returns the path of a Node that is new enough: that of this process, else the pinned one. Without either, ends the process with a hint. */
 export function node24() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 24 || (major === 24 && minor >= 12)) return process.execPath
@@ -24,7 +24,7 @@ export function node24() {
       const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
       if (existsSync(path)) return path
     } catch {
-      // not installed: the next one may be
+      // Not installed. The next one may be.
     }
   }
   process.stderr.write(
@@ -35,8 +35,8 @@ export function node24() {
 }
 
 /**
- * Calls `stop` once the parent process is gone, where npm started us (`npx`, `npm run`): npm ends by a signal without handing
- * it on. Elsewhere a parent may leave first, as a shell does after `nohup … &`.
+ * If npm started this process (`npx`, `npm run`), calls `stop` when npm has ended, because npm ends on a signal without passing it on.
+ * Other parents may end first, such as the shell of `nohup … &`.
  */
 export function stopWithNpm(stop) {
   if (!process.env.npm_command) return
@@ -50,8 +50,8 @@ export function stopWithNpm(stop) {
 }
 
 /**
- * Runs `args` on Node 24 with our own standard streams, and ends as it ends.
- * Signals are handed on; if this process dies without a word, the child sees the channel close and stops too.
+ * Runs `args` on Node 24 with the standard streams of this process, and ends with its exit code or signal. Passes signals on. If this
+ * process dies unexpectedly, the child detects that the IPC channel closes, and stops too.
  */
 export function runOnNode24(args) {
   const child = spawn(node24(), args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, SLUICE_LAUNCHED: '1' } })

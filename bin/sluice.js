@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line on Node 24, whatever Node started this file. In the repository it runs the TypeScript as it
-// stands; an installed package holds JavaScript, because Node strips no types below node_modules.
+// Starts the command line on Node 24.12 or newer, with any Node from 20 on. In the repository it runs the TypeScript sources; an installed
+// package has JavaScript, because Node strips no types below node_modules.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

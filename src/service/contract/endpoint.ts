@@ -57,7 +57,7 @@ export interface Parameter {
    * True for a parameter that official SDKs send and the specification does not name. The switch `unknown_parameters: strict` refuses it.
    */
   readonly outsideSpec?: true
-  /** `spec 4.3 rule 2`, or the row of docs/spec-notes.md where the specification is silent. */
+  /** `spec 4.3 rule 2`; or a section of docs/spec-notes.md with a keyword, where the specification is silent. */
   readonly source?: string
 }
 
@@ -110,6 +110,6 @@ export interface Endpoint {
   readonly repeatable: boolean
   /** True for a stream: one JSON object per line, on a connection that stays open. */
   readonly stream?: true
-  /** `spec 4.2`, or the row of docs/spec-notes.md that describes the endpoint. */
+  /** As in `Parameter`. */
   readonly source: string
 }
