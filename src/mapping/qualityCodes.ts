@@ -28,6 +28,7 @@ export const qualityCodes = {
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
   ROWS_ERODED: 'Valid rows fell by more than half within a day, in steps that are each within the limits of the delete guards.',
+  DO_NOT_REACH_UNREAD: 'A do-not-reach pipeline of the same account was never read, so people on its list are sent.',
   SANDBOX_REPLACED:
     'The sandbox was started again without its state, so its synced content is gone. `sluice run PIPELINE --full` sends everything again.',
   IDENTIFIER_UNMAPPED:

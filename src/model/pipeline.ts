@@ -23,6 +23,8 @@ export interface Pipeline {
   readonly guards: Guards
   /** `only:` and `except:`, in this order; a row must pass all of them. */
   readonly filters: readonly RowFilter[]
+  /** Do-not-reach pipelines of the folder whose people the pipeline must not send. Absent: none, or the file was loaded alone. */
+  readonly suppressedBy?: readonly SuppressingPipeline[]
   /** Name of a set of credentials in sluice.yaml. Absent: those of the environment. */
   readonly credentials?: string
   /** Names of receivers of alerts in sluice.yaml. Absent: its default receivers. */
@@ -37,6 +39,13 @@ export interface Pipeline {
   readonly definitionHash: string
   /** SHA-256 (hex) of all settings that decide what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
   readonly version: string
+}
+
+/** Do-not-reach pipeline of the same account and credentials. */
+export interface SuppressingPipeline {
+  readonly name: string
+  /** Id of its list. */
+  readonly targetId: string
 }
 
 export interface Schedule {

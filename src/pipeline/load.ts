@@ -63,6 +63,7 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   const broken = new Map(errors.map((error) => [pipelineNameOf(path.basename(error.where ?? '')), error]))
   const conflicts = conflictsOf([...loaded.values()])
   const conflicting = [...conflicts.keys()]
+  const suppressing = [...loaded.values()].filter(({ destination }) => destinationOf(destination.kind).suppresses)
   for (const [pipeline, other] of conflicts) {
     const error = conflictError(pipeline, other.file)
     errors.push(error)
@@ -71,13 +72,28 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
   return {
     // Sorted again, because files are sorted with their endings: shop-de.yaml before shop.yaml.
-    pipelines: [...loaded.values()].filter((pipeline) => !conflicts.has(pipeline)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    pipelines: [...loaded.values()]
+      .filter((pipeline) => !conflicts.has(pipeline))
+      .map((pipeline) => withSuppressing(pipeline, suppressing))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     errors,
     conflicting,
     names: [...new Set(files.flatMap((file) => byFile.get(pipelineNameOf(file)) ?? [pipelineNameOf(file)]))].sort(),
     byFile,
     broken,
   }
+}
+
+/** Returns the pipeline with those of the do-not-reach pipelines `suppressing` that it respects. */
+function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): Pipeline {
+  const type = destinationOf(pipeline.destination.kind)
+  if (suppressing.length === 0 || !type.heedsSuppression(pipeline.destination)) return pipeline
+  const { accountId } = type.identity(pipeline.destination)
+  const suppressedBy = suppressing.flatMap(({ name, credentials, destination }) => {
+    const list = destinationOf(destination.kind).identity(destination)
+    return list.accountId === accountId && credentials === pipeline.credentials ? [{ name, targetId: list.targetId }] : []
+  })
+  return suppressedBy.length === 0 ? pipeline : { ...pipeline, suppressedBy }
 }
 
 /** Maps each pipeline to another pipeline with the same destination. Both are rejected, because either may be the wrong one. */

@@ -116,7 +116,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-    const warnings = last.warnings.filter(({ code }) => !comparingCodes.has(code))
+    const warnings = [...suppression.notes, ...last.warnings.filter(({ code }) => !comparingCodes.has(code))]
     await updateRun(deps.db, run, { columns: last.columns, warnings })
     return {
       snapshotId: last.id,
@@ -160,6 +160,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
     const warnings = [
+      ...suppression.notes,
       ...staged.warnings,
       ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
       ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
@@ -248,6 +249,7 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'OUT_OF_STOCK_ROSE',
   'OTHER_PIPELINE',
   'ROWS_ERODED',
+  'DO_NOT_REACH_UNREAD',
   'SANDBOX_REPLACED',
   'IMAGE_BROKEN',
 ] satisfies QualityCode[])
@@ -379,14 +381,21 @@ async function sameBytes(
 async function suppressionOf(
   deps: EngineDeps,
   pipeline: Pipeline,
-): Promise<{ readonly destinationIds: readonly number[]; readonly version: number }> {
+): Promise<{ readonly destinationIds: readonly number[]; readonly version: number; readonly notes: readonly WarningSummary[] }> {
   const { destination } = pipeline
   const type = destinationOf(destination.kind)
-  if (!type.heedsSuppression(destination)) return { destinationIds: [], version: 0 }
-  const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version'>>(
-    `select id, desired_version from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
+  if (!type.heedsSuppression(destination)) return { destinationIds: [], version: 0, notes: [] }
+  const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
+    `select id, desired_version, target_id,
+       exists (select from snapshot s where s.destination_id = destination.id and s.status in ('closed', 'incomplete')) as is_read
+     from destination where service = $1 and kind = any($3) and account_id = $2 order by id`,
     [deps.service.origin, type.identity(destination).accountId, kindsWhere(({ suppresses }) => suppresses)],
   )
+  const unread = (pipeline.suppressedBy ?? []).filter(({ targetId }) => !rows.some((row) => row.is_read && row.target_id === targetId))
+  const notes = unread.map(({ name }): WarningSummary => {
+    const message = `the do-not-reach pipeline ${name} was never read, so its people are sent: sluice run ${name} first`
+    return { code: 'DO_NOT_REACH_UNREAD' satisfies QualityCode, field: name, message, count: 1, lines: [] }
+  })
   // Versions only rise, so an equal sum means that no list changed.
-  return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0) }
+  return { destinationIds: rows.map(({ id }) => id), version: rows.reduce((sum, row) => sum + Number(row.desired_version), 0), notes }
 }

@@ -145,3 +145,30 @@ test('a person whose update may still arrive is deleted again after the horizon,
   await resetAttempts(engine.db, destinationId)
   expect((await planned()).map(({ waits }) => waits)).toEqual([true, true])
 })
+
+test('an audience run notes a do-not-reach pipeline that was never read, and guards.hold withholds it', async () => {
+  await using engine = await setUp()
+  says(engine, 'out')
+  const notes = async () => {
+    const { warnings, status, guards } = await engine.run('people')
+    const found = (warnings ?? []).find(({ code }) => code === 'DO_NOT_REACH_UNREAD')
+    return { status, message: found?.message, guards: guards.map(({ code }) => code) }
+  }
+  const message = 'the do-not-reach pipeline optouts was never read, so its people are sent: sluice run optouts first'
+  const people = (more: string) =>
+    engine.pipeline(
+      'people',
+      `source: { url: "{folder}/people.csv" }
+map: { key: id, email: email }
+${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+    )
+  people('guards: { hold: [DO_NOT_REACH_UNREAD] }\n')
+  expect(await notes()).toEqual({ status: 'withheld', message, guards: ['GUARD_DO_NOT_REACH_UNREAD'] })
+  people('')
+  expect(await notes()).toEqual({ status: 'succeeded', message, guards: [] })
+  // The source is unchanged.
+  expect(await notes()).toEqual({ status: 'succeeded', message, guards: [] })
+  await engine.run('optouts')
+  expect(await notes()).toEqual({ status: 'succeeded', message: undefined, guards: [] })
+})
