@@ -71,6 +71,7 @@ const corrections: Readonly<Record<string, string>> = {
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
   PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',
+  LINKS_DOUBTFUL: 'check the links of the source',
   PRICES_DOUBTFUL: 'check the prices and currencies of the source',
   ENCODING_DOUBTFUL: 'set source: { encoding: … } to the encoding of the file (sluice init detects it)',
 }
@@ -115,14 +116,23 @@ export async function changeNotes(
     examples: string[] | null
     doubtful: string
     doubtful_examples: string[] | null
+    moved_links: string
+    same_link: string
+    link_examples: string[] | null
   }>(
     `with changed as (
        select s.line, convert_from(c.key, 'UTF8') as id,
          s.body like '%"availability":"out of stock"%' and r.body not like '%"availability":"out of stock"%' as sold_out,
          substring(r.body from '"price":"([0-9.]+) ')::numeric as old, substring(s.body from '"price":"([0-9.]+) ')::numeric as new,
-         substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency
+         substring(r.body from '"price":"[0-9.]+ ([A-Z]+)') as old_currency, substring(s.body from '"price":"[0-9.]+ ([A-Z]+)') as new_currency,
+         substring(r.body from '"link":"([^"]*)') as old_link, substring(s.body from '"link":"([^"]*)') as new_link
        from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        where c.what = 'update' and s.kind = 0),
+     linked as (
+       select id, new_link, lower(substring(old_link from '//(?:www[.])?([^/?#]*)')) as old_host,
+         lower(substring(new_link from '//(?:www[.])?([^/?#]*)')) as new_host
+       from changed where new_link <> old_link),
+     moved_link as (select l.* from linked l where new_host is not null and not exists (select from linked o where o.old_host = l.new_host)),
      moved as (select id, old, new from changed where old > 0 and abs(new - old) * 100 > old * $2),
      doubtful as (
        select id || ': ' || old || ' ' || old_currency || ' to ' || new || ' ' || new_currency as example from changed
@@ -131,7 +141,9 @@ export async function changeNotes(
      select (select count(*) from changed) as updated, (select count(*) from changed where sold_out) as sold_out, (select count(*) from moved) as moved,
        (select count(*) from record where destination_id = $1 and status = 'live') as known,
        (select array_agg(left(id, 40) || ': ' || old || ' to ' || new) from (select * from moved limit 5) m) as examples,
-       (select count(*) from doubtful) as doubtful, (select array_agg(example) from (select left(example, 80) as example from doubtful limit 5) d) as doubtful_examples`,
+       (select count(*) from doubtful) as doubtful, (select array_agg(example) from (select left(example, 80) as example from doubtful limit 5) d) as doubtful_examples,
+       (select count(*) from moved_link) as moved_links, (select max(n) from (select count(*) as n from linked group by new_link) l) as same_link,
+       (select array_agg(id || ': ' || old_host || ' to ' || new_host) from (select left(id, 40) as id, left(old_host, 60) as old_host, left(new_host, 60) as new_host from moved_link limit 5) l) as link_examples`,
     [destinationId, percent],
   )
   const [row] = rows
@@ -167,6 +179,20 @@ export async function changeNotes(
       field: 'price',
       message: `${doubtful} of ${known} prices became zero, 100 or 1,000 times as high or as low, or changed only their currency: ${(row?.doubtful_examples ?? []).join(', ')}`,
       count: doubtful,
+      lines: [],
+    })
+  // The export has the addresses of a test system, or one address for all products.
+  const movedLinks = Number(row?.moved_links ?? 0)
+  const sameLink = Number(row?.same_link ?? 0)
+  if (known >= percentagesFrom && Math.max(movedLinks, sameLink) * 2 > known)
+    notes.push({
+      code: 'LINKS_DOUBTFUL',
+      field: 'link',
+      message:
+        movedLinks * 2 > known
+          ? `${movedLinks} of ${known} links moved to another host: ${(row?.link_examples ?? []).join(', ')}`
+          : `${sameLink} of ${known} links became one and the same`,
+      count: Math.max(movedLinks, sameLink),
       lines: [],
     })
   if (moved > 0)

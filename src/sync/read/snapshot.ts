@@ -246,6 +246,7 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'IDS_CHANGED',
   'PRICE_MOVED',
   'PRICES_DOUBTFUL',
+  'LINKS_DOUBTFUL',
   'OUT_OF_STOCK_ROSE',
   'OTHER_PIPELINE',
   'ROWS_ERODED',

@@ -257,6 +257,38 @@ test('a run in which all prices change by other factors is not withheld', async 
   expect((await shop(engine, twice)).status).toBe('succeeded')
 })
 
+test.for([
+  [
+    'lead to another host',
+    (i: number) => `https://staging.example/${i}`,
+    /^61 of 120 links moved to another host: \S+: shop\.example\S* to staging\.example/,
+  ],
+  ['become one and the same', () => 'https://shop.example.com/', /^61 of 120 links became one and the same/],
+] as const)('a run in which most links %s is withheld', async ([, link, message]) => {
+  await using engine = await engineUnderTest()
+  await shop(engine, manyProducts(120))
+  const changed = (count: number) => manyProducts(120, (i) => (i < count ? { link: link(i) } : {}))
+  const after = await engine.mark()
+  const held = await shop(engine, changed(61))
+  expect(guardsOf(held)).toEqual(['GUARD_LINKS_DOUBTFUL'])
+  expect(held.guards[0]?.message).toMatch(message)
+  expect(await engine.writes(after)).toEqual([])
+  expect(await shop(engine, changed(60))).toMatchObject({ status: 'succeeded', counts: { updates: 60 } })
+  expect(await shop(engine, changed(120), 'guards: { accept: [LINKS_DOUBTFUL] }\n')).toMatchObject({
+    status: 'succeeded',
+    counts: { updates: 60 },
+  })
+})
+
+test('links that change their path, or move to a host that other products had, withhold nothing', async () => {
+  await using engine = await engineUnderTest()
+  const host = (i: number, other: boolean) => (other === i < 20 ? 'shop.example.com' : 'other.example.com')
+  const products = (other: boolean, path: string) => manyProducts(120, (i) => ({ link: `https://${host(i, other)}/${path}/${i}` }))
+  await shop(engine, products(false, 'a'))
+  expect((await shop(engine, products(false, 'b'))).status).toBe('succeeded')
+  expect((await shop(engine, products(true, 'b'))).status).toBe('succeeded')
+})
+
 test('a fill rate that fell is reported', async () => {
   await using engine = await engineUnderTest()
   const phones = (given: number) => people(300, (i) => ({ phone: i < given ? `+1202555${String(1000 + i)}` : '' }))
