@@ -97,6 +97,9 @@ export async function freeze(
   let current: { packer: Packer<PlannedOperation>; op: PlannedOperation['op']; phase: 1 | 2 } | undefined
   // Ids that differ only in case never share a request (docs/inputs.md, case 59): the later one goes to a batch behind all others.
   const folded = new Set<string>()
+  // A service that compares ids without case has one product under the old and the new id. So the new id is put in phase 2, after the old one
+  // was deleted.
+  const deleted = new DeletedIds(destination)
   let waiting: PlannedOperation[] = []
   const collides = ({ recordKey }: PlannedOperation) =>
     destination.collisionOf !== undefined && folded.has(destination.collisionOf(recordKey))
@@ -120,11 +123,12 @@ export async function freeze(
       for (const operation of portion) {
         // Counts users, and not operations, like all run counts.
         entries[operation.change] += operation.users
-        if (current?.op === operation.op && collides(operation)) {
-          waiting.push(operation)
+        const renamed = deleted.follow(operation)
+        if (renamed === 'collides' || (current?.op === operation.op && collides(operation))) {
+          waiting.push(renamed === undefined ? operation : { ...operation, phase: 2 })
           continue
         }
-        add(operation)
+        add(renamed === undefined ? operation : { ...operation, phase: 2 })
         if (together.operations >= operationsAtATime || together.bytes >= bytesAtATime) await write()
       }
     }
@@ -133,6 +137,7 @@ export async function freeze(
     await writing
     throw error
   }
+  waiting.sort((a, b) => a.phase - b.phase)
   while (waiting.length > 0) {
     take(current?.packer.flush())
     folded.clear()
@@ -147,6 +152,33 @@ export async function freeze(
   if (collected.length > 0) await write()
   await writing
   return { batches: before.batches + batches, entries, bodies, requests }
+}
+
+/** Maximum number of deleted ids that a plan compares with the ids that it puts. */
+const mostCompared = 20_000
+
+/** Ids that a plan deletes, in the form in which ids collide. Empty for people. */
+class DeletedIds {
+  readonly #destination: Destination
+  readonly #ids = new Set<string>()
+
+  constructor(destination: Destination) {
+    this.#destination = destination
+  }
+
+  /**
+   * Adds a delete. Returns `collides` for an operation that puts an id which the plan deletes in another case. Above `mostCompared` deletes,
+   * every put may do so, and must wait for them.
+   */
+  follow({ op, recordKey }: PlannedOperation): 'collides' | 'may collide' | undefined {
+    if (op !== 'delete' && this.#ids.size === 0) return undefined
+    if (this.#ids.size > mostCompared) return op === 'delete' ? undefined : 'may collide'
+    const folded = this.#destination.collisionOf?.(recordKey)
+    if (folded === undefined) return undefined
+    if (op !== 'delete') return this.#ids.has(folded) ? 'collides' : undefined
+    this.#ids.add(folded)
+    return undefined
+  }
 }
 
 async function writeBatches(
