@@ -24,7 +24,6 @@ export class CopyWriter {
   /** Buffer that the connection no longer uses. It is reused, because new buffers of this size would fragment memory. */
   #spare: Buffer | undefined
   #failure: Error | undefined
-  #rows = 0
 
   /** Starts `copy <target> from stdin`. `target`: trusted SQL of a table with columns, such as `stage (key, hash)`. */
   constructor(client: pg.PoolClient, target: string) {
@@ -34,16 +33,10 @@ export class CopyWriter {
     this.#at = signature.copy(this.#buffer)
   }
 
-  /** Number of rows so far. */
-  get rows(): number {
-    return this.#rows
-  }
-
   /** Begins a row; `columns` fields must follow. */
   row(columns: number): void {
     this.#need(2)
     this.#at = put16(this.#buffer, this.#at, columns)
-    this.#rows++
   }
 
   null(): void {

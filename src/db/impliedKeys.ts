@@ -1,7 +1,7 @@
 /**
  * SQL for implied keys (docs/decisions/implied-keys.md). The keys of a first load have no rows in `remote`. Each implied key is a desired
  * key of one record (`record.load_id`), and is synced if the batch with that record is settled. Before the state of a key changes in
- * another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch without implied keys has `keys_stored`.
+ * another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch of a load without implied keys has `keys_stored`.
  */
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'

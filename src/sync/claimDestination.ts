@@ -21,7 +21,7 @@ import { errorJson } from './runUnderLease.ts'
 /** Options and origin of a requested run. */
 export interface RunRequest extends RunOptions {
   readonly trigger: RunTrigger
-  /** Run whose rejected records this run sends again. */
+  /** Earlier run that this run repeats. */
   readonly rerunOf?: number
   /** Moves the destination to the credentials of this environment first. */
   readonly takeOver?: boolean

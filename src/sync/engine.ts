@@ -8,7 +8,7 @@ import type { Fence } from '../db/fence.ts'
 import { defaultKeepRunsDays } from '../db/runRetention.ts'
 import type { Progress } from '../model/report.ts'
 
-/** External dependencies of a run. The engine reads no clock, environment or setting in another way. */
+/** External dependencies of a run. Apart from `crashPoint`, the engine reads no clock, environment or setting in another way. */
 export interface EngineDeps {
   readonly db: Database
   readonly transport: Transport
@@ -23,7 +23,7 @@ export interface EngineDeps {
   /** Environment, for the sources' credentials. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly onProgress?: (progress: Progress) => void
-  /** On abort, the engine claims no more work, ends or abandons requests in flight, and throws `RUN_INTERRUPTED`. */
+  /** On abort, the engine claims no more work, and ends or abandons requests in flight. A run that is not done gets `RUN_INTERRUPTED`. */
   readonly signal?: AbortSignal
 }
 

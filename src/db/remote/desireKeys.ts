@@ -93,7 +93,7 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
 
 /** Inserts the identifiers that are not stored. `gained`: as for `addReferences`. */
 export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
-  // Not written with "on conflict", which took 1.6 times as long: only plans insert, and one at a time. The rows are in the order of
+  // Not written with "on conflict", which took 1.6 times as long: only plans insert new keys, one at a time. The rows are in the order of
   // sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500 pages.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)

@@ -1,4 +1,4 @@
-/** Defines the tables of erasures, which contain only digests of the erased people's identifiers (docs/erasure.md). */
+/** Defines the tables of erasures. They have the packed identifiers of erased people: no raw email or phone (docs/erasure.md). */
 import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { batch } from './sending.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'

@@ -6,7 +6,7 @@ import { instant, now, sluice } from './sluice.ts'
 
 /**
  * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so that each tick is
- * decided only once. A scheduler does not change schedules of other folders (docs/decisions/fence.md).
+ * decided only once. A scheduler does not end schedules of other folders (docs/decisions/fence.md).
  */
 export const pipelineSchedule = sluice.table(
   'pipeline_schedule',

@@ -28,8 +28,8 @@ export interface DesiredContext {
   /** Collects every key whose desired content changes. */
   readonly changed: ChangedKeys
   /**
-   * Returns SQL of the new content of a changed group, which this plan writes. Undefined if the plan may never be applied: then
-   * `startApplying` writes it. `group`: SQL of the group.
+   * Returns SQL of the new content of a changed group. Undefined for the first plan of a destination, and for a plan that may never be
+   * applied: then `startApplying` writes the content. `group`: SQL of the group.
    */
   readonly renewed: ((group: string) => string) | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. Each row is written
- * before its request, so that the next run finds the requests of a killed run.
+ * Keeps the product sets of a pipeline in sync. Changes and deletes only sets with a row in the database. A create or delete is stored
+ * before its request, so that the next run resumes those of a killed run.
  */
 import type { Target } from '../../destinations/destination.ts'
 import { createSet, deleteSet, getSet, readSetId, updateSet, type ListedSet, type SetAnswer } from '../../destinations/productSets.ts'
