@@ -226,7 +226,7 @@ export async function erasureAudiences(db: Queryable, erasureId: number, fence: 
   return rows.map(({ id }) => id)
 }
 
-/** SQL condition: the delete `b` is confirmed. Reads the attempts, because retention deletes the operations before the receipt. */
+/** SQL condition: the delete `b` is confirmed. Reads the attempts, because retention deletes the operations. */
 const isConfirmed = `(b.status = 'settled' and exists (select from attempt f where f.batch_id = b.id and f.outcome = 'confirmed'))`
 
 /**

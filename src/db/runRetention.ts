@@ -1,7 +1,7 @@
 /**
  * Deletes expired runs with their plans, requests, attempts and snapshots. Keeps rows that the current state refers to: the request
  * and attempt that confirmed a key (docs/guarantees.md#confirmed-only), the snapshots that the next read is compared with, open
- * requests, and the last run of each pipeline.
+ * requests, the deletes of erasures, and the last run of each pipeline.
  */
 import { deleteAttempts } from './attempts.ts'
 import { noteEvent } from './audit.ts'
@@ -60,7 +60,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
   })
 }
 
-/** Deletes the requests of these plans, except requests whose answer confirms a key. Then deletes the plans without requests. */
+/** Deletes the requests of these plans, except those whose answer confirms a key or that a receipt counts. Then deletes empty plans. */
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   await endLoads(tx, plans)
@@ -68,6 +68,7 @@ async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void>
     // The `first_key` of a batch is the end of the batch before it, so all batches of a load are kept while one of them implies a key.
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)
+       and not exists (select from erasure_delete d where d.batch_id = b.id)
        and not exists (select from batch i where i.destination_id = b.destination_id and i.load_id = b.load_id and ${mayImply('i')})`,
     [plans],
   )

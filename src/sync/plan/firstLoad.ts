@@ -42,6 +42,10 @@ export function inRange(key: string, { after, upTo }: KeyRange): string {
   return [after && `${key} > ${literal(after)}`, upTo && `${key} <= ${literal(upTo)}`].filter(Boolean).join(' and ') || 'true'
 }
 
+/** SQL of the identifiers that are sent under record `r`. `l`: its row of the table `omitted`, if there is one. */
+export const sentIdentifiers = `case when l.key is null then r.identifiers
+  else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
+
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(client: pg.PoolClient, destinationId: number): Promise<boolean> {
   const known = await client.query(

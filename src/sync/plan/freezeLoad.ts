@@ -13,7 +13,7 @@ import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { crashPoint } from '../crashPoint.ts'
-import { inRange, type FirstLoad, type KeyRange } from './firstLoad.ts'
+import { inRange, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import type { Frozen } from './freeze.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 
@@ -125,9 +125,7 @@ function findUser(user: UserAt, at: number): number {
  * writes them, without those that other rows send. Postgres collects the next records while the caller works on a buffer.
  */
 async function* recordsOf(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
-  const identifiers = shared
-    ? `case when l.key is null then r.identifiers else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
-    : 'r.identifiers'
+  const identifiers = shared ? sentIdentifiers : 'r.identifiers'
   // The value ends with the last key once more, after which the next read begins.
   const read = (after: Buffer | undefined) =>
     copyValue(

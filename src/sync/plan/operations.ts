@@ -10,7 +10,7 @@ import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { createsAgain } from '../../db/invalidated.ts'
-import { inRange, type KeyRange } from './firstLoad.ts'
+import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
@@ -133,8 +133,7 @@ export function firstMembers(
   const rows = cursor<{ key: Buffer; keys: string }>(
     client,
     of.shared
-      ? `select r.key, ${hex(`case when l.key is null then r.identifiers
-           else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`)} as keys
+      ? `select r.key, ${hex(sentIdentifiers)} as keys
          from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
       : `select r.key, ${hex('r.identifiers')} as keys from record r where ${mine} order by r.key`,
   )

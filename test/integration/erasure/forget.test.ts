@@ -298,3 +298,18 @@ test('the receipt of a refused delete does not count it as confirmed after its o
   await applyRetention(engine.db)
   expect(await listReceipts(engine.db, engine.deps.service.origin)).toMatchObject([{ deletes: { planned: 2, confirmed: 0 } }])
 })
+
+test('the receipt keeps its deletes after the runs of its audience have expired', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  expect(await forgets(engine, { emails: [canary] })).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
+  write(engine, ['k7,new@example.com,'])
+  for (let i = 0; i < 2; i++) await engine.run('customers', { full: true })
+  await engine.db.execute(`update batch set settled_at = settled_at - interval '401 days'`)
+  await engine.db.execute(`update plan set created_at = created_at - interval '401 days', applied_at = applied_at - interval '401 days'`)
+  await engine.db.execute(
+    `update run set created_at = created_at - interval '401 days', started_at = started_at - interval '401 days', finished_at = finished_at - interval '401 days'`,
+  )
+  await applyRetention(engine.db)
+  expect(await listReceipts(engine.db, engine.deps.service.origin)).toMatchObject([{ deletes: { planned: 2, confirmed: 2 } }])
+})
