@@ -201,8 +201,8 @@ export type Cancellation =
   | 'ended'
 
 /**
- * Cancels a run, in any process. Pauses the destination of a running run, except a `plan` run, so that no worker that shares the push starts another request;
- * the next run ends the pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
+ * Cancels a run, in any process. Pauses the destination of a running run that sends, so that no worker that shares the push starts
+ * another request; the next run ends the pause. Returns undefined if there is no such run. `error`: error to store with a queued run.
  */
 export async function cancelRun(
   db: Database,

@@ -70,10 +70,7 @@ export async function cancel(
   return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
 }
 
-/**
- * Claims and executes a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was
- * requested for another destination, version or environment. A run without a version matches any version.
- */
+/** Claims and executes a queued run. Returns `busy` and `not_claimable` as `claimQueued` does. */
 export async function executeRun(
   deps: EngineDeps,
   runId: number,

@@ -24,7 +24,7 @@ export type Release =
     }
   /** The batch has no more attempts in this run, and one attempt in each later run. */
   | { readonly to: 'parked'; readonly reason: string }
-  /** Every entry has its final outcome. */
+  /** All its remaining entries have final outcomes. */
   | { readonly to: 'settled' }
   /** Its entries were moved to other batches. */
   | { readonly to: 'split'; readonly reason: string }

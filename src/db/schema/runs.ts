@@ -17,7 +17,10 @@ export const destination = sluice.table(
     kind: text('kind').notNull(),
     accountId: text('account_id').notNull().default(''),
     targetId: text('target_id').notNull(),
-    /** Version of the synced state. Rises with every answer that confirms or refuses entries. A plan for an older version is stale. */
+    /**
+     * Version of the synced state. Rises with every answer that confirms or refuses entries, with the start of a plan, and if an audit
+     * invalidates content. A plan for an older version is stale.
+     */
     stateVersion: bigint('state_version', { mode: 'number' }).notNull().default(0),
     /**
      * Version of the desired content. Rises with every plan that changes the content, and with every answer that may remove a member from
@@ -32,7 +35,7 @@ export const destination = sluice.table(
     allChanged: boolean('all_changed').notNull().default(true),
     /** Instance of the sandbox that the synced state belongs to. */
     instance: text('instance'),
-    /** Identity of the database in which the last run sent something (`db/databaseIdentity.ts`). Null until then. */
+    /** Identity of the database from which the destination is synced (`db/databaseIdentity.ts`). Null until its first run. */
     databaseIdentity: text('database_identity'),
     pausedAt: instant('paused_at'),
     pausedReason: text('paused_reason'),
@@ -71,16 +74,16 @@ export const run = sluice.table(
     definition: text('definition'),
     /** Earlier run that this run repeats. */
     rerunOf: bigint('rerun_of', { mode: 'number' }),
-    /** Options as given: full, approveDeletes, source, failedOnly, reason … */
+    /** Options of the run (`RunOptions`). */
     options: jsonb('options').notNull().default({}),
     planId: text('plan_id'),
     snapshotId: bigint('snapshot_id', { mode: 'number' }),
     counts: jsonb('counts').notNull().default({}),
     guards: jsonb('guards').notNull().default([]),
     warnings: jsonb('warnings').notNull().default([]),
-    /** [{stage, startedAt, durationMs, rows}] */
+    /** [{stage, startedAt, durationMs}] */
     stages: jsonb('stages').notNull().default([]),
-    /** Progress of the running stage, written at most once a second: {stage, done, total, at …}. Null after the end of the run. */
+    /** Progress of the running stage: {stage, done, total, at …}. Null after the end of the run. */
     progress: jsonb('progress'),
     /** Column names of the source, in its order: the header of `rejects --csv`. */
     columns: jsonb('columns').notNull().default([]),

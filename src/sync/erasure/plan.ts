@@ -18,7 +18,7 @@ import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import type { EngineDeps } from '../engine.ts'
 import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
-import { planErasure, removeEntries } from '../push/suppression.ts'
+import { insertDeleteBatches, removeEntries } from '../push/suppression.ts'
 import { unique } from './person.ts'
 
 /**
@@ -205,7 +205,7 @@ async function planRemote(
   if (beside === undefined) return
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
   const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
-  for (const batch of await planErasure(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
+  for (const batch of await insertDeleteBatches(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
   await renewGroups(
     tx,
     audience,

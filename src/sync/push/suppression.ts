@@ -26,9 +26,9 @@ export interface BatchHandler {
 }
 
 /**
- * Removes entries with a suppressed identifier from the batch; the other entries move to a new batch. Returns true if the batch had such
- * entries; then the batch is superseded and no longer claimed, and if it may have been applied, deletes of their identifiers are planned. Must run in the transaction that commits the attempt: it locks the lists
- * and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
+ * Supersedes the batch if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch
+ * may have been applied, deletes of the suppressed entries' identifiers are inserted. Must run in the transaction that commits the attempt:
+ * it locks the lists and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
  *
  * Runs only three short statements if the lists are unchanged and no person was erased after the plan was made.
  */
@@ -88,7 +88,7 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
     by,
   )
   if (batch.maybeApplied)
-    await planErasure(
+    await insertDeleteBatches(
       tx,
       destination,
       batch,
@@ -152,11 +152,11 @@ export async function removeEntries(
 }
 
 /**
- * Plans deletes of identifiers that the service may have: one for each of `how.waitsMs`, as a rule after one and after two horizons,
+ * Inserts deletes of identifiers that the service may have: one for each of `how.waitsMs`, in most cases after one and two horizons,
  * because a stopped process may have sent the update late. Returns the ids of their batches. `beside`: the batch that contained the
  * identifiers; the deletes belong to its plan, but the counts of the plan exclude them.
  */
-export async function planErasure(
+export async function insertDeleteBatches(
   tx: Queryable,
   destination: Destination,
   beside: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
