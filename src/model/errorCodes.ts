@@ -132,7 +132,7 @@ export const errorGroups = [
         "Use the database server's own address, or the pooler in session mode (docs/database.md).",
       ),
       DATABASE_UNUSABLE: entry(
-        'The database is not encoded in UTF-8, is read-only, or the role may not create tables in it.',
+        'The encoding cannot store every text, the database is read-only, or the role lacks a right or a connection. The message says which.',
         'Make the role the owner of a database in UTF-8.',
       ),
       DATABASE_VALUE_INVALID: entry(
@@ -161,7 +161,7 @@ export const errorGroups = [
       PIPELINE_HELD: entry('Another run has locked the destination (exit code 5).', '`sluice runs PIPELINE` shows which run; wait for it.'),
       PIPELINE_PAUSED: entry('An operator paused the pipeline: no run starts (exit code 5; 409 over HTTP).', '`sluice resume PIPELINE`'),
       PLAN_STALE: entry(
-        'The synced state or the source changed after the plan was made. Nothing was sent.',
+        'The synced state or the desired content changed after the plan was made, or a newer plan replaced it. Nothing was sent.',
         '`sluice plan PIPELINE` makes a new one.',
       ),
       RUN_INTERRUPTED: entry(
@@ -189,7 +189,7 @@ export const errorGroups = [
         'Correct the variable, or `sluice auth login` for a new access token; then `sluice doctor`, and run again.',
       ),
       DESTINATION_PAUSED: entry(
-        'The service refuses the destination as a whole: no access, or it does not exist.',
+        'The service refuses the destination as a whole (no access, or it does not exist), or refused 64 requests in a row.',
         '`sluice doctor`, then run again.',
       ),
       OPERATION_TOO_LARGE: entry('A single record is larger than a request may be.', 'Shorten its fields.'),
@@ -240,7 +240,7 @@ export const errorGroups = [
         'Check the source; if it is right, lower `min_rows`.',
       ),
       GUARD_ROWS_FELL: entry(
-        'Fewer than half of the rows of the last accepted read.',
+        'Fewer than half of the valid rows of the last accepted read, or of the rows of one of several sources.',
         'Check the source; if it is right, approve the number of deletes.',
       ),
       GUARD_INCOMPLETE: entry(

@@ -35,7 +35,7 @@ export interface Pipeline {
   readonly duplicates?: 'last'
   /** Settings below `options` of the file. */
   readonly mapping: MappingOptions
-  /** SHA-256 (hex) of all settings that decide what a row becomes: reading options of the sources, map, consent, mapping options. */
+  /** SHA-256 (hex) of all settings that decide what a row becomes: sources, mapping, consent, filters, type of the destination. */
   readonly definitionHash: string
   /** SHA-256 (hex) of all settings that decide what a run does. A worker takes only runs of its own version (docs/decisions/fence.md). */
   readonly version: string

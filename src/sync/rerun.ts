@@ -16,6 +16,7 @@ import { runPipeline } from './run.ts'
  * refused, ambiguous and pending operations of that run. `pipelines`: folder of the pipeline files.
  *
  * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
+ * @throws {RunError} `OTHER_CREDENTIALS`
  */
 export async function rerun(
   deps: EngineDeps,
