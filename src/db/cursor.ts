@@ -9,8 +9,8 @@ import { errorCode } from '../unknownValue.ts'
 const failures = new WeakMap<pg.PoolClient, unknown>()
 
 /**
- * Returns the error that ended the transaction, if `error` only reports that the transaction has failed before and the first error came
- * from a portion that was fetched in advance; otherwise `error`.
+ * Returns the error of a portion that was fetched in advance, if `error` only reports that the transaction has failed before. Otherwise
+ * returns `error`.
  */
 export function causeOf(client: pg.PoolClient, error: unknown): unknown {
   return errorCode(error) === '25P02' ? (failures.get(client) ?? error) : error

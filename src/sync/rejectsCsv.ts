@@ -100,8 +100,8 @@ export function reasonCells({ line, more, ...first }: Pick<StoredReject, (typeof
 }
 
 /**
- * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@` or the full-width form of one
- * of these signs, or with TAB, CR or NUL; leading spaces do not prevent this. A cell with such a beginning gets a leading apostrophe and
+ * Returns one line of CSV. A spreadsheet may treat a cell as a formula if it begins with `=`, `+`, `-`, `@`, their full-width forms,
+ * TAB, CR or NUL, even after spaces. A cell with such a beginning gets a leading apostrophe and
  * quotes. Cells with `;` or TAB get quotes too, because some programs split cells there, and a formula could begin after the split.
  */
 export function csvLine(cells: readonly string[]): string {

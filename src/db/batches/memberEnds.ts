@@ -20,8 +20,7 @@ export async function mayMembersEnd(tx: Queryable, destinationId: number, before
 }
 
 /**
- * Sets the end of each batch that `mayEnd` finds to the earliest end of the keys whose last confirmation is from this batch; null if there
- * are no such keys.
+ * Updates the end of each batch that `mayEnd` finds: the earliest end of the keys that this batch confirmed last; null if there are none.
  */
 export async function updateMemberEnds(tx: Queryable, destinationId: number, before: string): Promise<void> {
   await tx.execute(

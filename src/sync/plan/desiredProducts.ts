@@ -50,8 +50,8 @@ async function storeDesiredProducts({ client, destinationId, changed }: DesiredC
 }
 
 /**
- * Adds to the changes the products that were missing before this read and are still desired, because an earlier `missing` policy kept
- * them or set them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns their number.
+ * Adds to the changes the products that were missing before this read and are still desired: an earlier `missing` policy kept them or set
+ * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns their number.
  */
 async function addEarlierMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
   const added = await client.query(

@@ -74,7 +74,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride, count: 0 }
   try {
-    for await (const records of recordsOf(client, load)) {
+    for await (const records of recordBuffers(client, load)) {
       user.source = records
       for (let end = 0; end < records.length;) {
         end = findUser(user, end)
@@ -121,10 +121,10 @@ function findUser(user: UserAt, at: number): number {
 }
 
 /**
- * Yields the records of the range in key order, up to `rowsAtATime` in a buffer: for each its key, and its identifiers as `array_send`
- * writes them, without those that other rows send. Postgres collects the next records while the caller works on a buffer.
+ * Yields the records of the range in key order, up to `rowsAtATime` in a buffer. Each is its key, and the identifiers that it sends as
+ * `array_send` writes them. Postgres collects the next records while the caller works on a buffer.
  */
-async function* recordsOf(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
+async function* recordBuffers(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
   const identifiers = shared ? sentIdentifiers : 'r.identifiers'
   // The value ends with the last key once more, after which the next read begins.
   const read = (after: Buffer | undefined) =>

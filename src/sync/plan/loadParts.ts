@@ -50,16 +50,16 @@ export interface PlannedPart {
 }
 
 /**
- * Each part is twice as large as the one before it, up to this share of all rows: many small parts would take more transactions, and large
- * ones would leave the push without requests.
+ * Each part is twice as large as the one before it, up to this share of all rows. Small parts need more transactions; large ones leave the
+ * push without requests.
  */
 const largestShare = 1 / 12
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
 /**
- * Returns the first part of a load. There is only one part if `inParts` is false (nothing may be sent before the whole plan is stored), if
- * users share operations (a part would end inside a request), or if there are too few rows for two.
+ * Returns the first part of a load. `inParts`: false if nothing may be sent before the whole plan is stored; then there is only one part.
+ * The same applies if users share operations, because a part would end inside a request, or if there are too few rows for two.
  */
 export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'frozen' | 'indexParts'>, inParts: boolean): LoadPart {
   return {

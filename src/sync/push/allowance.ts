@@ -113,9 +113,8 @@ export class Allowance {
   }
 
   /**
-   * Updates the budget from an answer: the limit in its headers (never above the limit of the specification, if there is one), and a
-   * requested wait, which delays the requests of every process. After a 429 all processes wait at least for the backoff of `attempt`,
-   * from 1.
+   * Updates the budget from an answer. A limit in its headers applies, but not above a limit of the specification. A requested wait delays
+   * the requests of every process. After a 429 all processes wait at least for the backoff of `attempt`, from 1.
    */
   async update(answer: Answer, attempt: number): Promise<void> {
     const backoff = answer.status === 429 ? longestBackoffMs(attempt, this.#settings) : 0

@@ -33,11 +33,11 @@ interface Level {
 }
 
 /**
- * The number of requests in flight is raised as long as more requests bring more answers, at most to twice what the allowance needs for
- * the time from the start of an attempt to its answer. Latency alone is no measure: an overloaded service answers later with more
- * requests, and would get still more (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten
- * missed its deadline). If answers take longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no
- * answer, 5xx), one request at a time is sent after growing pauses (docs/guarantees.md#bounded-retry).
+ * Raises the number of requests in flight as long as more requests bring more answers. Its maximum is twice what the allowance needs at
+ * the present latency. Latency alone is not a measure: an overloaded service answers later with more requests, and would get still more
+ * (1,000,000 users to a service on the same two cores: 5 s instead of 0.3 s, and one request in ten missed its deadline). If answers take
+ * longer than a part of the deadline (`easyPart`), the number falls. While requests fail (no connection, no answer, 5xx), one request at a
+ * time is sent after growing pauses (docs/guarantees.md#bounded-retry).
  */
 export class Pace {
   readonly #clock: Clock

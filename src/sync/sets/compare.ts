@@ -17,8 +17,8 @@ export function actionOf(desired: StoredContent, kept: StoredContent): ProductSe
 }
 
 /**
- * Returns true if a listed set is the result of a create whose answer is missing: it has the name, type, description and filters of the
- * create, did not exist before, and no other stored set has its id (`owned`).
+ * Returns true if a listed set is the result of a create whose answer is missing. Such a set has the name, type, description and filters of
+ * the create. It did not exist before, and no other stored set has its id (`owned`).
  */
 export function isResultOf(set: StoredSet, listed: ListedSet, owned: ReadonlySet<string>): boolean {
   return (

@@ -45,8 +45,8 @@ export async function sendSetRequest(deps: EngineDeps, { request, limit, repeata
 }
 
 /**
- * Lists all sets of a catalog. Returns undefined if the service has no readable listing of sets, whose specification mentions only the
- * rate limit (docs/spec-notes.md#catalogs 'Sets'), or if the listing has more than `mostPages` pages or repeats a cursor.
+ * Lists all sets of a catalog. Returns undefined without a readable listing, of which the specification mentions only the rate limit
+ * (docs/spec-notes.md#catalogs 'Sets'); also if the listing has more than `mostPages` pages or repeats a cursor.
  */
 export async function listProductSets(deps: EngineDeps, target: Target): Promise<readonly ListedSet[] | undefined> {
   const sets: ListedSet[] = []
