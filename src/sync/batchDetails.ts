@@ -1,7 +1,7 @@
 /** Loads one batch for a review: its operations, attempts and outcomes. Contains no personal data. */
 import { decodeAnswer } from '../db/attempts.ts'
 import type { Database } from '../db/database.ts'
-import { entriesOf, entryOutcome } from '../db/entries/read.ts'
+import { entriesOf, shownOutcome } from '../db/entries/read.ts'
 import type { Row, Value } from '../db/row.ts'
 import { destinationOf } from '../destinations/index.ts'
 import type { DestinationWords } from '../destinations/destination.ts'
@@ -182,9 +182,6 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
     ),
   }))
 }
-
-/** SQL of an entry's outcome as `show` counts it: `ambiguous` while the service may have applied its batch. */
-const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
 
 async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeGroup[]> {
   const rows = await db.query<Omit<OutcomeGroup, 'message'> & { message: string | null }>(

@@ -1,6 +1,6 @@
 /** Reasons for unconfirmed operations of a plan: the errors of the service, or the outcome of the last attempt. */
 import type { Database } from '../db/database.ts'
-import { entryOutcome, usersOf } from '../db/entries/read.ts'
+import { shownOutcome, usersOf } from '../db/entries/read.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
 import { meaningOf } from './reasonMeanings.ts'
@@ -23,8 +23,7 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
     `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.key order by e.key) filter (where d.kind = any($2)))[1:3] as examples
      from batch b join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
-       cross join lateral (select ${entryOutcome} as was) w
-       cross join lateral (select case when w.was = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else w.was end as outcome) o
+       cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select coalesce(e.code, b.reason) as code) f
        left join batch p on p.id = b.parent_id
      -- The same rows as in planCounts.

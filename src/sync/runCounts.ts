@@ -3,7 +3,7 @@
  * report shows the final result.
  */
 import type { Database, Queryable } from '../db/database.ts'
-import { entriesOf, entryOutcome, usersOf } from '../db/entries/read.ts'
+import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../db/entries/read.ts'
 import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
@@ -82,9 +82,8 @@ async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count
      from batch b cross join ${entriesOf('b.id')} e left join batch p on p.id = b.parent_id
-       cross join lateral (select ${entryOutcome} as outcome) o
-       cross join lateral (select case when o.outcome = 'superseded' then 'pending'
-         when o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else o.outcome end as result) r
+       cross join lateral (select ${shownOutcome} as outcome) o
+       cross join lateral (select case o.outcome when 'superseded' then 'pending' else o.outcome end as result) r
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and r.result <> 'confirmed'
        and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
      group by e.change, r.result`,

@@ -48,6 +48,9 @@ export const columns = ([...frozenColumns, 'outcome', 'code', 'message'] satisfi
 export const entryOutcome = `case when e.outcome <> 'pending' then e.outcome
   when b.status = 'settled' then 'confirmed' when b.status = 'superseded' then 'superseded' else 'pending' end`
 
+/** SQL of the outcome as reports count it: `ambiguous` while the service may have applied the batch. */
+export const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status in ('ambiguous', 'in_flight') then 'ambiguous' else ${entryOutcome} end`
+
 /** Returns SQL of the entries of a batch, to be joined laterally. `id`: SQL of the batch's id. */
 export const entriesOf = (id: string): string =>
   `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`

@@ -83,7 +83,6 @@ async function confirmDeletes({ tx, batch, destination }: Settling, allConfirmed
   const keys = `(select k.key from ${keysOf('$1::bigint')} k where ${allConfirmed ? 'true' : `k.outcome = 'confirmed'`}) k`
   const confirmed = `${keys} where m.destination_id = $2 and m.key = k.key`
   const values = [batch.id, batch.destinationId] as const
-  // Deletes records that were kept only for their delete.
   if (destination.deletesNeedRecord) await forgetDeleted(tx, `select m.key from remote m, ${confirmed} and m.ref_count <= 0`, values)
   const [row] = await tx.query<{ all_deleted: boolean }>(
     `with k as materialized (select k.key from ${keys}),
