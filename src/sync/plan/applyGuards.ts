@@ -36,8 +36,6 @@ export interface GuardedChanges {
   readonly withheld: number
   /** Number of changes that wait for unresolved requests. */
   readonly deferred: number
-  /** True if any guard fired, even with nothing to withhold. */
-  readonly guardFired: boolean
   /** Number of missing records whose desired content changed. */
   readonly missing: number
 }
@@ -62,7 +60,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   else if (context.missingPolicy === 'keep') await markMissing(desired.context)
   const removed = context.missingPolicy === 'delete' || context.missingPolicy === 'out-of-stock' ? context.diff.missing : 0
   const firstDeferred = await context.pending.collect()
-  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, guardFired: false, missing: removed }
+  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91). After an
   // incomplete read the missing rows are only counted, for the report.
@@ -82,7 +80,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   for (const guard of found)
     results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)
   const [result] = results
-  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, guardFired: false, missing: removed }
+  if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, missing: removed }
 
   await client.query('rollback to savepoint removals')
   await collectRemovals(client, { missing: false })
@@ -91,12 +89,12 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const deferred = await context.pending.collect()
   await context.pending.markAndCountDeletes(context.suppressedBy)
   await context.pending.withholdDeletes(result.withheld < deletes)
-  return { results, withheld: result.withheld, deferred, guardFired: true, missing: unsent }
+  return { results, withheld: result.withheld, deferred, missing: unsent }
 }
 
 /** Applies the guards to a first load. There are no deletes to withhold, but the guards report an incomplete read or too few rows. */
 function guardFirstLoad(context: GuardContext): GuardedChanges {
   const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
   const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
-  return { results, withheld: 0, deferred: 0, guardFired: results.length > 0, missing: 0 }
+  return { results, withheld: 0, deferred: 0, missing: 0 }
 }

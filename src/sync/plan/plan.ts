@@ -80,8 +80,8 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   const guarded = await guardPlan(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
-  const compared = first?.plain !== true
-  if (compared) await pending.unifyGroups()
+  const isPlainLoad = first?.plain === true
+  if (!isPlainLoad) await pending.unifyGroups()
 
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
@@ -94,13 +94,13 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
     onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
   })
   crashPoint('plan.frozen')
-  const keyLookups = compared ? await pending.countKeyLookups() : 0
+  const keyLookups = isPlainLoad ? 0 : await pending.countKeyLookups()
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
   return { planned, next: undefined, isLoad: first !== undefined }
 }
 
-function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing, sourceless }: PlanWork, changes: Changes) {
+function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing }: PlanWork, changes: Changes) {
   return applyGuards({
     desired,
     pending,
@@ -125,8 +125,7 @@ function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissin
       incomplete: ignoresMissing ? undefined : input.incomplete,
       fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
       approveDeletes: run.options.approveDeletes,
-      // `min_rows` does not apply to a backfill either.
-      deletesMissing: !sourceless && !ignoresMissing,
+      deletesMissing: !ignoresMissing,
     },
   })
 }

@@ -64,7 +64,7 @@ export async function storePlan(
   const { destination } = work.pipeline
   const { entries } = frozen
   const outOfStock =
-    !guarded.guardFired && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
+    guarded.results.length === 0 && work.type.missing(destination) === 'out-of-stock' && !work.ignoresMissing ? changes.diff.missing : 0
   const sent = entries.create + Math.max(0, entries.update - outOfStock - keyLookups) + entries.renewal + guarded.deferred
   const notSent = Math.max(0, input.rows.valid - sent)
   const counts = {
