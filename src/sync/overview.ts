@@ -126,7 +126,7 @@ export async function listRunLines(
   return rows.map(toLine)
 }
 
-/** Returns a digest of the runs, progress, actions, alerts, webhook events and pauses. A page that is open reloads when it changes. */
+/** Returns a digest of the runs, progress, actions, alerts, webhook events and pauses. It is a part of the ETags of pages. */
 export async function loadVersion(db: Queryable): Promise<string> {
   const [row] = await db.query<{ version: string }>(
     `select md5(jsonb_build_array(

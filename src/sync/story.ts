@@ -14,11 +14,9 @@ export interface StoryEvent {
     | 'wanted'
     | 'confirmed'
     | 'withdrawn'
-    | 'expires'
     | 'suppressed'
     | 'refused'
     | 'deleted'
-    | 'not found'
   readonly message: string
   readonly runId?: string
   readonly line?: number

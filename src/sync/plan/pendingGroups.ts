@@ -32,9 +32,9 @@ export interface MembershipContext extends PendingContext {
    */
   readonly endsExactly: boolean
   readonly terms: MembershipTerms
-  /** True if a plan of the destination was started before. */
+  /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
-  /** True if this plan is applied in any case. Then it also gives groups with deletes their new content. */
+  /** True if this plan is applied in any case, and `hadPlan`. Then it also gives groups with deletes their new content. */
   readonly renews: boolean
 }
 

@@ -63,7 +63,7 @@ export interface StageTally {
   filteredOut: number
   /** Keys of all staged rows. */
   readonly keys: RepeatWatch
-  /** Identifiers of all staged members; undefined if another complete read of the same sources exists. */
+  /** Identifiers of all staged members; undefined after a complete read, except for a backfill. */
   readonly identifiers: IdentifierWatch | undefined
   /** Keys of valid members; undefined for products. */
   readonly spread: KeySpread | undefined
