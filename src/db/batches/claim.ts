@@ -1,6 +1,6 @@
 /**
  * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's
- * clock. Every later write checks the epoch and must change one row; otherwise it throws `LeaseLost`.
+ * clock. Every later write checks the epoch. If it changes no row, another process has claimed the batch, and the result is dropped.
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
@@ -136,7 +136,7 @@ export async function claimNamed(tx: Queryable, id: number, workerId: string, le
 
 /** Number of open batches of a scope, and the wait until the next one may be sent. */
 export interface OpenWork {
-  /** Number of batches that a worker is sending now. */
+  /** Number of claimed batches, also of those whose lease has expired. */
   readonly inFlight: number
   /** Number of batches that may be sent now or later in this run, after a backoff, a horizon, a delete or a sibling. */
   readonly waiting: number
