@@ -49,7 +49,7 @@ function find(db: Queryable, key: DestinationKey): Promise<DestinationRow[]> {
 }
 
 /** Returns the credentials that own a destination; null if it has none yet. */
-export async function credentialsOf(db: Queryable, destinationId: number): Promise<string | null> {
+export async function ownerOf(db: Queryable, destinationId: number): Promise<string | null> {
   const [row] = await db.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1', [destinationId])
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   return row.credentials

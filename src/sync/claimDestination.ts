@@ -3,7 +3,7 @@
  * the destination is locked.
  */
 import { noteAction } from '../db/audit.ts'
-import { credentialsOf, ensureDestination, takeOverDestination } from '../db/destinations.ts'
+import { ensureDestination, ownerOf, takeOverDestination } from '../db/destinations.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
 import type { RunOptions } from '../db/runColumns.ts'
 import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../db/runs.ts'
@@ -87,7 +87,7 @@ export async function requestAndClaimById(
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
   // Only this process knows the password or query of a backfill source.
   if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
-  const credentials = await credentialsOf(deps.db, destinationId)
+  const credentials = await ownerOf(deps.db, destinationId)
   // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
   if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
   const error = otherCredentialsError(deps, pipeline, credentials)
