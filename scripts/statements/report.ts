@@ -57,8 +57,11 @@ export async function statementsReport(folder: string): Promise<StatementsReport
 }
 
 function isStaging({ rule, temporary }: Finding): boolean {
-  return rule === 'temporary' && temporary.every((name) => stagingTables.has(name))
+  return rule === 'temporary' && temporary.every((name) => stagingTables.has(name) || partitionOfStage.test(name))
 }
+
+/** Partitions of the table `stage` (src/sync/read/stageTable.ts). */
+const partitionOfStage = /^stage_\d+$/
 
 interface SnapshotTable {
   readonly name: string

@@ -103,7 +103,7 @@ async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   } catch (error) {
     deps.log.warn(
       { reason: error instanceof Error ? error.message : 'error' },
-      'expired data could not be deleted; will be tried again tomorrow',
+      'expired data could not be deleted; a later run tries again',
     )
   }
 }

@@ -62,8 +62,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 
 /**
  * Settles open batches of earlier runs before a newer plan is made: releases batches of expired workers, sends ambiguous batches again
- * byte for byte, except people whom `options.findOptedOut` finds, and parked batches once more. Ends a pause of the destination that an answer of the service caused, because this is the
- * next attempt.
+ * byte for byte, except people whom `options.findOptedOut` finds, and parked batches once more. Ends any pause of the destination, because
+ * this is the next attempt.
  */
 export async function settleLeftovers(
   deps: EngineDeps,
