@@ -21,10 +21,10 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_SERVICE_NAMES', meaning: 'JSON: spelling of the service for neutral words' },
   { name: 'SLUICE_DATA_DIR', meaning: 'embedded Postgres, local state; default .sluice' },
   { name: 'SLUICE_KEEP_RUNS_DAYS', meaning: 'days to keep ended runs, 60 or more; default 400' },
-  { name: 'SLUICE_API_TOKEN', meaning: 'bearer token of the HTTP API; required if serve listens beyond loopback', secret: true },
+  { name: 'SLUICE_API_TOKEN', meaning: 'bearer token of the HTTP API; required if other machines can call serve', secret: true },
   { name: 'SLUICE_PUBLIC_URL', meaning: 'public address of the dashboard: links in alerts, host of requests' },
   { name: 'SLUICE_USER_HEADER', meaning: 'header in which a trusted proxy sends the signed-in user' },
   { name: 'SLUICE_ALERT_SECRET', meaning: 'signs alerts to webhooks', secret: true },
-  { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn' },
+  { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn, of serve and worker info' },
   { name: 'SLUICE_LOG_FORMAT', meaning: 'pretty or json; default pretty' },
 ]

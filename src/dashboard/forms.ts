@@ -2,12 +2,8 @@
 import { count, html, none, type Html } from './html.ts'
 
 /** Renders a button that posts to `action`. */
-export function actionButton(
-  action: string,
-  text: string,
-  options: { readonly primary?: boolean; readonly fields?: Readonly<Record<string, string>> } = {},
-): Html {
-  return html`<form method="post" action="${action}">${hidden(options.fields)}<button${options.primary ? html` class="primary"` : none}>${text}</button></form>`
+export function actionButton(action: string, text: string, options: { readonly primary?: boolean } = {}): Html {
+  return html`<form method="post" action="${action}"><button${options.primary ? html` class="primary"` : none}>${text}</button></form>`
 }
 
 export function reasonField(id: string, placeholder = ''): Html {
@@ -48,6 +44,6 @@ export function pipelineMenu(pipeline: string, options: { readonly isPaused: boo
   </details>`
 }
 
-export function hidden(fields: Readonly<Record<string, string>> = {}): Html {
+export function hidden(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}`
 }

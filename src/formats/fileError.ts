@@ -32,7 +32,7 @@ export interface SourceSettings {
 /** Error that rejects a file. `remedy`: settings of the source with which the file can be read, if known. */
 export class FileError extends RunError {
   readonly remedy: SourceSettings | undefined
-  /** Names of the files of an archive, if the user must choose one. */
+  /** Names of the first two files of an archive, if the user must choose one. */
   readonly members: readonly string[] | undefined
   constructor(
     code: ErrorCode,

@@ -14,7 +14,7 @@ export { startWorker, type Worker } from './worker.ts'
 
 /**
  * Starts scheduler and worker in one process, with shared queues. `stop` waits for both. `schedulerIdleS` returns the seconds since the
- * scheduler's last poll.
+ * scheduler's last successful poll.
  */
 export async function serve(deps: JobDeps): Promise<{ readonly stop: () => Promise<void>; readonly schedulerIdleS: () => number }> {
   const queues = await openQueues(deps.db, { supervise: true, log: deps.log })

@@ -84,7 +84,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '',
     '  0    done',
     '  1    failed',
-    '  2    usage or configuration: nothing was read or sent',
+    '  2    usage or configuration: nothing was sent',
     '  3    done, but records were refused by the service or left unresolved;',
     '       audit: products differ from what was confirmed',
     '  4    deletes, or the run, withheld by a guard (plan too)',

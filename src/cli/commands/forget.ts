@@ -20,7 +20,7 @@ import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import { pipelineNamed, pipelinesNamed } from '../pipelines.ts'
 import { withStore } from '../store.ts'
-import { instant, safe } from '../terminal/text.ts'
+import { instant, plural, safe } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Erases a person, or lists, exports and replays erasures. */
@@ -58,7 +58,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   return withEngine(context, run, { credentials: pipeline?.credentials })
 }
 
-/** Returns the only audience of the folder. @throws {UsageError} `MISSING_OPTION` if there are several, because each has keys of its own */
+/** Returns the only audience of the folder. @throws {UsageError} `MISSING_OPTION` if there is none, or several with keys of their own */
 async function onlyAudience(context: Context): Promise<Pipeline> {
   const audiences = (await pipelinesNamed(context, [])).filter(({ destination }) => destinationOf(destination.kind).reachesPeople)
   const [first, ...others] = audiences
@@ -97,7 +97,7 @@ async function exportTo(context: Context, path: string): Promise<number> {
     file.finish()
     const written = { file: path, erasures: copy.erasures.length }
     if (context.json) writeJson(context, written)
-    else context.stdout.write(`${path}: ${written.erasures} ${written.erasures === 1 ? 'erasure' : 'erasures'}, digests only, mode 0600\n`)
+    else context.stdout.write(`${path}: ${plural(written.erasures, 'erasure')}, digests only, mode 0600\n`)
     return 0
   })
 }
@@ -120,7 +120,7 @@ function receiptText(receipt: Receipt): string {
   const open = deletes.planned - deletes.confirmed
   return [
     `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
-    `  suppressed   ${count(receipt.identifiers, 'digest')}: no run sends them again`,
+    `  suppressed   ${plural(receipt.identifiers, 'digest')}: no run sends them again`,
     `  audiences    ${receipt.audiences ?? 0}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,
@@ -135,8 +135,6 @@ function lineOf(receipt: Receipt): string {
   const state = receipt.purgedAt === null ? 'open' : 'purged'
   return `${receipt.id}  ${instant(receipt.erasedAt)}  ${state.padEnd(6)}  deletes ${deletes.confirmed}/${deletes.planned}  ${safe(receipt.actor)}${receipt.reason === null ? '' : `  ${safe(receipt.reason)}`}\n`
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 
 /** Returns the error of a command line that names nothing to do, or several things. */
 function selectionError(chosen: number): UsageError {

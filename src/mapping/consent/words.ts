@@ -7,34 +7,34 @@ import { trimText } from '../text.ts'
  */
 export type Meaning = 'yes' | 'no' | 'in' | 'out' | 'empty' | undefined
 
-const listOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
+const wordsOf = (text: string): ReadonlySet<string> => new Set(text.split(','))
 
-const yes = listOf(
+const yes = wordsOf(
   'y,yes,true,t,1,x,on,ok,okay,checked,✓,✔,☑,ja,j,wahr,oui,o,vrai,si,sì,sí,s,verdadero,vero,sim,verdadeiro,waar,da,да,evet,e,doğru,tak,prawda,ano,igen,kyllä,sant,sand,はい,是,예,네,ναι,نعم,כן',
 )
-const no = listOf(
+const no = wordsOf(
   'n,no,false,f,0,off,unchecked,✗,✘,☐,nein,falsch,non,faux,falso,não,nao,nee,onwaar,nu,нет,hayır,hayir,h,yanlış,nie,fałsz,ne,nem,ei,nej,nei,falskt,usant,falsk,いいえ,否,아니오,아니요,όχι,لا,לא',
 )
-const empty = listOf(
+const empty = wordsOf(
   ',null,(null),none,nil,n/a,na,#n/a,nan,-,--,—,[],{},undefined,not set,(not set),empty,0000-00-00,0000-00-00 00:00:00,keine,aucun,aucune,ninguno,nessuno',
 )
 
 /** Words for people who may be reached, in a column of any name. */
-const subscribed = listOf(
+const subscribed = wordsOf(
   'subscribed,subscriber,active subscriber,opted in,opt in,optin,opt-in,double opt in,consented,consent given,granted,consent granted,permission granted,email subscribed,marketing contact,emailable,mailable,' +
     'abonniert,angemeldet,eingewilligt,zugestimmt,abonné,abonnée,abonne,inscrit,inscrite,suscrito,suscrita,suscripto,iscritto,iscritta,inscrito,inscrita,ingeschreven,aangemeld,geabonneerd,zapisany,subskrybuje,prenumererar,prenumerant,tilmeldt,påmeldt,abonnerer,tilaaja,tilannut,abone,подписан,подписана,подписчик,přihlášen,odebírá,feliratkozott,abonat,εγγεγραμμένος,購読中,订阅,已订阅,구독',
 )
 /** Words for people who may not be reached, in a column of any name. */
-const unsubscribed = listOf(
+const unsubscribed = wordsOf(
   'unsubscribed,unsubscribe,unsub,not subscribed,non subscribed,nonsubscribed,never subscribed,globally unsubscribed,unsubscribed (self),unsubscribed (admin),opted out,opt out,optout,global opt out,bounced,bounce,hard bounce,hard bounced,soft bounce,soft bounced,cleaned,blacklisted,blocklisted,blocked for email,suppressed,complained,complaint,complainer,spam complaint,spam report,marked as spam,reported spam,abuse,do not contact,do not email,do not mail,do not call,do not market,non marketing contact,consent withdrawn,consent revoked,no consent,consent denied,not consented,undeliverable,' +
     'abgemeldet,abbestellt,ausgetragen,nicht abonniert,widerrufen,widersprochen,keine werbung,désabonné,désabonnée,desabonne,désinscrit,désinscrite,desinscrit,non abonné,non inscrit,dado de baja,dada de baja,desuscrito,no suscrito,cancelado por el usuario,disiscritto,disiscritta,non iscritto,descadastrado,não inscrito,uitgeschreven,afgemeld,wypisany,wypisana,niesubskrybuje,avregistrerad,avprenumererad,avslutad prenumeration,afmeldt,avmeldt,peruutettu,abonelikten çıktı,abonelikten çıkmış,отписан,отписался,отписалась,odhlášen,leiratkozott,dezabonat,退订,已退订,退会,配信停止,수신거부,구독취소',
 )
 /** Words that mean no in a consent column, and nothing in other columns. */
-const weakNo = listOf(
+const weakNo = wordsOf(
   'inactive,disabled,denied,declined,rejected,refused,revoked,withdrawn,expired,invalid,blocked,not given,not granted,not confirmed,unconfirmed,pending,waiting,transactional,transactional only,service only,never,unknown,junk,spam,deleted,archived,not allowed,forbidden,disallowed,disagree,disagreed,not agreed,abgelehnt,verweigert,inaktiv,gesperrt,unbestätigt,ausstehend,nicht erteilt,refusé,inactif,en attente,bloqué,rechazado,inactivo,pendiente,rifiutato,inattivo,in attesa,recusado,inativo,geweigerd,inactief,geen toestemming,odrzucony,brak zgody,nekad,inaktiv,nægtet,reddedildi,pasif,отказ',
 )
 /** Words that mean yes in a consent column, and nothing in other columns. */
-const weakYes = listOf(
+const weakYes = wordsOf(
   'active,enabled,confirmed,accepted,accept,agreed,agree,allowed,allow,approved,given,valid,verified,registered,email,e-mail,newsletter,single opt in,marketing,erteilt,aktiv,bestätigt,erlaubt,akzeptiert,actif,active,confirmé,accepté,autorisé,accordé,activo,confirmado,aceptado,autorizado,attivo,confermato,accettato,ativo,aceito,actief,bevestigd,toegestaan,akkoord,aktywny,zgoda,wyrażono zgodę,godkänd,aktív,samtykket,onaylı,onaylandı,aktif,согласен,согласна,согласие',
 )
 

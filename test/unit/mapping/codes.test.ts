@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { rejectsDoc } from '../../../scripts/rejectsDoc.ts'
-import { rowFaultHints } from '../../../src/formats/rowFaults.ts'
 import { recordCodes } from '../../../src/mapping/rejectCodes.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -18,12 +17,6 @@ test('docs/rejects.md is up to date with the code', () => {
 
 test('every code of the table is used somewhere', () => {
   expect(sources.length).toBeGreaterThan(30)
-  const unused = Object.keys(recordCodes).filter((code) => !sources.some((text) => text.includes(`'${code}'`) || code in rowFaultHints))
+  const unused = Object.keys(recordCodes).filter((code) => !sources.some((text) => text.includes(`'${code}'`)))
   expect(unused).toEqual([])
-})
-
-test('faults that readers find in a row are in the table, with the same hint', () => {
-  expect(Object.keys(rowFaultHints).length).toBeGreaterThan(5)
-  for (const [code, hint] of Object.entries(rowFaultHints))
-    expect(recordCodes[code as keyof typeof recordCodes]).toMatchObject({ outcome: 'reject', hint })
 })

@@ -25,7 +25,7 @@ export const shellCommands: readonly CommandEntry[] = [
     options: [{ flags: '--out <FILE>', meaning: 'write the schema to FILE; missing folders are created' }],
     notes: [
       'The first line of a YAML file names its schema: # yaml-language-server: $schema=pipeline.schema.json',
-      '`sluice init` writes both. The schema checks names and shapes; `sluice check` checks everything.',
+      '`sluice init` writes this line and the schema of pipelines. A schema checks names and shapes; `sluice check` checks everything.',
     ],
   },
   {

@@ -99,7 +99,7 @@ async function inspectWithSetting(
   if (first === undefined || options.settings.member !== undefined) throw error
   const flag = `--member ${shellWord(first)}`
   if (ask === undefined) throw missingOption([flag], error.message, commandLineOf(options, [flag]))
-  const answer = await ask(`Which file of the archive? There are ${members.map(safe).join(', ')} [${safe(first)}] `)
+  const answer = await ask(`Which file of the archive? The first are ${members.map(safe).join(', ')} [${safe(first)}] `)
   return inspectWithAnswers(context, { ...options, settings: { ...options.settings, member: answer === '' ? first : answer } }, ask)
 }
 
@@ -115,7 +115,6 @@ function sourceOf({ source: url, encoding, settings }: SourcedOptions) {
   if (source !== undefined) return source
   const [first] = problems ?? []
   const message = `${first?.path ?? 'source'} ${first?.message ?? 'is not valid'}. Nothing was written.`
-
   throw first?.path === 'source.query'
     ? new UsageError('MISSING_OPTION', message, {
         where: '--source',
