@@ -94,7 +94,7 @@ export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceF
   return { db, service: await serviceFor(pipeline) }
 }
 
-/** Returns the run. The query parameter `wait` waits for the end of the run, at most so many seconds and 60 s. */
+/** Returns the run. The query parameter `wait` waits for the end of the run, at most that many seconds, and at most 60. */
 async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
   const until = deps.clock.monotonic() + Math.min(Number(c.req.query('wait') ?? 0) || 0, longestWaitS) * 1000
   for (;;) {

@@ -99,7 +99,7 @@ export const errorGroups = [
       PIPELINE_INVALID: entry('A pipeline file is invalid.', 'Correct the lines in the message, then run `sluice check`.'),
       PROJECT_INVALID: entry('`sluice.yaml` is invalid.', 'Correct the lines in the message.'),
       PACKAGE_MISSING: entry(
-        'Sluice was installed without its optional packages, and this command needs one of them.',
+        'Sluice was installed without its optional packages, and this command needs one of them (exit code 1).',
         '`npm install` with the package that is named, or install Sluice without `--omit=optional`.',
       ),
       WRONG_USER: entry(
@@ -206,10 +206,13 @@ export const errorGroups = [
     note: 'Answers of `serve`. Nothing was started, changed or sent.',
     codes: {
       TOKEN_REQUIRED: entry(
-        '`serve` would listen beyond this machine without a token (exit code 2).',
+        '`serve` would be open to other machines without a token (exit code 2).',
         'Set `SLUICE_API_TOKEN`, or listen on 127.0.0.1.',
       ),
-      TOKEN_INVALID: entry('The bearer token is missing or wrong (401).', 'Send `Authorization: Bearer $SLUICE_API_TOKEN`.'),
+      TOKEN_INVALID: entry(
+        'The bearer token is missing or wrong, or the request came through a proxy and the server has no token (401).',
+        'Send `Authorization: Bearer $SLUICE_API_TOKEN`.',
+      ),
       FOREIGN_HOST: entry(
         'The request names a host that is not this server (421).',
         'Set `SLUICE_PUBLIC_URL` to the address that people use.',
@@ -306,19 +309,25 @@ export const errorGroups = [
         'Export again with every column formatted as text.',
       ),
       FILE_MAPPING: entry('Many rows have an email where a phone number is mapped, or the reverse.', 'Correct the columns under `map:`.'),
-      FILE_NO_HEADER: entry('No row looks like a header.', 'Add one, or set `csv.columns`.'),
+      FILE_NO_HEADER: entry('The first row looks like data, not like column names.', 'Add a header, or set `csv.columns`.'),
       FILE_COMMENT_HEADER: entry('The first row looks like a comment and like a header.', 'Set `csv.header_row`.'),
       FILE_DUPLICATE_COLUMN: entry('Several columns have the same name, and only one is read.', 'Map all of them, or rename one.'),
       FILE_TOO_MANY_COLUMNS: entry('More columns than a feed can have: probably a wrong delimiter.', 'Set `csv.delimiter`.'),
       FILE_COLUMN_MISSING: entry('A column that the pipeline maps is not in the file.', 'Correct `map`, or the export.'),
       FILE_FIELD_TOO_LARGE: entry('One field is longer than 128 KiB: probably a quote is not closed.', 'Correct the place in the message.'),
       FILE_RECORD_TOO_LARGE: entry('One record is longer than 1 MiB.', 'Correct the place in the message.'),
-      FILE_TOO_DEEP: entry('Elements or objects are nested too deep.', 'Export it flatter.'),
-      FILE_DOCTYPE: entry('The XML has a document type, which may include other files.', 'Export it without a document type.'),
-      FILE_NOT_JSON_LINES: entry('A line is not one JSON object.', 'Set `source.format: json` for an array.'),
+      FILE_TOO_DEEP: entry('Elements of the XML are nested too deep.', 'Export it flatter.'),
+      FILE_DOCTYPE: entry(
+        'The XML has a document type or a processing instruction, which may include other files.',
+        'Export it without these.',
+      ),
+      FILE_NOT_JSON_LINES: entry('An object is spread over several lines.', 'Write one object per line, or a JSON array of objects.'),
       HEADER_MISMATCH: entry('The header does not match the settings of the pipeline.', 'Correct `source.csv`.'),
-      WRONG_FORMAT: entry('The file has another format than the pipeline says.', 'Set `source.format: auto`, or the right one.'),
-      UNEXPECTED_CONTENT: entry('The file is not a feed: a web page, an image, or an error page.', 'Open the address in a browser.'),
+      WRONG_FORMAT: entry(
+        'The file has another format than the pipeline says, or one that Sluice does not read.',
+        'Correct `source.format`, or export it in another format.',
+      ),
+      UNEXPECTED_CONTENT: entry('The file is a web page, such as a login page.', 'Open the address in a browser.'),
     },
   },
   {

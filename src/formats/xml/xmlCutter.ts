@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLarge } from '../fileError.ts'
-import type { FileErrorCode } from '../fileError.ts'
+import type { ErrorCode } from '../../model/errorCodes.ts'
 import type { ReadLimits } from '../limits.ts'
 import type { RecordCutter } from '../recordBatch.ts'
 import { RecordBatch } from '../recordBatch.ts'
@@ -325,7 +325,7 @@ export class XmlCutter implements RecordCutter {
     return recordTooLarge({ name: this.#options.name, what, limitBytes: this.#options.limits.recordBytes, line, hint })
   }
 
-  #error(code: FileErrorCode, message: string, hint: string) {
+  #error(code: ErrorCode, message: string, hint: string) {
     return fileError(code, message, { name: this.#options.name, at: `line ${this.#line}`, hint })
   }
 }
