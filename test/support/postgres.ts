@@ -13,6 +13,7 @@ import type { TestProject } from 'vitest/node'
 import { openDatabase, type Database } from '../../src/db/database.ts'
 import { startEmbedded, stopEmbedded } from '../../src/db/embedded/server.ts'
 import { migrateDatabase } from '../../src/db/migrate.ts'
+import { endedMessage } from './endedDatabase.ts'
 import { emptyAgain, listenersOf, rememberOriginal, type Handle } from './emptyDatabase.ts'
 
 declare module 'vitest' {
@@ -112,7 +113,7 @@ export async function testDatabase({ mayBeUsed = false } = {}): Promise<TestData
   const during =
     <Arguments extends readonly unknown[], Result>(method: (...args: Arguments) => Promise<Result>) =>
     async (...args: Arguments): Promise<Result> => {
-      if (isEnded) throw new Error('the test of this database has ended')
+      if (isEnded) throw new Error(endedMessage)
       return method(...args)
     }
   const own: Database = {

@@ -49,11 +49,14 @@ test('a query of a test that has ended does not reach the database of the next o
 })
 
 test('a database with an open session or a listener is not used again', async () => {
-  let release = (): void => undefined
   const open = await use(async (db) => {
     const client = await db.connect()
-    release = () => client.release()
-    setTimeout(release, 200)
+    // The database is dropped, which closes the pool and waits for this session.
+    const timer = setInterval(() => {
+      if (!db.pool.ending) return
+      clearInterval(timer)
+      client.release()
+    }, 10)
   })
   const listening = await use((db) => Promise.resolve(db.listen(() => undefined)))
   expect(listening).not.toBe(open)

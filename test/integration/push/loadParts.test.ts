@@ -431,7 +431,10 @@ test('a load does not complete its snapshot behind the plan of another run', asy
   await planSlowly(engine, 1)
   const run = engine.run('people')
   await expect.poll(() => engine.db.query('select from plan')).toHaveLength(1)
-  // Waits for the second part, which is the last one, and is ahead of the end of the load.
+  // The second part, which is the last one, is being inserted. The lock waits for its commit, and is ahead of the end of the load.
+  await expect
+    .poll(() => engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`))
+    .toHaveLength(1)
   await engine.db.transaction(async (tx) => {
     await tx.query('select from destination for update')
     expect(await tx.query(`select counts ->> 'deferred' as deferred from plan`)).toEqual([{ deferred: '0' }])
