@@ -4,7 +4,7 @@
  */
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
-import type { FallenSource } from '../read/snapshot.ts'
+import type { FallenSource } from '../read/fallenRows.ts'
 
 /** Figures and settings that the guards compare. */
 export interface GuardFacts {

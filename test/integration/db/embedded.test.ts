@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -106,12 +106,13 @@ describe.skipIf(!root)('the files of a server below the system folder (needs roo
 
   test('are kept when the data directory is moved, also to a place that every user can access', async () => {
     await first('create table sent ()')
-    const other = mkdtempSync('/tmp/sluice-embedded-other-')
-    for (const move of ['/tmp/sluice-embedded-moved', '/tmp/sluice-embedded-open']) {
-      const moved = `${move}-${process.pid}`
+    const beside = dirname(folder)
+    const other = mkdtempSync(join(beside, 'sluice-embedded-other-'))
+    for (const move of ['moved', 'open']) {
+      const moved = join(beside, `sluice-embedded-${move}-${process.pid}`)
       renameSync(folder, moved)
       folder = moved
-      if (move.endsWith('open')) chmodSync(moved, 0o755)
+      if (move === 'open') chmodSync(moved, 0o755)
       // Commands of other folders do not delete the files meanwhile.
       placesOf(other)
       expect(await first(`select to_regclass('sent')::text`)).toBe('sent')

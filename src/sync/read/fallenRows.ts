@@ -1,0 +1,79 @@
+/** Compares the number of rows with those of earlier reads: in one step, by source, and in small steps within a day. */
+import type { SourceFacts } from '../../formats/rows.ts'
+import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { Database } from '../../db/database.ts'
+import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import type { RowCounts, WarningSummary } from '../../model/report.ts'
+
+/** Source that had at least 20 rows and has less than half of them now, or that had rows and has none now. */
+export interface FallenSource {
+  readonly uri: string
+  /** Number of rows in the last complete snapshot in whose plan no guard fired. */
+  readonly before: number
+  readonly now: number
+}
+
+/** Minimum number of rows to compare, as in `GUARD_ROWS_FELL`. */
+const comparedFrom = 20
+
+/**
+ * Returns the note on rows that fell by more than half within a day, although each read passed the guards: they compare a read with the one
+ * before. An approval of deletes starts the comparison again. `goodValid`: reference of `GUARD_ROWS_FELL`, which reports a fall in one step.
+ */
+export async function erodedNotes(
+  db: Database,
+  pipeline: Pipeline,
+  run: RunRow,
+  { valid, suppressed }: RowCounts,
+  goodValid: number | undefined,
+): Promise<WarningSummary[]> {
+  if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
+  const now = valid + suppressed
+  if (now < goodValid / 2) return []
+  const [row] = await db.query<{ most: number | null }>(
+    `select max((s.counts ->> 'valid')::int) as most from snapshot s join run r on r.id = s.run_id
+     where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
+       and r.started_at > statement_timestamp() - interval '1 day'
+       and not exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
+       and s.id >= coalesce((select max(a.id) from snapshot a join run q on q.id = a.run_id
+         where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)`,
+    [run.destinationId],
+  )
+  const most = row?.most ?? 0
+  if (most < comparedFrom || now >= most / 2) return []
+  const message = `valid rows fell from ${most} to ${valid} within a day, in steps that no guard withholds`
+  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: most - valid, lines: [] }]
+}
+
+/**
+ * Returns the sources that lost most of their rows. The sum of all sources may hide such a loss, for example if the feed of one of twelve
+ * countries is empty. Empty if there is only one source.
+ */
+export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[]): FallenSource[] {
+  if (now.length < 2) return []
+  return now.flatMap(({ uri, rows = 0 }, index): FallenSource[] => {
+    // A pattern may select a file of another name in each read, so a source without an equal name is compared by its place.
+    const last = before.find((source) => source.uri === uri) ?? (before.length === now.length ? before[index] : undefined)
+    const former = last?.rows ?? 0
+    return former > 0 && (rows === 0 || (former >= comparedFrom && rows < former / 2)) ? [{ uri, before: former, now: rows }] : []
+  })
+}
+
+/**
+ * Returns the number of valid rows of the last interrupted first load, because that leaves no complete snapshot. Undefined if there is no
+ * such load.
+ */
+export async function interruptedValid(db: Database, run: RunRow): Promise<number | undefined> {
+  if (readsBackfillSource(run)) return undefined
+  const [row] = await db.query<{ valid: number }>(
+    `select (p.counts ->> 'valid')::int as valid from plan p join run u on u.id = p.run_id
+     where p.destination_id = $1 and p.status <> 'ready' and u.trigger not in ('plan', 'backfill')
+       and u.options ->> 'source' is null and jsonb_array_length(p.guards) = 0
+       and not (p.status = 'applied' and exists (select from snapshot s where s.id = p.snapshot_id and s.status = 'incomplete'))
+     order by p.created_at desc limit 1`,
+    [run.destinationId],
+  )
+  return row?.valid
+}
