@@ -62,3 +62,37 @@ test('Postgres estimates the confirmed keys of a destination that was just loade
   await engine.plan('people')
   expect(await expectedConfirmed()).toBeGreaterThan(3_000)
 })
+
+test('an answer to deletes reads their keys, not all of the destination', async () => {
+  await using engine = await engineUnderTest({ newDatabase: true })
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: email }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+guards: { max_delete_count: 100 }
+`,
+  )
+  // A first load stores no keys; later runs do.
+  for (const count of [10, 2_000]) {
+    engine.write('people.csv', people(count))
+    await engine.run('people')
+  }
+  // As the automatic analyze leaves them before the first deletes: every key is desired.
+  await engine.db.execute('analyze remote')
+  engine.write('people.csv', people(1_990))
+  const { planId } = await engine.plan('people')
+  const before = await rowsRead(engine.db)
+  expect((await engine.apply(planId)).counts).toMatchObject({ deletes: 10, confirmed: 10 })
+  expect((await rowsRead(engine.db)) - before).toBeLessThan(200)
+})
+
+/** Number of rows of `remote` that all statements have read so far. */
+async function rowsRead(db: Database): Promise<number> {
+  // Every connection reports its figures after some idle time, or on request. This requests them from all that read.
+  await Promise.all(Array.from({ length: 20 }, () => db.query('select pg_stat_force_next_flush(), pg_sleep(0.05)')))
+  const [row] = await db.query<{ read: number }>(
+    `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_user_tables where relid = 'remote'::regclass`,
+  )
+  return row?.read ?? 0
+}
