@@ -1,6 +1,7 @@
 /** `credentials:` of pipelines: each uses its own service, in commands and in a worker. */
 import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
+import { shortenWaits } from '../../support/shortWaits.ts'
 import { ended, printed } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
@@ -102,6 +103,7 @@ test('credentials that sluice.yaml does not have stop the pipeline before anythi
 
 test('an erasure by customer key goes to the service of the named pipeline', async () => {
   await using shop = await workspace()
+  await shortenWaits(shop.db)
   await using other = await withSandbox()
   shop.write('sluice.yaml', staging(other.url))
   shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')

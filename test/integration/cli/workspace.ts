@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Database } from '../../../src/db/database.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { emptyFolder, sluice, sluiceHere, start, type CallOptions, type Outcome } from './support.ts'
@@ -8,6 +9,7 @@ import { emptyFolder, sluice, sluiceHere, start, type CallOptions, type Outcome 
 export interface Workspace extends AsyncDisposable {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
+  readonly db: Database
   readonly sandbox: SandboxUnderTest
   readonly write: (path: string, content: string) => void
   readonly run: (args: readonly string[], options?: CallOptions) => Promise<Outcome>
@@ -41,6 +43,7 @@ export async function workspace(): Promise<Workspace> {
   return {
     folder,
     env,
+    db: database.db,
     sandbox,
     write: (path, content) => writeFileSync(join(folder, path), content),
     run: (args, options = {}) => sluice(args, { cwd: folder, ...options, env: { ...env, ...options.env } }),

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { backUp } from '../../support/backup.ts'
 import { audienceDigest, email, phone, sha256 } from '../../support/digests.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { shortenWaits } from '../../support/shortWaits.ts'
 import { sluiceHere } from '../cli/support.ts'
 
 const canary = 'jane.canary@example.com'
@@ -34,6 +35,7 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   pipeline(engine)
   engine.write('people.csv', people(ann, jane, bob))
   await engine.run('customers')
+  await shortenWaits(engine.db)
   const backup = await backUp(engine)
 
   const command = (...args: readonly string[]) => sluiceHere(args, { cwd: engine.folder, env: engine.env })
@@ -62,6 +64,7 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
 
 test('every form of an identifier is erased: a phone without plus, both forms of an international domain, any spelling', async () => {
   await using engine = await engineUnderTest()
+  await shortenWaits(engine.db)
   pipeline(engine, 'options: { allow: [both_phone_forms, both_idn_forms] }\n')
   engine.write('people.csv', people(ann, 'k2,jane@bücher.example,+12025550123', 'k3,bob@example.com,'))
   await engine.run('customers')

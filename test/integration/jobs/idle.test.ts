@@ -1,6 +1,9 @@
-/** `serve` without work: one connection, few transactions, and work is found by notification, or by the slow poll without one. */
+/**
+ * `serve` without work: one connection, few transactions, and work is found by notification, or by the slow poll without one. The tests
+ * only wait, each on a database of its own: so all wait together.
+ */
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { openDatabase, type Database } from '../../../src/db/database.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
@@ -65,14 +68,16 @@ async function idleServe(engine: EngineUnderTest, { databaseUrl = engine.databas
 }
 
 async function connections(db: Database): Promise<number> {
-  const rows = await db.query('select from pg_stat_activity where application_name = $1', [applicationName])
+  const rows = await db.query('select from pg_stat_activity where application_name = $1 and datname = current_database()', [
+    applicationName,
+  ])
   return rows.length
 }
 
 const unfinished = (db: Database) => db.query(`select from run where status in ('queued', 'running')`)
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('keeps one connection, and runs fewer than 60 transactions per minute', { timeout: 60_000 }, async () => {
+test.concurrent('keeps one connection, and runs fewer than 60 transactions per minute', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using served = await idleServe(engine)
   await expect.poll(() => connections(engine.db), { timeout: 20_000, interval: 500 }).toBe(1)
@@ -82,7 +87,7 @@ test('keeps one connection, and runs fewer than 60 transactions per minute', { t
   expect(await connections(engine.db)).toBe(1)
 })
 
-test('starts a queued run by its notification, not by the next poll', { timeout: 60_000 }, async () => {
+test.concurrent('starts a queued run by its notification, not by the next poll', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using served = await idleServe(engine)
   await pause(1_000)
@@ -90,7 +95,7 @@ test('starts a queued run by its notification, not by the next poll', { timeout:
   await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
 })
 
-test('starts a queued run whose notification was lost, with the next poll', { timeout: 60_000 }, async () => {
+test.concurrent('starts a queued run whose notification was lost, with the next poll', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using served = await idleServe(engine)
   await pause(3_000)
@@ -99,7 +104,7 @@ test('starts a queued run whose notification was lost, with the next poll', { ti
   await expect.poll(() => unfinished(engine.db), { timeout: 20_000, interval: 200 }).toEqual([])
 })
 
-test('decides a tick within a second of its due time', { timeout: 60_000 }, async () => {
+test.concurrent('decides a tick within a second of its due time', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using _ = await idleServe(engine, { cron: '*/4 * * * * *' })
   const runs = () =>
@@ -110,11 +115,14 @@ test('decides a tick within a second of its due time', { timeout: 60_000 }, asyn
   expect(Math.max(...(await runs()).map(({ late }) => late))).toBeLessThan(1)
 })
 
-test('opens its connection again, and finds the work of the time without it', { timeout: 60_000 }, async () => {
+test.concurrent('opens its connection again, and finds the work of the time without it', { timeout: 60_000 }, async ({ expect }) => {
   await using engine = await engineUnderTest()
   await using served = await idleServe(engine)
   await pause(3_000)
-  await engine.db.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [applicationName])
+  await engine.db.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [applicationName],
+  )
   await served.requestSilently()
   await expect.poll(() => unfinished(engine.db), { timeout: 9_000 }).toEqual([])
   // It listens again.
@@ -123,15 +131,17 @@ test('opens its connection again, and finds the work of the time without it', { 
   await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
 })
 
-test.skipIf(pgbouncerMissing)(
-  'starts a queued run by its notification behind pgbouncer in session mode (skipped without it: apt-get install pgbouncer)',
-  { timeout: 60_000 },
-  async () => {
-    await using engine = await engineUnderTest()
-    await using proxy = await pooler(engine.databaseUrl, 'session')
-    await using served = await idleServe(engine, { databaseUrl: proxy.url })
-    await pause(1_000)
-    await served.request()
-    await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
-  },
-)
+test
+  .skipIf(pgbouncerMissing)
+  .concurrent(
+    'starts a queued run by its notification behind pgbouncer in session mode (skipped without it: apt-get install pgbouncer)',
+    { timeout: 60_000 },
+    async ({ expect }) => {
+      await using engine = await engineUnderTest()
+      await using proxy = await pooler(engine.databaseUrl, 'session')
+      await using served = await idleServe(engine, { databaseUrl: proxy.url })
+      await pause(1_000)
+      await served.request()
+      await expect.poll(() => unfinished(engine.db), { timeout: 10_000 }).toEqual([])
+    },
+  )
