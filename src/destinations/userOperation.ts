@@ -23,16 +23,31 @@ export const plainType = identifierTypes.indexOf('partner_user_id') + 1
  * which is twice as fast as JSON.stringify here (docs/benchmarks.md).
  */
 export function renderUserOperation(operation: UserOperation): Buffer {
-  let text = operation.op === 'delete' ? '{"operation_type":"Delete","params":{' : '{"operation_type":"Update","params":{'
+  let text = operation.op === 'delete' ? deleteOpen : '{"operation_type":"Update","params":{'
   if (operation.op === 'update') {
     if (operation.effectiveAtMs !== undefined) text += `"effective_at":"${wireTime(operation.effectiveAtMs)}",`
     if (operation.expiresAtMs !== undefined) text += `"expires_at":"${wireTime(operation.expiresAtMs)}",`
   }
-  text += '"users":['
+  text += usersOpen
   for (let i = 0; i < operation.users.length; i++) {
     text += (i === 0 ? '{' : ',{') + renderUser(operation.users[i]!) + '}' // the index is within bounds
   }
-  return Buffer.from(text + ']}}')
+  return Buffer.from(text + usersClose)
+}
+
+const deleteOpen = '{"operation_type":"Delete","params":{'
+const usersOpen = '"users":['
+const usersClose = ']}}'
+
+/**
+ * Renders one operation that deletes the users of these updates, from the bytes of the updates. The user objects stay the same, because the
+ * service may look for one user for each object (docs/decisions/identifier-groups.md).
+ */
+export function renderDeleteOf(updates: readonly Buffer[]): Buffer {
+  const users = updates.map((update) =>
+    update.toString('utf8', update.indexOf(usersOpen) + usersOpen.length, update.length - usersClose.length),
+  )
+  return Buffer.from(`${deleteOpen}${usersOpen}${users.join()}${usersClose}`)
 }
 
 /**

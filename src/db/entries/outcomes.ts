@@ -91,15 +91,14 @@ export async function moveEntries(
   )
 }
 
-/** Inserts the only entry of a batch that deletes these identifiers of one user. `slice`: its bytes in the body. */
+/** Inserts the only entry of a batch that deletes users. `offset`, `length`: its bytes in the body. */
 export async function insertDelete(
   tx: Queryable,
   batch: { readonly id: number; readonly destinationId: number },
-  keys: readonly Buffer[],
-  slice: { readonly offset: number; readonly length: number },
+  entry: { readonly keys: readonly Buffer[]; readonly users: number; readonly offset: number; readonly length: number },
 ): Promise<void> {
   await tx.execute(
-    `insert into entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', 1, $5, $6)`,
-    [batch.id, batch.destinationId, keys[0], keys, slice.offset, slice.length],
+    `insert into entry (batch_id, ord, destination_id, record_key, keys, change, users, byte_offset, byte_length) values ($1, 0, $2, $3, $4, 'delete', $5, $6, $7)`,
+    [batch.id, batch.destinationId, entry.keys[0], entry.keys, entry.users, entry.offset, entry.length],
   )
 }

@@ -15,10 +15,11 @@ import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
+import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { EngineDeps } from '../engine.ts'
 import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
-import { insertDeleteBatches, removeEntries } from '../push/suppression.ts'
+import { insertDeleteBatch, removeEntries } from '../push/removeEntries.ts'
 import { unique } from './person.ts'
 
 /**
@@ -116,6 +117,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
 interface Carried {
   readonly batch: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>
   readonly runId: number
+  readonly recordKey: Buffer
   readonly keys: readonly Buffer[]
   /** True if the service may have these keys, or may still get them. */
   readonly maybeApplied: boolean
@@ -133,9 +135,9 @@ async function removeFromBatches(
   groups: readonly Buffer[],
 ): Promise<readonly Carried[]> {
   const named = await tx.query<
-    Row<'entry', 'batch_id' | 'ord' | 'keys'> & Row<'batch', 'plan_id' | 'status' | 'attempts'> & Row<'plan', 'run_id'>
+    Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> & Row<'batch', 'plan_id' | 'status'> & Row<'plan', 'run_id'>
   >(
-    `select e.batch_id, b.plan_id, e.ord, e.keys, b.status, b.attempts, p.run_id
+    `select e.batch_id, b.plan_id, e.ord, e.record_key, e.keys, e.users, b.status, p.run_id
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
        and b.id in (${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')})
@@ -147,17 +149,12 @@ async function removeFromBatches(
     const batch = await claimNamed(tx, Number(id), deps.workerId, deps.settings.leaseMs)
     if (batch === undefined) continue
     const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
-    await removeEntries(
-      tx,
-      type,
-      batch,
-      entries.map(({ ord }) => ord),
-      by,
-    )
+    await removeEntries(tx, type, batch, entries, by)
   }
   return named.map((entry) => ({
     batch: { id: Number(entry.batch_id), planId: entry.plan_id, destinationId: audience },
     runId: Number(entry.run_id),
+    recordKey: entry.record_key,
     keys: entry.keys,
     maybeApplied: entry.status !== 'pending',
   }))
@@ -172,6 +169,8 @@ interface Remote {
   readonly carried: readonly Carried[]
 }
 
+const hex = (key: Buffer) => key.toString('hex')
+
 /** Plans the deletes of identifiers that the service has, or may have. Other identifiers of the same users are sent again. */
 async function planRemote(
   tx: Transaction,
@@ -181,31 +180,37 @@ async function planRemote(
 ): Promise<void> {
   const { horizonMs } = deps.settings
   const synced = await tx.query<
-    Row<'remote', 'key'> & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }
+    Row<'remote', 'key' | 'group_key'> & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }
   >(
-    `select m.key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
+    `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0
        and (m.synced_hash is not null or m.late_until > statement_timestamp()) order by b.id desc nulls last`,
     [audience, identifiers, groups],
   )
   const uncertain = carried.filter(({ maybeApplied }) => maybeApplied)
-  const carriedKeys = unique(uncertain.flatMap(({ keys }) => keys))
-  const shared = await tx.query<Row<'remote', 'key'>>(
-    'select key from remote where destination_id = $1 and key = any($2::bytea[]) and ref_count > 0',
-    [audience, carriedKeys],
+  const known = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
+    'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
+    [audience, unique(uncertain.flatMap(({ keys }) => keys))],
   )
-  const sharedKeys = shared.map(({ key }) => key)
+  const shared = known.flatMap(({ key, ref_count }) => (ref_count > 0 ? [key] : []))
   const [oldest] = uncertain
-  if (oldest !== undefined) await doubtKeys(tx, audience, sharedKeys, oldest.runId)
-  const kept = new Set(sharedKeys.map((key) => key.toString('hex')))
-  const keys = unique([...synced.map(({ key }) => key), ...carriedKeys.filter((key) => !kept.has(key.toString('hex')))])
-  if (keys.length === 0) return
+  if (oldest !== undefined) await doubtKeys(tx, audience, shared, oldest.runId)
+  // User object of each key: its group, else the record of the update.
+  const users = new Map<string, string>()
+  for (const { recordKey, keys } of uncertain) for (const key of keys) users.set(hex(key), hex(recordKey))
+  for (const { key, group_key } of [...known, ...synced])
+    if (group_key !== null || !users.has(hex(key))) users.set(hex(key), hex(group_key ?? key))
+  for (const key of shared) users.delete(hex(key))
+  if (users.size === 0) return
   const beside = oldest?.batch ?? (await carrierOf(tx, audience, synced[0]))
   if (beside === undefined) return
   const first = uncertain.length > 0 || synced.some(({ late }) => late) ? horizonMs : 0
-  const how = { phase: erasurePhase, waitsMs: [first, first + horizonMs] }
-  for (const batch of await insertDeleteBatches(tx, type, beside, keys, how)) await addErasureDelete(tx, erasureId, batch)
+  const objects = [...Map.groupBy(users, ([, user]) => user).values()].map((keys) => keys.map(([key]) => key))
+  const bytes = renderUserOperation({ op: 'delete', users: objects })
+  const entry = { bytes, keys: objects.flat().map((key) => Buffer.from(key, 'hex')), users: objects.length }
+  for (const waitMs of [first, first + horizonMs])
+    await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, beside, entry, { phase: erasurePhase, waitMs }))
   await renewGroups(
     tx,
     audience,

@@ -18,7 +18,8 @@ import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
 import { splitFailingHalf } from './isolateRecord.ts'
-import { splitOffOptedOut, splitOffSuppressed, type BatchHandler } from './suppression.ts'
+import type { BatchHandler } from './removeEntries.ts'
+import { splitOffOptedOut, splitOffSuppressed } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
 export interface Sending {

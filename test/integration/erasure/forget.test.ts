@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { copyErasures, erasedKeysOf, forget, missingErasures, readCopy, type Person } from '../../../src/sync/erasure/index.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { listReceipts, suppressErased } from '../../../src/db/erasures.ts'
@@ -154,6 +155,26 @@ test('an identifier that a second row shared is deleted with that row, although 
   engine.write('people.csv', `id,mail,phone\n${rows.filter((row) => !row.includes(canary)).join('\n')}\n`)
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
   expect(await held(engine)).toBe(without)
+})
+
+test('each user object of an erased person is deleted as one', async () => {
+  await using engine = await setUp()
+  const bodies: string[] = []
+  const transport = {
+    ...engine.deps.transport,
+    exchange: (request: ExchangeRequest) => {
+      bodies.push(String(request.body))
+      return engine.deps.transport.exchange(request)
+    },
+  }
+  const recorded = { ...engine, deps: { ...engine.deps, transport } }
+  // The number of k6 is a user object without the address, which is sent with k2.
+  write(engine, [`k6,${canary},+12025550155`])
+  await engine.run('customers')
+  await forgets(recorded, { emails: [canary] })
+  expect(await held(engine)).toBe(without)
+  const users = [{ email: [digest(canary)], phone_number: [digest('+12025550123')] }, { phone_number: [digest('+12025550155')] }]
+  expect(bodies.map((body) => JSON.parse(body))).toEqual([1, 2].map(() => [{ operation_type: 'Delete', params: { users } }]))
 })
 
 test('a frozen batch is sent without the person', async () => {

@@ -20,6 +20,7 @@ import {
   plantBatch,
   plantDestination,
   plantPlan,
+  several,
   syncedKeys,
   user,
   wanted,
@@ -205,6 +206,30 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     expect([...service.members.keys()]).toEqual([hex(email(1))])
     const updatesOf2 = service.seen.slice(1).filter((request) => request.body.includes('Update') && request.body.includes(hex(email(2))))
     expect(updatesOf2).toEqual([])
+  })
+
+  test('is deleted as a user object of its own', async () => {
+    await using database = await testDatabase()
+    const { db } = database
+    const service = fakeService()
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, [user(email(1), email(2)), user(email(3)), several([email(4)], [email(5), email(6)])])
+    service.script = async (_request, nth, apply) => {
+      if (nth > 1) return undefined
+      apply()
+      for (const seed of [1, 3, 5]) await listed(db, email(seed))
+      return lost()
+    }
+    const deps = await engineDeps(db, service)
+    await pushPlan(deps, planted.planId)
+    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    expect([...service.members]).toEqual([])
+    const deletes = service.seen.filter(({ body }) => body.includes('Delete'))
+    const users = [[1, 2], [3], [4], [5, 6]].map((seeds) => ({ email: seeds.map((seed) => hex(email(seed))) }))
+    expect(deletes.map(({ body }) => JSON.parse(body))).toEqual([1, 2].map(() => [{ operation_type: 'Delete', params: { users } }]))
+    const detail = await db.query(`select detail ->> 'users' as users from sluice.audit where what = 'batch.superseded'`)
+    expect(detail).toEqual([{ users: '4' }])
   })
 
   test('is deleted again after a second horizon, in case an Update arrived late', async () => {

@@ -72,6 +72,12 @@ export const user = (...keys: Buffer[]): PlantedEntry => ({
   bytes: renderUserOperation({ op: 'update', users: [keys], expiresAtMs: Date.UTC(2035, 0, 1) }),
   keys,
 })
+/** One operation with several users. */
+export const several = (...users: Buffer[][]): PlantedEntry => ({
+  bytes: renderUserOperation({ op: 'update', users, expiresAtMs: Date.UTC(2035, 0, 1) }),
+  keys: users.flat(),
+  users: users.length,
+})
 export const gone = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'delete', users: [keys] }), keys })
 export const product = (id: string, title = id): PlantedEntry => ({
   bytes: Buffer.from(JSON.stringify({ id, title })),
