@@ -20,12 +20,18 @@ export interface DoNotReachDefinition extends DestinationDefinition {
   readonly renewBefore: Duration
 }
 
+/**
+ * The service refuses an entry whose end is 13 months or more ahead by its own clock (docs/spec-notes.md#audience-uploads). The shortest 13
+ * months have 393 days; the day less allows for a clock of the database that is ahead.
+ */
+const longest: Duration = { ms: 392 * 86_400_000 }
+
 const settings = strict({ kind: z.literal('do-not-reach'), account_id: id, list_id: id, ...membershipSettings }).transform(
   (given): DoNotReachDefinition => ({
     kind: 'do-not-reach',
     accountId: given.account_id,
     listId: given.list_id,
-    ...membershipTimes(given),
+    ...membershipTimes(given, longest),
   }),
 )
 
@@ -35,6 +41,7 @@ const policy: MemberPolicy = {
   asksConsent: false,
   hasRemovals: true,
   takesEffectiveAt: false,
+  longest,
   // An audience may have sent either form of an address with an international domain.
   bothEmailForms: true,
 }
@@ -84,7 +91,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     noun: 'do-not-reach list',
     needsAccount: true,
     settings: (targetId, accountId) => ({ account_id: accountId, list_id: targetId }),
-    comments: ['expires_in: 13 months    # an entry ends then; it is renewed 30 days before'],
+    comments: ['expires_in: 392 days    # an entry ends then (392 days is the maximum); it is renewed 30 days before'],
   },
   probe: ({ accountId, listId }, version) => ({
     path: `/${version}/accounts/${accountId}/do_not_reach_lists`,

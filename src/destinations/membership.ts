@@ -1,7 +1,7 @@
 /** Settings of all destinations with memberships: end, renewal, required identifiers. */
 import type { Duration } from '../model/pipeline.ts'
 import { identifierTypes } from '../model/record.ts'
-import { atMostHalf } from '../settings/duration.ts'
+import { atMost, atMostHalf } from '../settings/duration.ts'
 import { duration } from '../settings/values.ts'
 import type { MapProblem } from './destination.ts'
 
@@ -9,13 +9,16 @@ export const membershipSettings = { expires_in: duration.optional(), renew_befor
 
 /**
  * Returns the times of memberships. By default a membership lasts 13 months and is renewed 30 days before its end. `renewBefore` is at
- * most half of `expiresIn`.
+ * most half of `expiresIn`. `longest`: longest membership that the service takes.
  */
-export function membershipTimes(given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined }): {
+export function membershipTimes(
+  given: { readonly expires_in?: Duration | undefined; readonly renew_before?: Duration | undefined },
+  longest?: Duration,
+): {
   readonly expiresIn: Duration
   readonly renewBefore: Duration
 } {
-  const expiresIn = given.expires_in ?? { months: 13 }
+  const expiresIn = atMost(given.expires_in ?? { months: 13 }, longest)
   return { expiresIn, renewBefore: atMostHalf(given.renew_before ?? { ms: 30 * 86_400_000 }, expiresIn) }
 }
 

@@ -14,6 +14,9 @@ import { normalizeHeader } from './fields.ts'
 import { redactPersonalData } from './mask.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 
+/** Exports write 9999-12-31 and similar dates for memberships without an end. */
+const foreverMs = Date.UTC(2100, 0)
+
 /** Differences between destinations that take members. */
 export interface MemberPolicy {
   /** Types of identifiers that the destination takes. */
@@ -26,6 +29,8 @@ export interface MemberPolicy {
   readonly hasRemovals: boolean
   /** True if `effective_at` is read from the rows. */
   readonly takesEffectiveAt: boolean
+  /** Longest membership that the service takes. A row with a later `expires_at` gets the default end, and is renewed. */
+  readonly longest?: Duration
   /** True if an email with an international domain is sent in both forms. */
   readonly bothEmailForms: boolean
 }
@@ -86,6 +91,7 @@ export function memberBinder(
       effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,
       expiresAt: header.field('expires_at', false),
       defaultEndMs: endOf(today, policy.expiresIn),
+      latestEndMs: policy.longest === undefined ? foreverMs : endOf(today, policy.longest),
       ...bindTests(
         header,
         identifiers.map(({ kind }) => kind),

@@ -16,7 +16,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { TransformFault } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
-export const normalizerVersion = 8
+export const normalizerVersion = 9
 
 /** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
 export interface RecordMapper {

@@ -20,9 +20,18 @@ export function shortestMs(duration: Duration): number {
   return 'months' in duration ? duration.months * 28 * dayMs : duration.ms
 }
 
+/** Returns the longest length of a duration in milliseconds: a month counts as 31 days. */
+function longestMs(duration: Duration): number {
+  return 'months' in duration ? duration.months * 31 * dayMs : duration.ms
+}
+
+/** Returns the duration, or `longest` if the duration may be longer. */
+export function atMost(duration: Duration, longest: Duration | undefined): Duration {
+  return longest === undefined || longestMs(duration) <= shortestMs(longest) ? duration : longest
+}
+
 /** Returns `renewBefore`, or half of `expiresIn` if that is shorter. */
 export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration {
   const half = Math.floor(shortestMs(expiresIn) / 2)
-  const longest = 'months' in renewBefore ? renewBefore.months * 31 * dayMs : renewBefore.ms
-  return longest <= half ? renewBefore : { ms: half }
+  return longestMs(renewBefore) <= half ? renewBefore : { ms: half }
 }

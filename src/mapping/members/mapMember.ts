@@ -146,13 +146,16 @@ function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, work: RowIdenti
 }
 
 /**
- * Returns undefined for an empty cell, and null for one that cannot be read. A null rejects the row, because the default end could be
+ * Returns undefined for an empty cell and for an end that is too late to be sent, and null for one that cannot be read. A null rejects the row, because the default end could be
  * later than the real one.
  */
-function expiresAtOf(row: Row, { expiresAt }: MemberBinding): number | undefined | null {
+function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined
   const text = trimText(firstText(expiresAt.read(row)) ?? '')
-  return isPlaceholder(text) ? undefined : (parseInstant(text, 'utc-midnight')?.ms ?? null)
+  if (isPlaceholder(text)) return undefined
+  const at = parseInstant(text, 'utc-midnight')?.ms
+  if (at === undefined) return null
+  return at >= latestEndMs ? undefined : at
 }
 
 /** Returns true if all texts of the cell are among the values, so that no doubt removes a person from a list. */

@@ -15,6 +15,8 @@ export interface MemberBinding {
   readonly expiresAt: BoundField | undefined
   /** End of a membership that starts today, for rows without `expires_at`; milliseconds since 1970. */
   readonly defaultEndMs: number
+  /** A later `expires_at` of a row counts as empty; milliseconds since 1970. */
+  readonly latestEndMs: number
   /** Tests that must all pass; without tests every row counts as consenting. */
   readonly consent: readonly BoundConsent[]
   /** Tests that apply to the identifiers of one type only. */

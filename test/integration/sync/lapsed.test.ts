@@ -145,3 +145,35 @@ destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
   expect(await engine.run('optouts')).toMatchObject({ counts: { stale: 1, deletes: 0, requests: 0 } })
   expect((await control.audience('2dnr')).digest).toBe(audienceDigest(['ann@example.com', 'zoe@example.com'].map(email)))
 })
+
+test('a service whose clock is behind takes every entry of a do-not-reach list, also of rows that end years later or never', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  await control.setClock(new Date(Date.now() - day / 2).toISOString())
+  engine.pipeline(
+    'optouts',
+    `source: { url: "{folder}/optouts.csv" }
+map: { email: email, expires_at: ends }
+destination: { kind: do-not-reach, account_id: 18ce54d4x5t, list_id: 2dnr }
+`,
+  )
+  const write = (days: number) =>
+    engine.write('optouts.csv', `email,ends\nann@example.com,${inDays(days)}\nbob@example.com,9999-12-31\nzoe@example.com,\n`)
+  write(600)
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
+  expect((await control.audience('2dnr')).members).toBe(3)
+  // The end of the row is near enough to be sent.
+  await pass(engine, 300)
+  write(300)
+  expect(await engine.run('optouts')).toMatchObject({ status: 'succeeded', counts: { updates: 1, confirmed: 1 } })
+  expect(await control.violations()).toEqual([])
+})
+
+test('a membership that ends in 9999 has no end: it gets expires_in, and is renewed', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', 'id,e1,e2,ends\nk1,ann@example.com,,9999-12-31\nk2,bob@example.com,,9999-12-31T23:59:59Z\n')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
+  await pass(engine, 380)
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { renewals: 2, confirmed: 2 } })
+})

@@ -103,7 +103,7 @@ destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth, expi
     {
       name: 'stop',
       remove: { column: 'status', values: ['resubscribed'] },
-      destination: { kind: 'do-not-reach', listId: '2dnr', expiresIn: { months: 13 } },
+      destination: { kind: 'do-not-reach', listId: '2dnr', expiresIn: { ms: 392 * 86_400_000 } },
     },
   ])
 })
