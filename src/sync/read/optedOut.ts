@@ -69,7 +69,9 @@ export async function findOptedOutEntries(
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key))
      select ord from carried where key in (select identifier from opted_out)
      union select ord from carried where record_key in (select key from stage where kind = ${stagedKind.optedOut})
-     union select c.ord from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0
+     -- An operation of several users has the record key of the first one only.
+     union select c.ord from carried c join remote m on m.destination_id = $2 and m.key = c.key
+       where m.ref_count <= 0 or m.group_key in (select key from stage where kind = ${stagedKind.optedOut})
      order by ord`,
     [batch.id, batch.destinationId],
   )

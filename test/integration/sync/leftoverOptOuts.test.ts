@@ -14,19 +14,22 @@ const digestOf = (people: readonly string[]) =>
   audienceDigest([...people, ...(people.includes('p9') ? ['second'] : [])].map((name) => email(`${name}@example.com`)))
 
 function write(engine: EngineUnderTest, rows: readonly { readonly name: string; readonly mail?: string; readonly ok: string }[]): void {
-  const lines = rows.map(({ name, mail = name, ok }) => `${name},${mail}@example.com,${name === 'p9' ? 'second@example.com' : ''},${ok}\n`)
+  const lines = rows.map(
+    ({ name, mail = name, ok }) =>
+      `${name},${mail === '' ? '' : `${mail}@example.com`},${name === 'p9' ? 'second@example.com' : ''},${ok}\n`,
+  )
   engine.write('people.csv', `id,mail,mail2,ok\n${lines.join('')}`)
 }
 
 /** Runs a first load of 30 people, all of whose answers are lost. */
-async function lostAnswers(applied: boolean): Promise<EngineUnderTest> {
+async function lostAnswers(applied: boolean, more = ''): Promise<EngineUnderTest> {
   const engine = await engineUnderTest({ settings: { maxAttempts: 2, horizonMs: 300 } })
   engine.pipeline(
     'people',
     `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [mail, mail2] }
 consent: { column: ok, values: ["yes"] }
-destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth${more} }
 `,
   )
   write(
@@ -66,6 +69,25 @@ test('an opt-out that a stored plan read before holds for an unchanged file', as
   await engine.run('people')
   expect((await engine.writes(after)).map(({ items }) => items)).toEqual([29, 1])
   expect((await engine.sandbox.control.audience()).digest).toBe(digestOf(names.filter((name) => name !== 'p7')))
+})
+
+test('an opt-out without an address holds for people in operations of several', async () => {
+  await using engine = await lostAnswers(false, ', users_per_operation: 10')
+  await engine.sandbox.control.switches({ ledger_keys: 'on' })
+  const out = names.slice(0, 3)
+  write(
+    engine,
+    names.map((name) => (out.includes(name) ? { name, mail: '', ok: 'no' } : { name, ok: 'yes' })),
+  )
+  const after = await engine.mark()
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { suppressed: 3, valid: 27, deletes: 3 } })
+  const requests: readonly { readonly keys: readonly { readonly key: string }[] }[] = await engine.sandbox.control.ledger(after)
+  // Each is only in the request of its delete.
+  const sent = out.map((name) =>
+    requests.filter(({ keys }) => keys.some(({ key }) => key.includes(String(email(`${name}@example.com`)[1])))),
+  )
+  expect(sent.map((their) => their.length)).toEqual([1, 1, 1])
+  expect((await engine.sandbox.control.audience()).digest).toBe(digestOf(names.slice(3)))
 })
 
 test('an opt-out with another address holds for the address of the update', async () => {
