@@ -12,9 +12,9 @@ export interface Account {
 
 /**
  * Returns the account for the server. Undefined for an ordinary user, because Postgres then runs as the same user. For root, returns
- * `postgres` or `nobody` if one of them exists, else a new system user `sluice`.
+ * `postgres` or `nobody` if one of them exists, else the system user `sluice`, which the first call creates.
  *
- * @throws {RunError} `POSTGRES_UNAVAILABLE` if no such user can be created
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if the user cannot be created
  */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined

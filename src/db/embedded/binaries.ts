@@ -13,13 +13,14 @@ export interface Binaries {
 }
 
 /**
- * Finds the binaries for this machine. If `account` cannot read them (for example below root's home), copies them to `copyTo`.
+ * Finds the binaries for this machine. If `account` cannot read them (for example below root's home), copies them to a folder in
+ * `copies`.
  * @throws {RunError} `POSTGRES_UNAVAILABLE` if there are none for this machine, or they do not start
  */
-export function findBinaries(account: Account | undefined, copyTo: string): Binaries {
+export function findBinaries(account: Account | undefined, copies: string): Binaries {
   const native = nativeFolder()
   linkLibraries(native)
-  const folder = account && !reachable(native) ? copyBinaries(native, copyTo) : native
+  const folder = account && !reachable(native) ? copyBinaries(native, copies) : native
   const binaries = { initdb: join(folder, 'bin', 'initdb'), postgres: join(folder, 'bin', 'postgres') }
   const probe = spawnSync(binaries.postgres, ['--version'], { encoding: 'utf8', ...account })
   if (probe.status !== 0) {
@@ -64,8 +65,13 @@ function linkLibraries(native: string): void {
   }
 }
 
-/** Copies the binaries, unless the copy exists. Returns the folder of the copy. */
-function copyBinaries(native: string, copyTo: string): string {
+/**
+ * Copies the binaries, unless this version of the package was copied before. Returns the folder of the copy. Earlier copies stay, because
+ * a server may use them.
+ */
+export function copyBinaries(native: string, copies: string): string {
+  const { version } = recordOf(JSON.parse(readFileSync(join(native, '..', 'package.json'), 'utf8')))
+  const copyTo = join(copies, `postgres-${String(version)}-binaries`)
   if (existsSync(copyTo)) return copyTo
   const partial = `${copyTo}.${process.pid}`
   cpSync(native, partial, { recursive: true, verbatimSymlinks: true })

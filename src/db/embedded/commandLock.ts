@@ -1,28 +1,55 @@
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
+
+/** Age in milliseconds at which a lock has expired. */
+const longest = 60_000
 
 /**
  * Locks the server, so that only one command at a time starts or stops it. Waits for the lock; removes a lock whose process has ended, or
  * that is older than a minute. Returns a function that unlocks. `path`: lock file.
  */
 export async function lock(path: string): Promise<() => void> {
+  const mine = `${process.pid} ${randomUUID()}`
   for (;;) {
     try {
-      closeSync(openSync(path, 'wx'))
-      writeFileSync(path, String(process.pid))
-      return () => rmSync(path, { force: true })
+      writeFileSync(path, mine, { flag: 'wx' })
+      // After a minute another command may have replaced the lock by its own.
+      return () => read(path)?.text === mine && rmSync(path, { force: true })
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
-    try {
-      const holder = Number(readFileSync(path, 'utf8'))
-      const age = Date.now() - statSync(path).mtimeMs
-      if ((holder && !isAlive(holder)) || age > 60_000) rmSync(path, { force: true })
-    } catch {
-      // the lock was released meanwhile
-    }
+    if (hasExpired(path)) removeExpired(path, `${path}.${mine.slice(-36)}`)
     await sleep(20)
+  }
+}
+
+/** Removes a lock. Only one command can rename it. A command that renamed the lock of another command instead puts it back. */
+function removeExpired(path: string, aside: string): void {
+  try {
+    renameSync(path, aside)
+    if (!hasExpired(aside)) linkSync(aside, path)
+  } catch (error) {
+    // The lock was removed meanwhile, or another command has locked the server.
+    if (errorCode(error) !== 'ENOENT' && errorCode(error) !== 'EEXIST') throw error
+  }
+  rmSync(aside, { force: true })
+}
+
+function hasExpired(path: string): boolean {
+  const found = read(path)
+  if (found === undefined) return false
+  const holder = parseInt(found.text)
+  return (holder > 0 && !isAlive(holder)) || Date.now() - found.writtenAtMs > longest
+}
+
+/** Returns the text of a lock file; undefined if there is none. */
+function read(path: string): { readonly text: string; readonly writtenAtMs: number } | undefined {
+  try {
+    return { text: readFileSync(path, 'utf8'), writtenAtMs: statSync(path).mtimeMs }
+  } catch {
+    return undefined
   }
 }

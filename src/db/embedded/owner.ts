@@ -3,7 +3,10 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 
-/** @throws {UsageError} `WRONG_USER` if another user created the folder, or the server in it; nothing is written */
+/**
+ * Compares the present user with the user who created the server in `home`, or the folder if it has no server. Writes nothing.
+ * @throws {UsageError} `WRONG_USER` if they differ
+ */
 export function checkOwner(home: string, me: number | undefined = process.getuid?.()): void {
   if (me === undefined) return
   const password = join(home, 'postgres.password')

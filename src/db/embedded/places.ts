@@ -20,7 +20,7 @@ export interface Places {
   readonly home: string
   /** Folder of Postgres' files. Not below `home` if the user of the server cannot access it. */
   readonly data: string
-  /** Folder for a copy of the binaries, if the account cannot read the original. */
+  /** Folder for copies of the binaries, if the account cannot read the original. */
   readonly binaries: string
   /**
    * If `data` is not below `home`: file in `home` with the name of the folder of `data`, so that a data directory that is moved keeps its
@@ -61,7 +61,7 @@ export function placesOf(dataDir: string): Places {
   return {
     home,
     data: join(base, `postgres-${version}`),
-    binaries: join(systemFolder, `postgres-${version}-binaries`),
+    binaries: systemFolder,
     elsewhere: base === home ? undefined : { file: placeFile(home), name: basename(base) },
     password: join(home, 'postgres.password'),
     log: join(base, 'postgres.log'),

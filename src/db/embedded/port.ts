@@ -2,21 +2,26 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { unavailable } from './unavailable.ts'
 
 /** Range of ports below the ports that systems use for outgoing connections (Linux: from 32768). */
 const from = 20_000
 const to = 32_768
 
-/** Returns the port that is stored in `file`. If there is none, or another program uses it, chooses and stores a free port. */
+/**
+ * Returns the port that is stored in `file`. If there is none, or another program uses it, chooses and stores a free port.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if 200 random ports are in use
+ */
 export async function keptPort(file: string): Promise<number> {
   const kept = readPort(file)
   if (kept !== undefined && (await isFree(kept))) return kept
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; attempt <= 200; attempt++) {
     const port = randomInt(from, to)
-    if (attempt < 200 && !(await isFree(port))) continue
+    if (!(await isFree(port))) continue
     writeFileSync(file, `${port}\n`)
     return port
   }
+  throw unavailable(`no port between ${from} and ${to} is free`)
 }
 
 function readPort(file: string): number | undefined {

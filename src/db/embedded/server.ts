@@ -2,7 +2,7 @@
  * Runs the embedded Postgres 18, for machines without a Postgres. The server starts in 0.3 s (8 s the first time, when its files are
  * created), and a command connects to a running server in 0.03 s (docs/benchmarks.md#readers). The server listens on loopback with its own
  * password, and never runs as root. Any number of commands share the server: the first command starts it, and the last command stops it,
- * unless a command keeps it (`serve`, `demo --keep`, `db`). If a command is killed, the server keeps running, and the next command uses it.
+ * unless `sluice db url` asked to keep it running. If a command is killed, the server keeps running, and the next command uses it.
  */
 import type { RunError } from '../../errors.ts'
 import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ export async function startEmbedded(
     let url = await running(places)
     if (!url) {
       if (!existsSync(join(places.data, 'PG_VERSION'))) {
-        if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missing(places.data, places.elsewhere.file)
+        if (places.elsewhere !== undefined && existsSync(places.elsewhere.file)) throw missingError(places.data, places.elsewhere.file)
         initialize(places)
       }
       url = await start(places, options.maxConnections)
@@ -47,7 +47,7 @@ export async function startEmbedded(
   }
 }
 
-function missing(data: string, file: string): RunError {
+function missingError(data: string, file: string): RunError {
   return unavailable(
     `the database of this folder is missing: ${data}`,
     `restore or mount that folder; or start with an empty database, which knows nothing of what was sent: rm ${file}`,

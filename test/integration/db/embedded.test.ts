@@ -1,9 +1,23 @@
 /** The embedded server: its start, its use by several commands, its end. */
 import { spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
+import { copyBinaries } from '../../../src/db/embedded/binaries.ts'
+import { lock } from '../../../src/db/embedded/commandLock.ts'
 import { checkOwner } from '../../../src/db/embedded/owner.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { placesOf } from '../../../src/db/embedded/places.ts'
@@ -69,6 +83,27 @@ test('a lock that a dead process left is taken over', async () => {
   writeFileSync(join(folder, 'postgres.lock'), '999999999')
   const server = await startEmbedded(folder)
   expect(server.url).toMatch(/^postgresql:\/\/sluice:\w+@127\.0\.0\.1:\d+\/sluice$/)
+})
+
+test('a command does not remove the lock of another command that replaced its own', async () => {
+  const path = join(folder, 'postgres.lock')
+  const unlock = await lock(path)
+  writeFileSync(path, `${process.pid} another`)
+  unlock()
+  expect(readFileSync(path, 'utf8')).toBe(`${process.pid} another`)
+  rmSync(path)
+})
+
+test('a copy of the binaries is used for one version of the package', () => {
+  const [native, copies] = [join(folder, 'package', 'native'), join(folder, 'copies')]
+  mkdirSync(native, { recursive: true })
+  const install = (version: string) => {
+    writeFileSync(join(native, '..', 'package.json'), JSON.stringify({ version }))
+    writeFileSync(join(native, 'postgres'), version)
+    return readFileSync(join(copyBinaries(native, copies), 'postgres'), 'utf8')
+  }
+  expect([install('18.4.0'), install('18.4.0'), install('18.5.0')]).toEqual(['18.4.0', '18.4.0', '18.5.0'])
+  expect(readdirSync(copies).toSorted()).toEqual(['postgres-18.4.0-binaries', 'postgres-18.5.0-binaries'])
 })
 
 const root = process.getuid?.() === 0
