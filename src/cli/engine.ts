@@ -1,4 +1,4 @@
-import type { LogLevel } from '../config/config.ts'
+import type { KnownService, LogLevel } from '../config/config.ts'
 import { createTransport } from '../service/client/transport.ts'
 import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../db/workers.ts'
@@ -55,47 +55,60 @@ export async function withEngine<Result>(
   work: (engine: Engine) => Promise<Result>,
   options: EngineOptions = {},
 ): Promise<Result> {
-  const config = context.config()
   const service = await serviceOf(context, options.credentials)
+  return withStore(
+    context,
+    async (store) => {
+      await using engine = await openEngine(context, store, service, options)
+      return await work(engine)
+    },
+    storeOptions,
+  )
+}
+
+/** A run reserves one connection for its temporary tables, and writes its row and its progress on two others. */
+export const storeOptions = { connections: 3 }
+
+/** Registers this process as a worker of an open database, and opens the service. The caller closes it. */
+export async function openEngine(
+  context: Context,
+  store: Store,
+  service: KnownService,
+  options: EngineOptions = {},
+): Promise<Engine & AsyncDisposable> {
+  const config = context.config()
   const identity = serviceIdentity(service)
-  const run = async (store: Store) => {
-    const transport = countRequests(
-      createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
-      context.inFlight,
-    )
-    const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
-    const deps: EngineDeps = {
-      db: store.db,
-      transport,
-      clock: context.clock,
-      log: context.log(options.logLevel),
-      workerId,
-      ...(options.role === undefined || options.role === 'command' ? { actor: operator().actor } : {}),
-      service: identity,
-      settings: {
-        ...engineSettings(identity.origin, options.concurrency),
-        ...(config.keepRunsDays === undefined ? {} : { keepRunsDays: config.keepRunsDays }),
-      },
-      env: config.env,
-      signal: context.signal,
-    }
-    try {
-      return await work({
-        sync,
-        deps,
-        async show(label, call) {
-          const progress = createProgress(context.stderr, context.clock, label, config.log.format)
-          try {
-            return await call({ ...deps, onProgress: progress.update })
-          } finally {
-            progress.end()
-          }
-        },
-      })
-    } finally {
-      await transport.close()
-    }
+  const transport = countRequests(
+    createTransport(service, options.concurrency === undefined ? {} : { connections: options.concurrency }),
+    context.inFlight,
+  )
+  const workerId = await registerWorker(store.db, { role: options.role ?? 'command', concurrency: options.concurrency ?? 1 })
+  const deps: EngineDeps = {
+    db: store.db,
+    transport,
+    clock: context.clock,
+    log: context.log(options.logLevel),
+    workerId,
+    ...(options.role === undefined || options.role === 'command' ? { actor: operator().actor } : {}),
+    service: identity,
+    settings: {
+      ...engineSettings(identity.origin, options.concurrency),
+      ...(config.keepRunsDays === undefined ? {} : { keepRunsDays: config.keepRunsDays }),
+    },
+    env: config.env,
+    signal: context.signal,
   }
-  // A run reserves one connection for its temporary tables, and writes its row and its progress on two others.
-  return withStore(context, run, { connections: 3 })
+  return {
+    sync,
+    deps,
+    async show(label, call) {
+      const progress = createProgress(context.stderr, context.clock, label, config.log.format)
+      try {
+        return await call({ ...deps, onProgress: progress.update })
+      } finally {
+        progress.end()
+      }
+    },
+    [Symbol.asyncDispose]: () => transport.close(),
+  }
 }

@@ -51,22 +51,14 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     const run = await loadCommand(request.path)
     return { code: await run(context, request.invocation), finished: true }
   } catch (error) {
-    const [{ errorLines, presentError }, { exitCodeOfError }] = await Promise.all([
+    const [{ errorLines, presentError, stackLines }, { exitCodeOfError }] = await Promise.all([
       import('./terminal/present.ts'),
       import('./exitCodes.ts'),
     ])
     const presented = signal.aborted && !(error instanceof SluiceError) ? interrupted : presentError(error, config?.secrets)
     if (json) stdout.write(`${JSON.stringify({ error: presented })}\n`)
     else stderr.write(errorLines(presented, presented === interrupted ? undefined : command))
-    if (env['SLUICE_LOG_LEVEL'] === 'debug' && error instanceof Error) stderr.write(`${presentStack(error)}\n`)
+    stderr.write(stackLines(error, env))
     return { code: exitCodeOfError(error), finished: false }
   }
-}
-
-function presentStack(error: Error): string {
-  // Only the frames: the message was already printed, without secrets.
-  return (error.stack ?? '')
-    .split('\n')
-    .filter((line) => line.trimStart().startsWith('at '))
-    .join('\n')
 }

@@ -93,14 +93,3 @@ export async function credentialsOfStored(context: Context, id: string): Promise
     throw error
   }
 }
-
-/** Groups consecutive pipelines with the same credentials, and keeps their order. */
-export function groupByCredentials(pipelines: readonly Pipeline[]): readonly (readonly Pipeline[])[] {
-  const groups: Pipeline[][] = []
-  for (const pipeline of pipelines) {
-    const last = groups.at(-1)
-    if (last !== undefined && last[0]?.credentials === pipeline.credentials) last.push(pipeline)
-    else groups.push([pipeline])
-  }
-  return groups
-}

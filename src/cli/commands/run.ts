@@ -1,18 +1,16 @@
 import { UsageError } from '../../errors.ts'
-import type { Pipeline } from '../../model/pipeline.ts'
 import { parseCount } from '../commandLine/parseCount.ts'
 import type { RunReport } from '../../model/report.ts'
 import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
-import { withEngine, type Engine } from '../engine.ts'
+import { eachPipeline } from '../eachPipeline.ts'
 import { operator } from '../operator.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
-import { groupByCredentials } from '../services.ts'
 import { below } from '../terminal/text.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
-/** Runs the pipelines one after the other, so that each has the whole rate budget. The exit code is that of the worst outcome. */
+/** Runs the pipelines one after the other. The exit code is that of the worst outcome. */
 export const run: CommandRun = async (context, invocation) => {
   const names = list(invocation, 0)
   const approve = option(invocation, 'approveDeletes')
@@ -31,17 +29,8 @@ export const run: CommandRun = async (context, invocation) => {
       },
     )
   }
-  const reports: RunReport[] = []
-  // Consecutive pipelines with the same credentials share one connection to the service.
-  for (const group of groupByCredentials(pipelines))
-    await withEngine(context, (engine) => runGroup(engine, group), { credentials: group[0]?.credentials })
-  // Without a report, a signal came before the first run started.
-  if (reports.length === 0) context.signal.throwIfAborted()
-  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
-
-  async function runGroup(engine: Engine, group: readonly Pipeline[]): Promise<void> {
-    for (const pipeline of group) {
-      if (context.signal.aborted) break
+  const reports = await eachPipeline(context, pipelines, {
+    async each(engine, pipeline) {
       const report = await engine.show(pipeline.name, (deps) =>
         engine.sync.runPipeline(deps, pipeline, {
           trigger: 'manual',
@@ -50,10 +39,12 @@ export const run: CommandRun = async (context, invocation) => {
           ...(approveDeletes === undefined ? {} : { approveDeletes, ...operator() }),
         }),
       )
-      reports.push(report)
       if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-    }
-  }
+      return report
+    },
+    failed: (report) => report,
+  })
+  return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
 }
 
 /** Returns the exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */

@@ -46,14 +46,16 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
       ({ name, action, message }) => `- product set ${escaped(name)}: ${action}${message === undefined ? '' : ` (${escaped(message)})`}\n`,
     )
     .join('')
-  const guards = report.guards.map((guard) => `> **${guard.code}** ${escaped(guard.message)}\n\n`).join('')
+  const problems = [...(report.error === undefined ? [] : [report.error]), ...report.guards]
+    .map(({ code, message }) => `> **${code}** ${escaped(message)}\n\n`)
+    .join('')
   const next = nextCommands(report).map(([command]) => `${command}\n`)
   const table =
     rows.length === 0
       ? ''
       : `<details><summary>${plural(planned(counts), 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
   return (
-    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${sets === '' ? '' : `${sets}\n`}${guards}` +
+    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${sets === '' ? '' : `${sets}\n`}${problems}` +
     `${next.length === 0 ? '' : `\`\`\`\n${next.join('')}\`\`\`\n\n`}${table}`
   )
 }

@@ -1,13 +1,15 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
+import type { Environment } from '../../config/config.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
 import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
 import { redactPersonalData } from '../../mapping/mask.ts'
+import type { ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { below, safe } from './text.ts'
 
 /** Error as the process prints it, as text or as JSON. */
 export interface PresentedError {
-  readonly code: string
+  readonly code: ErrorCode
   readonly message: string
   readonly where: string | null
   readonly hint: string
@@ -96,6 +98,13 @@ export function errorLines(error: PresentedError, command?: string): string {
   return `${lines.map((line) => `${line}\n`).join('')}${where}error  ${error.code}  ${error.message}\nhint   ${error.hint}${next}\n`
 }
 
+/** Returns the frames of the stack if the log level is `debug`, else nothing. The message is printed apart, without secrets. */
+export function stackLines(error: unknown, env: Environment): string {
+  if (env['SLUICE_LOG_LEVEL'] !== 'debug' || !(error instanceof Error)) return ''
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '))
+  return `${frames.join('\n')}\n`
+}
+
 /**
  * Returns the code of a lost connection, of a Postgres server without resources or of missing database rights; undefined for any other
  * error. Returns no text of Postgres, because such a text may contain values.
@@ -120,7 +129,7 @@ function systemFacts(error: unknown): SystemFacts {
 }
 
 /** Errors of the operating system that the user can correct, by Node's code. */
-const systemErrors: Readonly<Record<string, { readonly code: string; readonly message: string; readonly hint: string }>> = {
+const systemErrors: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string; readonly hint: string }>> = {
   EADDRINUSE: {
     code: 'PORT_IN_USE',
     message: 'another program listens there',

@@ -1,4 +1,6 @@
 /** `credentials:` of pipelines: each uses its own service, in commands and in a worker. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withSandbox } from '../../support/sandbox.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
@@ -99,6 +101,58 @@ test('credentials that sluice.yaml does not have stop the pipeline before anythi
   const { code, stderr } = await shop.here(['run', 'shop'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/PIPELINE_INVALID.*"stagging" is not in .*sluice\.yaml/)
+})
+
+test('an incomplete service of one pipeline stops the command before another one is sent', async () => {
+  await using shop = await workspace()
+  shop.write('sluice.yaml', staging(shop.sandbox.url))
+  shop.write('.env', 'STAGING_KEY=sandbox-consumer-key\n')
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/a.yaml', `${shopYaml}credentials: staging\n`)
+  shop.write('pipelines/b.yaml', shopYaml.replace('4001', '4002'))
+  for (const command of ['run', 'plan']) {
+    const outcome = await shop.here([command, 'a', 'b', '--json'], { env: { SLUICE_CONSUMER_KEY: '' } })
+    expect(outcome.code).toBe(2)
+    expect(json(outcome)).toMatchObject({ error: { code: 'SERVICE_NOT_CONFIGURED' } })
+  }
+  expect(await shop.sandbox.control.ledger()).toEqual([])
+  expect(json(await shop.here(['runs', '--json']))).toEqual([])
+})
+
+test('an error of one pipeline is its report, and the other pipelines run', async () => {
+  await using shop = await workspace()
+  shop.write('feed.csv', feed(2))
+  for (const [name, catalog] of [
+    ['a', '4001'],
+    ['b', '4002'],
+    ['c', '4003'],
+  ] as const)
+    shop.write(`pipelines/${name}.yaml`, shopYaml.replace('4001', catalog))
+  const otherApplication = { SLUICE_CONSUMER_KEY: 'other-key' }
+  await shop.here(['run', 'b'], { env: otherApplication })
+  const failed = { pipeline: 'b', status: 'failed', counts: { confirmed: 0 }, error: { code: 'OTHER_CREDENTIALS' } }
+
+  const planned = await shop.here(['plan', '*', '--out', 'plans.json', '--json'])
+  expect(planned.code).toBe(1)
+  expect(json(planned)).toMatchObject([
+    { pipeline: 'a', counts: { creates: 2 } },
+    { ...failed, planId: '' },
+    { pipeline: 'c', counts: { creates: 2 } },
+  ])
+  expect(JSON.parse(readFileSync(join(shop.folder, 'plans.json'), 'utf8'))).toMatchObject([{ pipeline: 'a' }, failed, { pipeline: 'c' }])
+
+  const ran = await shop.here(['run', '*', '--json'])
+  expect(ran.code).toBe(1)
+  expect(json(ran)).toMatchObject([
+    { pipeline: 'a', counts: { creates: 2 } },
+    { ...failed, runId: '' },
+    { pipeline: 'c', counts: { creates: 2 } },
+  ])
+  const { stderr, stdout } = await shop.here(['run', '*'])
+  expect(stderr).toContain('error  OTHER_CREDENTIALS')
+  expect(stdout).toMatch(/ a r_\d+ succeeded[^]* c r_\d+ /)
+  // Alone, the error is the document.
+  expect(json(await shop.here(['run', 'b', '--json']))).toMatchObject({ error: { code: 'OTHER_CREDENTIALS' } })
 })
 
 test('an erasure by customer key goes to the service of the named pipeline', async () => {

@@ -1,0 +1,82 @@
+/** Loop over pipelines of `run` and `plan`. */
+import type { KnownService } from '../config/config.ts'
+import type { Database } from '../db/database.ts'
+import { SluiceError } from '../errors.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import { noCounts, type RunReport } from '../model/report.ts'
+import type { Context } from './context.ts'
+import { openEngine, storeOptions, type Engine } from './engine.ts'
+import { exitCodeOfError } from './exitCodes.ts'
+import { serviceOf } from './services.ts'
+import { withStore } from './store.ts'
+import { errorLines, presentError, stackLines } from './terminal/present.ts'
+
+/** Work of a command on each pipeline. */
+export interface PipelineWork<Report extends RunReport> {
+  readonly each: (engine: Engine, pipeline: Pipeline) => Promise<Report>
+  /** Returns the report of a pipeline whose `each` threw. `base`: without a run, with the error. */
+  readonly failed: (base: RunReport) => Report
+  /** Called with all reports before the database is closed. */
+  readonly end?: (db: Database, reports: readonly Report[]) => Promise<void>
+}
+
+/**
+ * Processes the pipelines one after the other, so that each has the whole rate budget, and returns their reports. First finds the
+ * service of each pipeline. An error of one of several pipelines is printed and becomes its report. A signal ends the loop.
+ *
+ * @throws {ConfigError} as `serviceOf`, before anything is read or sent
+ */
+export async function eachPipeline<Report extends RunReport>(
+  context: Context,
+  pipelines: readonly Pipeline[],
+  { each, failed, end }: PipelineWork<Report>,
+): Promise<readonly Report[]> {
+  const services = new Map<Pipeline['credentials'], KnownService>()
+  for (const { credentials } of pipelines) if (!services.has(credentials)) services.set(credentials, await serviceOf(context, credentials))
+  return withStore(
+    context,
+    async (store) => {
+      await using open = new AsyncDisposableStack()
+      const engines = new Map<Pipeline['credentials'], Engine>()
+      for (const [credentials, service] of services) engines.set(credentials, open.use(await openEngine(context, store, service)))
+      const reports: Report[] = []
+      for (const pipeline of pipelines) {
+        const engine = engines.get(pipeline.credentials)
+        if (engine === undefined || context.signal.aborted) break
+        const startedAt = context.clock.now()
+        try {
+          reports.push(await each(engine, pipeline))
+        } catch (error) {
+          if (pipelines.length === 1) throw error
+          if (context.signal.aborted && !(error instanceof SluiceError)) break
+          reports.push(failed(errorReport(context, pipeline.name, startedAt, error)))
+        }
+      }
+      // Without a report, a signal came before the first pipeline.
+      if (reports.length === 0) context.signal.throwIfAborted()
+      await end?.(store.db, reports)
+      return reports
+    },
+    storeOptions,
+  )
+}
+
+/** Returns the report of a pipeline whose run threw an error. Without `--json`, prints the error. */
+function errorReport(context: Context, pipeline: string, startedAt: number, thrown: unknown): RunReport {
+  const { problems: _, ...error } = presentError(thrown, context.config().secrets)
+  if (!context.json) context.stderr.write(errorLines({ ...error, where: error.where ?? pipeline }, context.command))
+  context.stderr.write(stackLines(thrown, context.env))
+  const finishedAt = context.clock.now()
+  return {
+    runId: '',
+    pipeline,
+    trigger: 'manual',
+    status: exitCodeOfError(thrown) === 5 ? 'skipped' : 'failed',
+    counts: noCounts,
+    guards: [],
+    startedAt: new Date(startedAt).toISOString(),
+    finishedAt: new Date(finishedAt).toISOString(),
+    durationMs: finishedAt - startedAt,
+    error,
+  }
+}
