@@ -84,7 +84,10 @@ export function createApp(deps: ServerDeps): Hono<ServerEnv> {
     const message = 'The server could not answer: the database may be down.'
     if (c.req.path.startsWith('/api/'))
       return c.json({ error: { code: 'INTERNAL', message, where: c.req.path, hint: 'sluice doctor' } }, 503)
-    return c.text(`${message} The page tries again.\n`, 503)
+    // Without `render`, which reads the database. The browser loads the page again after 5 seconds.
+    if (c.req.method === 'GET') c.header('refresh', '5')
+    const page = messagePage('Not available', message, 'sluice doctor')
+    return c.html(layout(page, { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() }), 503)
   })
   return app
 }
