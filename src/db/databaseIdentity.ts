@@ -1,6 +1,7 @@
 /**
- * Recognizes a database that was restored from a dump or copied. Its state is older than what the service has, or another environment
- * sends from the original too. A copy of the files, such as a snapshot of the disk, has the same identity and is not recognized.
+ * Recognizes a database that was restored or copied by a dump: its object ids differ. Its state is older than what the service has, or
+ * another environment sends from the original too. A copy of the files, such as a snapshot of the disk, has the same object ids and is
+ * not recognized.
  */
 
 /**

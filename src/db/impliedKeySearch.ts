@@ -6,12 +6,13 @@ import type pg from 'pg'
 import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
-import { queryable, type Queryable } from './database.ts'
+import { queryable, type Queryable, type Transaction } from './database.ts'
 import { behindAll, implyingBatch } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
-/** Number of bytes of the digest, and of the record key, in an entry. */
+/** Number of bytes of the digest in an entry. */
 const digestBytes = 4
+/** Number of bytes of the record key in an entry. */
 const keyBytes = 6
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
@@ -21,8 +22,10 @@ const chunks = 4_096
 const otherBits = digestBytes * 8 - 12
 /** Maximum number of entries in memory (5 MB). When it is reached, the entries are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
-/** Maximum number of chunks per query, and of identifiers that are searched by query instead of COPY. */
+/** Maximum number of chunks per query. */
 const chunksAtOnce = 256
+/** Maximum number of identifiers that are searched by query instead of COPY. */
+const identifiersByQuery = 256
 /** Maximum number of identifiers per search. */
 const identifiersAtOnce = 50_000
 
@@ -162,7 +165,7 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
   for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', query, identifiersAtOnce)) {
     const identifiers = rows.map(({ identifier }) => identifier)
-    yield await (rows.length > chunksAtOnce
+    yield await (rows.length > identifiersByQuery
       ? scanImpliedKeys(client, destinationId, identifiers)
       : findImpliedKeys(queryable(client), destinationId, identifiers))
   }
@@ -185,19 +188,15 @@ async function scanImpliedKeys(client: pg.PoolClient, destinationId: number, ide
   const query = `select int4send(chunk) || int4send(part) || digests from implied_key where destination_id = ${destinationId}`
   for await (const row of copyOut(client, query)) {
     const digests = row.subarray(8)
-    if (!hasCandidate(digests, filter)) continue
     const chunk = row.readInt32BE(0)
-    places.push(...placesOf({ chunk, part: row.readInt32BE(4), digests }, wanted.get(chunk)))
+    places.push(...placesOf({ chunk, part: row.readInt32BE(4), digests }, wanted.get(chunk), filter))
   }
   return recordsAt(queryable(client), destinationId, places)
 }
 
-function hasCandidate(digests: Buffer, filter: Uint8Array): boolean {
-  for (let at = 0; at < digests.length; at += digestBytes) {
-    const bit = digests.readUInt32BE(at) >>> (digestBytes * 8 - filterBits)
-    if ((((filter[bit >>> 3] ?? 0) >>> (bit & 7)) & 1) === 1) return true
-  }
-  return false
+function passes(filter: Uint8Array, digest: number): boolean {
+  const bit = digest >>> (digestBytes * 8 - filterBits)
+  return (((filter[bit >>> 3] ?? 0) >>> (bit & 7)) & 1) === 1
 }
 
 /** Removes the entries of these identifiers. Keeps the entries of records that still imply keys. */
@@ -231,16 +230,16 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
 /**
  * Removes the entries of deleted records, and of records that now have other identifiers, by writing all entries of the destination again.
  */
-export async function dropOutdatedKeys(client: pg.PoolClient, tx: Queryable, destinationId: number): Promise<void> {
+export async function dropOutdatedKeys(tx: Transaction, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
-  const index = new ImpliedKeyIndex(client, destinationId)
+  const index = new ImpliedKeyIndex(tx.client, destinationId)
   const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as keys from record
     where destination_id = ${destinationId} and load_id is not null`
-  for await (const rows of eachPortion<{ key: Buffer; keys: string }>(client, 'record_cursor', records, 5_000)) await index.add(rows)
+  for await (const rows of eachPortion<{ key: Buffer; keys: string }>(tx.client, 'record_cursor', records, 5_000)) await index.add(rows)
   await index.end()
 }
 
-/** Identifiers to find, by chunk and by the other bits of their digest. Has no identifiers that are shorter than a digest. */
+/** Identifiers to find, by chunk and by the other bits of their digest. Has no identifiers that are shorter than an entry's digest. */
 type Wanted = ReadonlyMap<number, ReadonlyMap<number, readonly Buffer[]>>
 
 function byChunk(identifiers: readonly Buffer[]): Wanted {
@@ -267,12 +266,15 @@ interface Place {
 function placesOf(
   { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
   wanted: ReadonlyMap<number, readonly Buffer[]> | undefined,
+  filter?: Uint8Array,
 ): Place[] {
   const places: Place[] = []
   if (wanted === undefined) return places
   const mask = 2 ** otherBits - 1
   for (let at = 0; at < digests.length; at += digestBytes) {
-    const identifiers = wanted.get(digests.readUInt32BE(at) & mask)
+    const digest = digests.readUInt32BE(at)
+    if (filter !== undefined && !passes(filter, digest)) continue
+    const identifiers = wanted.get(digest & mask)
     if (identifiers !== undefined) for (const identifier of identifiers) places.push({ chunk, part, place: at / digestBytes, identifier })
   }
   return places
@@ -282,7 +284,7 @@ function placesOf(
 async function recordsAt(db: Queryable, destinationId: number, places: readonly Place[]): Promise<ImpliedKey[]> {
   if (places.length === 0) return []
   const rows = await db.query<{ identifier: Buffer; record_key: Value<'record', 'key'> }>(
-    // Without the inner "offset 0", Postgres may read the records first.
+    // Without the "offset 0" of `w`, Postgres may read the records first.
     `select w.identifier, r.key as record_key
      from (
        select c.identifier, substring(ik.record_keys from c.place * ${keyBytes} + 1 for ${keyBytes}) as first

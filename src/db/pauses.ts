@@ -1,6 +1,6 @@
 /**
- * Writes the table `pipeline_pause` with the paused pipelines, of which no run sends before an operator resumes them. A pause is valid for
- * the destination, so that it does not end if the pipeline gets another name.
+ * Writes the table `pipeline_pause` with the paused pipelines: no run of them starts before an operator resumes them. A pause is valid
+ * for the destination, so that it does not end if the pipeline gets another name.
  */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
@@ -16,7 +16,7 @@ export interface Pause {
 
 /** Pause or resume by an operator. */
 export interface OperatorAction {
-  /** Destination of the pipeline, which is paused. Pipelines of two environments may have the same name, but their destinations differ. */
+  /** Destination to pause or to resume. Pipelines of two environments may have the same name, but their destinations differ. */
   readonly destinationId: number
   readonly pipeline: string
   readonly actor: string
@@ -50,7 +50,7 @@ export async function resumePipeline(db: Database, { destinationId, pipeline, ac
   })
 }
 
-/** Returns the pauses by name of the pipeline: all, or only those of this destination or of this name. */
+/** Returns the pauses, ordered by pipeline. `of`: only those of this destination or pipeline. */
 export async function listPauses(
   db: Queryable,
   of: { readonly destinationId?: number; readonly pipeline?: string } = {},

@@ -37,11 +37,11 @@ export const declaredForS = 60
 const clocksAgreeS = 300
 
 /**
- * Stores the schedules of a folder. A new or changed schedule begins now, without missed ticks. Schedules that the folder no longer
- * has are marked as undeclared, unless another scheduler still declares them.
+ * Stores the schedules of a folder. A new schedule, or one with another cron or timezone, begins now, without missed ticks. Schedules that
+ * the folder no longer has are marked as undeclared once no scheduler has declared them for `declaredForS`. Schedules of broken files stay.
  *
- * A schedule whose last tick is in the future would run no more until that time. It was decided while the clock of the database was
- * ahead. If `processTime` confirms the present time of the database, such a schedule begins now; returns the names of their pipelines.
+ * A schedule whose last tick is in the future would run no more until that time. That tick was decided while the clock of the database
+ * was ahead. If `processTime` confirms the present time of the database, such a schedule begins now; returns the names of their pipelines.
  */
 export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
   const { credentials, folder, schedules, broken } = declaration

@@ -8,7 +8,7 @@ import { isObject, parseAnswer, type Json, type JsonObject, isList } from './jso
 export interface ServiceError {
   /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none. */
   readonly code: string
-  /** Message without digests and control characters, at most 300 characters; empty if the error has none. */
+  /** Message cleaned by `cleanText`: without personal data and control characters, at most 300 characters; empty if the error has none. */
   readonly message: string
 }
 
@@ -33,15 +33,15 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
   }
 }
 
-/** Returns an ambiguous outcome. Defaults: not miscounted, cannot be applied later, no failing entries. */
+/** Returns an ambiguous outcome. Defaults: suspects no record, cannot be applied later, no failing entries. */
 export function ambiguous(
   reason: string,
-  more: { miscounted?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},
+  more: { suspectsRecord?: boolean; mayLandLater?: boolean; failing?: readonly number[] } = {},
 ): RequestOutcome {
   return {
     kind: 'ambiguous',
     reason,
-    miscounted: more.miscounted ?? false,
+    suspectsRecord: more.suspectsRecord ?? false,
     mayLandLater: more.mayLandLater ?? false,
     failing: more.failing ?? [],
   }
@@ -76,19 +76,19 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
     return classifySuccess(body, entryCount)
   }
   const errors = body === undefined ? undefined : readFailure(body, entryCount)
-  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`miscounted`). Errors about the
+  // One record may be the cause of an unreadable refusal, so the batch is split after three such answers (`suspectsRecord`). Errors about the
   // caller, 401 and 423 never have a record as their cause.
   if (errors === undefined)
-    return ambiguous(`http-${status}-unreadable`, { miscounted: !aboutTheCaller.has(status) && status !== 401 && status !== 423 })
+    return ambiguous(`http-${status}-unreadable`, { suspectsRecord: !notAboutRecords.has(status) && status !== 401 && status !== 423 })
   const { code, message } = errors.first
   if (status === 423) return { kind: 'retry', reason: 'locked', status }
   if (status === 401) return { kind: 'retry', reason: code, status }
-  if (aboutTheCaller.has(status) || (status === 400 && code === '215')) return { kind: 'pause', code, reason: message }
+  if (notAboutRecords.has(status) || (status === 400 && code === '215')) return { kind: 'pause', code, reason: message }
   return { kind: 'refused', code, reason: message, failing: errors.failing }
 }
 
 /** Statuses of errors about the destination, the access or the API version, and not about the records. */
-const aboutTheCaller = new Set([403, 404, 405, 410, 415])
+const notAboutRecords = new Set([403, 404, 405, 410, 415])
 
 /** Classifies a 2xx response. Errors without results mean that the whole request was refused. */
 function classifySuccess(body: JsonObject, entryCount: number): Success | RequestOutcome {
@@ -107,8 +107,7 @@ function readFailure(
   body: JsonObject,
   entryCount: number,
 ): { readonly first: ServiceError; readonly failing: readonly number[] } | undefined {
-  const listed = body['errors']
-  const errors = listed === undefined || listed === null ? [] : readErrors(listed)
+  const errors = readErrors(body['errors'])
   const operations = body['operation_errors'] ?? []
   if (errors === undefined || !isList(operations)) return undefined
 
@@ -123,9 +122,10 @@ function readFailure(
     failing.push(index)
   }
   if (first === undefined) return undefined
-  // Errors for entries outside the request, or for all entries, do not show which entry failed.
+  // Errors for entries outside the request, or for all of several entries, do not show which entry failed.
+  if (entryCount === 1) return { first, failing: failing.filter((index) => index === 0) }
   const usable = failing.length < entryCount && failing.every((index) => index < entryCount)
-  return { first, failing: usable || entryCount === 1 ? failing.filter((index) => index < entryCount) : [] }
+  return { first, failing: usable ? failing : [] }
 }
 
 function readError(item: Json): ServiceError | undefined {

@@ -253,13 +253,13 @@ export type RequestOutcome =
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**
-   * May or may not be applied. `miscounted`: the response has wrong counts or an unreadable refusal. After three such responses the batch
-   * is split (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
+   * May or may not be applied. `suspectsRecord`: the response has wrong counts or an unreadable refusal. After three such
+   * responses the batch is split (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
    */
   | {
       readonly kind: 'ambiguous'
       readonly reason: string
-      readonly miscounted: boolean
+      readonly suspectsRecord: boolean
       readonly mayLandLater: boolean
       readonly failing: readonly number[]
     }

@@ -50,7 +50,7 @@ export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): R
   if (readable && equal && success === total && success > expected) return ambiguous('count_mismatch')
   // If there is one result per operation, in request order (spec 4.3 rule 4), a result with a wrong count shows the failing operation.
   const pointed = results.length === sent.length && short.length < sent.length ? short : []
-  return ambiguous('count_mismatch', { miscounted: true, failing: pointed })
+  return ambiguous('count_mismatch', { suspectsRecord: true, failing: pointed })
 }
 
 function allConfirmed(sent: readonly SentEntry[]): RequestOutcome {

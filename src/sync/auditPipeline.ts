@@ -20,7 +20,8 @@ import type { AuditFindings, AuditReport } from './audit/report.ts'
 import { noCounts, type Drift } from '../model/report.ts'
 import { requestAndClaim } from './claimDestination.ts'
 import { nothingRead } from './readAndPlan.ts'
-import { asError, operationsOf, unclaimedError } from './run.ts'
+import { planned as plannedOperations } from './nextCommands.ts'
+import { asError, unclaimedError } from './run.ts'
 import type { Listing } from '../destinations/destination.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -52,7 +53,12 @@ export async function auditPipeline(
       client.release(true)
     }
     await updateRun(deps.db, run.row, {
-      counts: { ...noCounts, ...planned?.counts, pending: planned === undefined ? 0 : operationsOf(planned), drift: found.drift },
+      counts: {
+        ...noCounts,
+        ...planned?.counts,
+        pending: planned === undefined ? 0 : plannedOperations(planned.counts),
+        drift: found.drift,
+      },
     })
     const guards = planned?.guards ?? []
     return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }

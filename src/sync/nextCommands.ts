@@ -2,7 +2,7 @@
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../model/report.ts'
 
 /** Returns the number of planned operations. */
-export function planned(counts: ShownRun['counts']): number {
+export function planned(counts: Pick<ShownRun['counts'], 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
   return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
@@ -16,7 +16,7 @@ export function isUnderWay({ status }: ShownRun): boolean {
   return ['queued', 'running'].includes(status)
 }
 
-/** Returns the next commands for the user, each with an explanation that may be empty. Empty for a run that needs no action. */
+/** Returns the next steps for the user: commands or hints, each with an explanation that may be empty. None if no action is needed. */
 export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
   const { counts, runId, pipeline } = report
   if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]

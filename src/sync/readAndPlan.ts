@@ -99,7 +99,7 @@ async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline,
 }
 
 /**
- * Applies the guards that stop a whole run. Rejects do not stop a run whose source is unchanged.
+ * Applies the guards that stop a run before its plan. Rejects do not stop a run whose source is unchanged.
  *
  * @throws {RunWithheld} if too many rows were rejected, or a warning on the source needs a review
  */

@@ -30,6 +30,8 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['suppressed', 'the person was suppressed or erased, or opted out'],
   ['expired', 'its membership would have ended before it was sent; the next plan has new times'],
   ['set_aside', 'its operations wait in one request while a failing record is isolated'],
+  ['other_half_confirmed', 'split without being sent, because the other half was confirmed'],
+  // Name of this reason in batches of earlier versions.
   ['known_guilty', 'split without being sent, because the other half was confirmed'],
   ['after_sibling', 'waits for the other half of a split request'],
   ['after_pointed', 'waits until the record that the answer named is confirmed or refused'],

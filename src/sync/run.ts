@@ -20,7 +20,7 @@ import type { PlanReport, RunReport } from '../model/report.ts'
 
 /**
  * Plans and applies in one run. If the pipeline is paused or another run has locked the destination, returns a report with status
- * `skipped` (exit code 5). Errors of the run are in its report.
+ * `skipped` (exit code 5). Errors of the run are in its report; internal errors are thrown too.
  *
  * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
  */
@@ -111,11 +111,6 @@ async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reques
 /** Estimates the number of requests for `rows` rows, with as many entries each as permitted. The limit of bytes can make more. */
 function batchesOf({ destination }: Pipeline, rows: number): number {
   return Math.ceil(rows / destinationOf(destination.kind).limits('upsert').entries)
-}
-
-/** Returns the number of operations of a plan. */
-export function operationsOf({ counts }: Planned): number {
-  return counts.creates + counts.updates + counts.deletes + counts.renewals
 }
 
 /** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */

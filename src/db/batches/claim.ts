@@ -1,16 +1,18 @@
 /**
  * Claims batches (docs/guarantees.md#key-order, #one-holder, #crash-safe). A claim is a lease with an epoch, by the database's
- * clock. Every later write checks the epoch. If it changes no row, another process has claimed the batch, and the result is dropped.
+ * clock. Every later write except the renewal of the lease checks the epoch. If it changes no row, the batch was recovered or claimed by
+ * another process, and the result is dropped.
  */
 import type { Queryable } from '../database.ts'
 import { bodyColumns, bodyOf, keysOf, type BodyRow } from '../entries/read.ts'
 import { withinFence, type Fence } from '../fence.ts'
+import { mayImply } from '../impliedKeys.ts'
 import type { Row } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /**
- * Batches that a push sends: of one plan, of one destination's earlier plans if they were sent before (`leftoversOf`), or of an erasure.
+ * Batches that a push sends: all of one plan, those of one destination that were sent at least once (`leftoversOf`), or those of an erasure.
  */
 export type BatchScope = (
   | { readonly planId: string }
@@ -44,7 +46,7 @@ export interface ClaimedBatch {
   readonly ofLoad: boolean
 }
 
-/** Thrown if another process has claimed the batch meanwhile. Then the result of this process must be dropped. */
+/** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
 export class LeaseLost extends Error {}
 
 /**
@@ -55,8 +57,8 @@ const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 /**
- * SQL condition: batch `b` waits for a sibling or for the end of an isolation. With a null instead of `coalesce`, Postgres would evaluate
- * `exists` for each batch of the plan.
+ * SQL condition: batch `b` waits for a sibling or for the end of an isolation. `coalesce`, because a null reason would not end the `and`
+ * early: then `exists` would run for each batch of the plan.
  */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')
@@ -93,11 +95,11 @@ const scopeValues = (scope: BatchScope) => [
 const claimedColumns = (claimed: string) =>
   `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
    b.parent_id, ${claimed}.maybe_applied, b.attempts, b.miscounts, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
-   b.load_id is not null and not b.keys_stored as of_load`
+   ${mayImply('b')} as of_load`
 
 /**
- * Claims up to `count` batches that may be sent now. Prefers ambiguous batches; returns them in the order of the plan. Claims none while
- * the destination is paused. Updates of phase 2 wait until every delete of their plan is settled.
+ * Claims up to `count` batches that may be sent now. Prefers ambiguous batches. Returns all in the order of their numbers, which is the order of
+ * sending if they are of one plan. Claims none while the destination is paused. Updates of phase 2 wait until every delete of their plan is settled.
  */
 export async function claimBatches(
   db: Queryable,
@@ -123,7 +125,7 @@ export async function claimBatches(
 }
 
 /** Claims one batch even if it waits or is parked. Returns undefined if the batch is in flight or has ended. */
-export async function claimNamed(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
+export async function claimById(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
   const rows = await tx.query<BatchRow>(
     `with idle as (select b.id, b.status <> 'pending' as maybe_applied from batch b where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') for update)
      update batch b

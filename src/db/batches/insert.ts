@@ -109,7 +109,7 @@ export async function lockEndOfPlan(tx: Queryable, planId: string): Promise<void
   await tx.query('select from plan where id = $1 for no key update', [planId])
 }
 
-/** Returns the `seq` of the last batch of a plan, which the caller has locked; 0 if the plan has no batches. */
+/** Returns the `seq` of the last batch of a plan; 0 if the plan has no batches. The caller must have locked the plan. */
 export async function lastSeqOf(tx: Queryable, planId: string): Promise<number> {
   const [row] = await tx.query<{ seq: number | null }>('select max(seq) as seq from batch where plan_id = $1', [planId])
   return row?.seq ?? 0
@@ -136,7 +136,7 @@ const followingColumns = (
   ] satisfies ColumnName<'batch'>[]
 ).join(', ')
 
-/** Inserts a batch at the end of its plan, which the caller has locked. Returns its id. */
+/** Inserts a batch at the end of its plan. Returns its id. The caller must have locked the plan. */
 export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Promise<number> {
   const [row] = await tx.query<Row<'batch', 'id'>>(
     `insert into batch (${followingColumns})

@@ -1,13 +1,13 @@
 /** Settles a batch of a first load in one statement (docs/decisions/implied-keys.md). */
 import { finishedColumns, finishedValues, type AttemptResult } from '../attempts.ts'
-import { nextKeyOf } from '../impliedKeys.ts'
+import { mayImply, nextKeyOf } from '../impliedKeys.ts'
 import type { Queryable } from '../queryable.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { settledAt } from './release.ts'
 
 /**
  * Settles a batch of a load whose answer confirms all users. Also writes the attempt and the line of the audit log, but no keys.
- * Returns false, and writes nothing, if some keys of the batch are stored or if another process has claimed the batch.
+ * Returns false, and writes nothing, if some keys of the batch are stored, or if another process has recovered or claimed it.
  */
 export async function settleLoad(
   db: Queryable,
@@ -20,7 +20,7 @@ export async function settleLoad(
     `with mine as (
        update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, miscounts = 0,
          settled_at = ${settledAt('$3')}
-       where b.id = $1 and b.epoch = $2 and b.status = 'in_flight' and b.load_id is not null and not b.keys_stored
+       where b.id = $1 and b.epoch = $2 and b.status = 'in_flight' and ${mayImply('b')}
          and (select m.group_key from remote m
            where m.destination_id = b.destination_id and m.group_key >= b.first_key and m.group_key < ${nextKeyOf('b')}
            order by m.group_key limit 1) is null

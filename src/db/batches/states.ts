@@ -12,5 +12,8 @@ export const afterSibling = 'after_sibling'
 export const afterPointed = 'after_pointed'
 /** Reason of a batch that waits until a failing record is isolated. */
 export const afterIsolation = 'after_isolation'
-/** SQL of these reasons. */
+/** SQL of these three reasons. */
 export const waitingReasons = `('${afterSibling}', '${afterPointed}', '${afterIsolation}')`
+
+/** Reason of a right half that was split without being sent, because its left half was confirmed. */
+export const otherHalfConfirmed = 'other_half_confirmed'

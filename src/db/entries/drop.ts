@@ -31,34 +31,34 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
  * Returns the number of deleted operations.
  */
 export async function dropOldEntries(db: Database): Promise<number> {
-  const kept = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
+  const keepFor = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
   const unfinished = `select distinct b.plan_id from batch b cross join ${usersOf('b')} e
      where ${entryOutcome} <> 'confirmed' and case b.operation when 'upsert' then b.plan_id in (${outstandingRefreshes})
        else b.plan_id in (select l.id from (${lastDeletingPlans}) l) end`
-  const done = `select b.id from batch b join destination d on d.id = b.destination_id
+  const expiredBatches = `select b.id from batch b join destination d on d.id = b.destination_id
      where b.status in ('settled', 'split', 'superseded')
-       and b.settled_at < statement_timestamp() - ${kept}
+       and b.settled_at < statement_timestamp() - ${keepFor}
        and not exists (select from batch o where o.plan_id = b.plan_id
-         and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${kept}))
+         and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${keepFor}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
   const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
-    // A plan must not run meanwhile, because it reads the places of entries first and the entries later.
+    // No plan may run meanwhile: one of its queries finds the batches of a record, and a later one reads their entries.
     await tx.query(
-      `select from destination where id in (select o.destination_id from batch o where o.id in (${done})) order by id for update`,
+      `select from destination where id in (select o.destination_id from batch o where o.id in (${expiredBatches})) order by id for update`,
       values,
     )
-    const together = await tx.query<
+    const compactRows = await tx.query<
       Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
     >(
-      `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${done})
+      `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
        returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load,
          case when b.operation = 'delete' then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
       values,
     )
-    const each = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
-      `with dropped as (delete from entry where batch_id in (${done}) returning destination_id, change, keys)
+    const rows = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
+      `with dropped as (delete from entry where batch_id in (${expiredBatches}) returning destination_id, change, keys)
        select g.destination_id, count(*)::int as n, (
          select array_agg(k.key) from dropped d cross join lateral unnest(d.keys) as k (key)
          where d.destination_id = g.destination_id and d.change = 'delete') as deleted
@@ -67,14 +67,17 @@ export async function dropOldEntries(db: Database): Promise<number> {
     )
     // The index of implied keys contains digests of people too. Therefore deleted identifiers, and identifiers of a load that was not sent
     // completely, are removed from the index.
-    for (const { destination_id, deleted } of [...together, ...each]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
-    const loads = new Set(together.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
-    for (const destinationId of loads) await dropOutdatedKeys(tx.client, tx, destinationId)
-    return [...together, ...each].reduce((sum, { n }) => sum + n, 0)
+    for (const { destination_id, deleted } of [...compactRows, ...rows]) await eraseImpliedKeys(tx, destination_id, deleted ?? [])
+    const loads = new Set(compactRows.flatMap((row) => (row.of_load ? [row.destination_id] : [])))
+    for (const destinationId of loads) await dropOutdatedKeys(tx, destinationId)
+    return [...compactRows, ...rows].reduce((sum, { n }) => sum + n, 0)
   })
 }
 
-/** Removes the keys from the entries of an erased person in these batches, including all entries of the erasure's deletes. */
+/**
+ * Removes keys, record key and hash from the entries of an erased person in these batches, including all entries of the erasure's deletes.
+ * The batches must be expanded.
+ */
 export async function eraseEntries(
   tx: Queryable,
   erasureId: number,

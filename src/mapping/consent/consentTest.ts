@@ -6,7 +6,7 @@ import { comparableText } from '../text.ts'
 
 export interface BoundConsent {
   readonly index: number
-  /** Test as the pipeline or the preset defines it, with the column's name in this header. */
+  /** Test as the pipeline or the preset defines it. */
   readonly test: ConsentTest
   /** `text`: the trimmed cell. */
   readonly passes: (text: string) => boolean

@@ -4,7 +4,7 @@
  */
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
-import { claimNamed, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { claimById, type ClaimedBatch } from '../../db/batches/claim.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
@@ -146,7 +146,7 @@ async function removeFromBatches(
   )
   for (const id of new Set(named.map((entry) => entry.batch_id))) {
     const entries = named.filter((entry) => entry.batch_id === id)
-    const batch = await claimNamed(tx, Number(id), deps.workerId, deps.settings.leaseMs)
+    const batch = await claimById(tx, Number(id), deps.workerId, deps.settings.leaseMs)
     if (batch === undefined) continue
     const by = { workerId: deps.workerId, runId: Number(entries[0]?.run_id), horizonMs: deps.settings.horizonMs }
     await removeEntries(tx, type, batch, entries, by)

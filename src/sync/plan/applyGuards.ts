@@ -84,7 +84,7 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
 
   await client.query('rollback to savepoint removals')
   await collectRemovals(client, { missing: false })
-  const unsent = context.missingPolicy === 'delete' ? await desired.removeUnsent() : 0
+  const unsent = context.missingPolicy === 'delete' ? await desired.collectUnsent() : 0
   await desired.applyRemovals()
   const deferred = await context.pending.collect()
   await context.pending.markAndCountDeletes(context.suppressedBy)

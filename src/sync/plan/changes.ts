@@ -60,7 +60,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   const byOtherRows = reachesPeople && input.reading !== 'unchanged' ? await optOutByOtherRows(context) : { missing: 0, stale: 0 }
   crashPoint('plan.diffed')
   const missingPolicy = missingPolicyOf(work)
-  const updateFields = await desired.reviewUpdates(
+  const updateFields = await desired.guardUpdates(
     { ...work, db: work.deps.db, isIncomplete: input.incomplete !== undefined },
     { ...found, missing: work.ignoresMissing ? 0 : found.missing },
   )
@@ -70,7 +70,7 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   crashPoint('plan.desired')
   await collectUnresolved(client, destinationId)
 
-  const earlierMissing = await desired.reviewMissing(missingPolicy)
+  const earlierMissing = await desired.collectEarlierMissing(missingPolicy)
   const diff: Diff = {
     ...found,
     updates: found.updates - erased.updates,

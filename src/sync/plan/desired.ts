@@ -48,7 +48,7 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
  * otherwise they would be created now. Returns their number. `group`: column of `remote` with the record's key. `keys`: SQL of the keys
  * of record `c`.
  */
-export async function removeUnsent(
+export async function collectUnsent(
   { client, destinationId, changed }: DesiredContext,
   { group, keys }: { readonly group: 'key' | 'group_key'; readonly keys: string },
 ): Promise<number> {

@@ -12,7 +12,7 @@ import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/desireKeys.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
-import { countUpTo, desiredTimes, removeUnsent, storeRecords, type DesiredContext } from './desired.ts'
+import { countUpTo, desiredTimes, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { loadFirstIdentifiers } from './firstLoad.ts'
 import { createTable, fillTable } from './planTables.ts'
@@ -23,12 +23,12 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     context,
     loadFirst: (options) => loadFirstIdentifiers(context, options),
     // Records of people have no fields to compare.
-    reviewUpdates: () => Promise.resolve([]),
+    guardUpdates: () => Promise.resolve([]),
     applyUpserts: () => applyUpserts(context),
     // The record of a removed member is deleted immediately, so there are no earlier missing rows.
-    reviewMissing: () => Promise.resolve(0),
-    removeUnsent: () =>
-      removeUnsent(context, {
+    collectEarlierMissing: () => Promise.resolve(0),
+    collectUnsent: () =>
+      collectUnsent(context, {
         group: 'group_key',
         keys: `select unnest(r.identifiers) as key from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
       }),

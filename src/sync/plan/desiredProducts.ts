@@ -5,23 +5,23 @@ import { changeProducts, desireProducts, insertFirstProducts, undesireProducts }
 import type { Row } from '../../db/row.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { countUpTo, removeUnsent, storeRecords, type DesiredContext } from './desired.ts'
+import { countUpTo, collectUnsent, storeRecords, type DesiredContext } from './desired.ts'
 import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
-import { reviewUpdates } from './reviewUpdates.ts'
+import { guardUpdates } from './reviewUpdates.ts'
 
 /** Returns the desired state of a catalog. */
 export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     loadFirst: () => loadFirst(context),
-    reviewUpdates: (run, diff) => reviewUpdates(context, run, diff),
+    guardUpdates: (run, diff) => guardUpdates(context, run, diff),
     applyUpserts: () => applyUpserts(context),
-    reviewMissing: async (policy) => {
+    collectEarlierMissing: async (policy) => {
       await dropUnneededRecords(context)
       return policy === 'delete' || policy === 'out-of-stock' ? addEarlierMissing(context, policy) : 0
     },
-    removeUnsent: () => removeUnsent(context, { group: 'key', keys: 'select c.key' }),
+    collectUnsent: () => collectUnsent(context, { group: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     removedExamples: () => removedExamples(context),
     countConfirmed: (enough) => countUpTo(context, 'select from remote where destination_id = $1 and synced_hash is not null', enough),

@@ -6,22 +6,28 @@ import type { ReviewedDiff, ReviewedRun, UpdatedField } from './reviewUpdates.ts
 
 export interface DesiredState {
   readonly context: DesiredContext
-  /** Writes the desired state of an untouched destination from the stage. */
+  /**
+   * Writes the desired state of an untouched destination from the stage. If keys may be implied, writes only the records that share
+   * identifiers; `insertLoaded` writes the others.
+   */
   readonly loadFirst: (options: FirstLoadOptions) => Promise<FirstLoad>
-  /** Compares the records of the diff with the synced content, and returns the changed fields. @throws {RunWithheld} */
-  readonly reviewUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
+  /**
+   * Compares the updates with the last read, and returns the changed fields; none if there are too many updates.
+   * @throws {RunWithheld} if too many prices, ids or stocks changed
+   */
+  readonly guardUpdates: (run: ReviewedRun, diff: ReviewedDiff) => Promise<readonly UpdatedField[]>
   /** Applies creates and updates, and marks stale records. Does not apply removals, because a guard may withhold them. */
   readonly applyUpserts: () => Promise<void>
   /**
    * Deletes unneeded records of rows that were missing before this read. Adds the other earlier missing records to the changes if
    * `policy` affects them only now, and returns their number.
    */
-  readonly reviewMissing: (policy: Missing) => Promise<number>
+  readonly collectEarlierMissing: (policy: Missing) => Promise<number>
   /** Adds to `removal` the missing records of which the service has nothing. Returns their number. */
-  readonly removeUnsent: () => Promise<number>
+  readonly collectUnsent: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
-  /** Returns at most five ids of products that would be deleted, for a message; none for people. */
+  /** Returns at most five ids of products that would be deleted or set out of stock, for a message; none for people. */
   readonly removedExamples: () => Promise<readonly string[]>
   /** Counts the confirmed products or users, for the percentage of deletes. Stops at `enough`; undefined: counts all. */
   readonly countConfirmed: (enough: number | undefined) => Promise<number>

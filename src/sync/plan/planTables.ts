@@ -1,16 +1,13 @@
 /**
- * Declares the temporary tables of a plan. One step fills each table, and later steps read it. They are dropped after the plan
- * (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
+ * Declares the temporary tables of a plan. They are dropped after the plan (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
  */
 import type pg from 'pg'
 
-/** Columns of a table with their types, and the modules that fill and read it. */
+/** Columns of a table with their types. */
 interface PlanTable {
   readonly columns: Readonly<
     Record<string, 'bytea' | 'bytea[]' | 'text' | 'integer' | 'boolean' | 'bigint' | 'tid' | 'timestamp with time zone'>
   >
-  readonly filledBy: string
-  readonly readBy: readonly string[]
 }
 
 const times = { effective_at: 'timestamp with time zone', expires_at: 'timestamp with time zone' } as const
@@ -24,51 +21,41 @@ export const planTables = {
    */
   change: {
     columns: { ...key, what: 'text', identifiers: 'bytea[]', ...times, load_id: 'bigint', place: 'tid' },
-    filledBy: 'diff',
-    readBy: ['desired', 'desiredProducts', 'desiredIdentifiers', 'reviewUpdates', 'qualityGuard', 'applyGuards', 'pendingGroups'],
   },
   /** Earlier version of updated records. */
   former: {
     columns: { ...key, identifiers: 'bytea[]', ...times, load_id: 'bigint' },
-    filledBy: 'desiredIdentifiers',
-    readBy: ['desiredIdentifiers'],
   },
   /** Net change of the reference count of each identifier, and the row under which a new identifier is sent. */
   delta: {
     columns: { identifier: 'bytea', difference: 'integer', group_key: 'bytea' },
-    filledBy: 'desiredIdentifiers',
-    readBy: ['desiredIdentifiers'],
   },
   /** First load: identifiers of several rows. Otherwise: identifiers that several changed rows gain or lose. */
-  shared: { columns: { identifier: 'bytea' }, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
+  shared: { columns: { identifier: 'bytea' } },
   /** Records whose keys are not implied, because another row has or gains one of their identifiers. */
-  sharing: { columns: key, filledBy: 'desiredIdentifiers, firstLoad', readBy: ['desiredIdentifiers', 'firstLoad'] },
+  sharing: { columns: key },
   /** Rows with changed times, and the desired content of their identifiers. */
-  retimed: { columns: { ...key, times: 'bytea' }, filledBy: 'desiredIdentifiers', readBy: ['desiredIdentifiers'] },
+  retimed: { columns: { ...key, times: 'bytea' } },
   /** First load: number of rows with each shared identifier, and the row under which the identifier is sent. */
-  shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' }, filledBy: 'firstLoad', readBy: ['firstLoad'] },
+  shared_group: { columns: { identifier: 'bytea', n: 'integer', group_key: 'bytea' } },
   /** First load: identifiers of a row that are sent under another row. */
-  omitted: { columns: { ...key, identifiers: 'bytea[]' }, filledBy: 'firstLoad', readBy: ['operations', 'freezeLoad'] },
+  omitted: { columns: { ...key, identifiers: 'bytea[]' } },
   /** Records to remove from the desired state, with the cause. */
   removal: {
     columns: { ...key, cause: 'text' },
-    filledBy: 'desired, erasure',
-    readBy: ['desiredProducts', 'desiredIdentifiers'],
   },
   /** Keys with an unresolved older operation, or whose late request may still be applied. */
-  unresolved: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups', 'desiredProducts'] },
+  unresolved: { columns: key },
   /** Outstanding keys of earlier full refreshes. */
-  resync: { columns: key, filledBy: 'pendingChanges', readBy: ['pendingProducts', 'pendingGroups'] },
+  resync: { columns: key },
   /** Times of identifiers that several rows have, or that are sent under another row, computed over all their rows. */
-  own_end: { columns: { ...key, ...times }, filledBy: 'ownEnds', readBy: ['ownEnds', 'pendingGroups', 'operations'] },
+  own_end: { columns: { ...key, ...times } },
   /**
    * Products that are out of sync, or sent again for a full refresh. `what`: upsert, delete, or lookup (put once more, so that the next
    * plan can delete the product).
    */
   pending_product: {
     columns: { ...key, what: 'text', deferred: 'boolean' },
-    filledBy: 'pendingProducts',
-    readBy: ['pendingProducts', 'operations'],
   },
   /**
    * Groups with an identifier that is out of sync, due for renewal, or sent again for a full refresh. `desired`: not only deletes are
@@ -88,13 +75,11 @@ export const planTables = {
       content_version: 'bytea',
       keys_to_delete: 'text',
     },
-    filledBy: 'pendingGroups',
-    readBy: ['pendingGroups', 'operations'],
   },
   /** Deletes that passed the guards in an earlier plan. */
-  cleared: { columns: key, filledBy: 'pendingProducts, pendingGroups', readBy: ['pendingProducts', 'pendingGroups'] },
+  cleared: { columns: key },
   /** Groups of suppressed people, whose deletes no guard withholds. */
-  exempt: { columns: { group_key: 'bytea' }, filledBy: 'pendingGroups', readBy: ['pendingGroups'] },
+  exempt: { columns: { group_key: 'bytea' } },
 } satisfies Record<string, PlanTable>
 
 type PlanTableName = keyof typeof planTables

@@ -99,7 +99,7 @@ const doubtfulPercent = 10
 
 /**
  * Compares prices and stock of the changed products (table `change`) with their stored content, which is not updated yet. Returns warnings
- * on changed ids, many changed products, moved prices, and many products that go out of stock. Percentages are of the desired products of
+ * on changed ids, many changed products, moved or doubtful prices, moved links, and many products that go out of stock. Percentages are of the desired products of
  * the last sync, confirmed or not. `creates`: number of new ids; `missing`: number of ids that are no longer in the source.
  */
 export async function changeNotes(

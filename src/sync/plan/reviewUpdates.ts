@@ -30,7 +30,7 @@ export interface UpdatedField {
  *
  * @throws {RunWithheld} if ids, prices or stock of too many products changed
  */
-export async function reviewUpdates(
+export async function guardUpdates(
   { client, destinationId }: DesiredContext,
   run: ReviewedRun,
   diff: ReviewedDiff,

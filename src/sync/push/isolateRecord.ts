@@ -7,7 +7,7 @@ import { noteBatch } from '../../db/audit.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { mergeBatches, remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
-import { afterIsolation, afterPointed, afterSibling } from '../../db/batches/states.ts'
+import { afterIsolation, afterPointed, afterSibling, otherHalfConfirmed } from '../../db/batches/states.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import type { Row, Value } from '../../db/row.ts'
@@ -122,16 +122,16 @@ export async function splitFailingHalf(
       attempts: 0,
       miscounts: batch.miscounts,
       waitMs: 0,
-      reason: 'known_guilty',
+      reason: otherHalfConfirmed,
     })
-    await releaseBatch(tx, batch, { to: 'split', reason: 'known_guilty' }, options.horizonMs)
+    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed }, options.horizonMs)
     await noteBatch(tx, {
       actor: options.workerId,
       what: 'batch.split',
       runId: options.runId,
       planId: batch.planId,
       batchId: batch.id,
-      detail: { reason: 'known_guilty' },
+      detail: { reason: otherHalfConfirmed },
     })
     return true
   })

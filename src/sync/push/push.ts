@@ -50,7 +50,7 @@ const recordAtOnce = 4
 
 /**
  * Sends the batches of the plan. Returns if nothing more can be sent now: each batch is settled or parked, the destination is
- * paused, updates wait for a parked delete, or the signal aborted. `planCounts` returns the open operations.
+ * paused, updates wait for a parked delete, or the signal aborted. `planCounts` then returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
   const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
@@ -61,9 +61,9 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Settles open batches of earlier runs before a newer plan is made: releases batches of expired workers, sends ambiguous batches again
- * byte for byte, except people whom `options.findOptedOut` finds, and parked batches once more. Ends any pause of the destination, because
- * this is the next attempt.
+ * Settles open batches of earlier runs before a newer plan is made. Releases the batches of expired workers, in all destinations of this
+ * environment. Then sends the open batches of the destination that were sent at least once again, byte for byte, except people whom
+ * `options.findOptedOut` finds. Ends any pause of the destination, because this is the next attempt.
  */
 export async function settleLeftovers(
   deps: EngineDeps,
@@ -79,7 +79,7 @@ export async function settleLeftovers(
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time after the horizon. Returns if all are settled, or
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Returns if all are settled, or
  * if nothing more can be sent now; the next run of the audience sends the open deletes.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
@@ -174,7 +174,8 @@ async function sendOpenBatches(
     }
     const task = sendAndRecord()
       .catch((error: unknown) => {
-        if (error instanceof LeaseLost) deps.log.warn({ batch: batch.id }, 'another process took this batch over; its answer decides')
+        if (error instanceof LeaseLost)
+          deps.log.warn({ batch: batch.id }, 'this batch was recovered or claimed by another process; this answer is dropped')
         else failure ??= error
       })
       .finally(() => {
@@ -211,7 +212,7 @@ async function sendOpenBatches(
         await pauseDestination(db, destinationId, `SERVICE_UNREACHABLE: ${deps.service.origin} stopped answering`)
         break
       }
-      // Read before the search for batches, which may miss the part that completes the plan.
+      // Read first: if a part is stored after the search for batches, `isComplete` must still be false here.
       const { isComplete, changed } = growing ?? { isComplete: true, changed: undefined }
       const open = await findOpenWork(db, scope)
       if (isIdle(open)) {

@@ -192,7 +192,7 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
   await storeAttempt(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
   if (outcome.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
   crashPoint('reconcile.ambiguous')
-  const miscounts = outcome.miscounted ? batch.miscounts + 1 : 0
+  const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
     await setSiblingAside(work, suspectedAfter - 1)
     // Each part needs only one more answer with wrong counts until a failing record is assumed in the part.

@@ -117,7 +117,7 @@ const goneAlready: EntryOutcome = {
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
     outcome.kind === 'refused' ||
-    (outcome.kind === 'ambiguous' && outcome.miscounted) ||
+    (outcome.kind === 'ambiguous' && outcome.suspectsRecord) ||
     (outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'refused'))
   if (outcome.kind === 'entries' && outcome.entries.some((entry) => entry.outcome === 'confirmed')) state.refusals = 0
   if (!refused) return outcome

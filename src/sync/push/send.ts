@@ -44,7 +44,7 @@ export interface Sending {
 /** Returns places in the body of a batch, ascending. */
 export type FindOptedOut = (batch: Pick<ClaimedBatch, 'id' | 'destinationId'>) => Promise<readonly number[]>
 
-/** Counters that the answers of one push change. */
+/** State that the answers of one push change. */
 export interface PushState {
   /**
    * Number of refused batches and answers with wrong counts since the last confirmed entry. At `refusalsBeforePause` the destination is
@@ -112,8 +112,9 @@ interface Begun {
 }
 
 /**
- * Takes a grant and begins the attempt. Takes another grant if the service requested a wait meanwhile. Returns undefined if there
- * is nothing to send: the push is stopping, and the batch was released, or the batch was split.
+ * Takes a grant and begins the attempt. Takes another grant if the service requested a wait meanwhile. Returns undefined in two cases:
+ * - the push is stopping, and the batch was released;
+ * - people were removed from the batch, and the others were moved to a new one.
  */
 async function beginUnderGrant(
   sending: Sending,
@@ -130,8 +131,8 @@ async function beginUnderGrant(
 }
 
 /**
- * Runs the suppression check and commits the attempt in one transaction. Returns `split` if the batch had people who are suppressed or
- * opted out, and `blocked` if the service has requested a wait.
+ * Commits the attempt; for an update of people in one transaction with the suppression check. Returns `split` if the batch had people who
+ * are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
 async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
   const { deps, destination, runId } = sending

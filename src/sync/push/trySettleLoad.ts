@@ -32,8 +32,9 @@ export function confirmsAll(destination: Destination, outcome: RequestOutcome): 
 }
 
 /**
- * Settles the batch. Returns false if nothing was written: some keys are stored, another process claimed the batch, or the statement met
- * a deadlock or a serialization failure. Then the caller records the answer key by key. `confirmed`: number of entries.
+ * Settles the batch. Returns false if nothing was written: some keys are stored, the batch was recovered or claimed by another process, or
+ * the statement met a deadlock or a serialization failure. Then the caller locks the batch, and records the answer key by key if the batch
+ * is still its own. `confirmed`: number of entries.
  */
 export async function trySettleLoad(
   db: Database,

@@ -46,7 +46,7 @@ function brief(outcome: RequestOutcome): string {
     case 'refused':
       return `refused ${outcome.code} [${outcome.failing.join(',')}]`
     case 'ambiguous':
-      return `ambiguous ${outcome.reason}${outcome.miscounted ? ' miscounted' : ''}${outcome.mayLandLater ? ' late' : ''} [${outcome.failing.join(',')}]`
+      return `ambiguous ${outcome.reason}${outcome.suspectsRecord ? ' miscounted' : ''}${outcome.mayLandLater ? ' late' : ''} [${outcome.failing.join(',')}]`
   }
 }
 
