@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { storeImageSample } from '../db/plans.ts'
+import { endFalseWaits } from '../db/remote/confirmKeys.ts'
 import type { Value } from '../db/row.ts'
 import { updateRun, type RunRow } from '../db/runs.ts'
 import { discardSnapshot } from '../db/snapshots.ts'
@@ -173,8 +174,12 @@ async function waitForLateArrivals(deps: EngineDeps, destinationId: number): Pro
     `select extract(epoch from max(late_until) - statement_timestamp()) * 1000 as ms from remote where destination_id = $1 and late_until is not null`,
     [destinationId],
   )
-  const ms = Math.min(Number(row?.ms ?? 0), deps.settings.horizonMs)
-  if (ms <= 0) return
+  const leftMs = Number(row?.ms ?? 0)
+  if (leftMs <= 0) return
+  const { horizonMs } = deps.settings
+  const ms = Math.min(leftMs, horizonMs)
   deps.onProgress?.({ stage: 'plan', done: 0, waiting: `waiting ${Math.ceil(ms / 1000)} s: an earlier request may still complete` })
   await deps.clock.sleep(ms + 50, deps.signal)
+  // The second delete of a suppressed person waits for two horizons.
+  if (leftMs > 2 * horizonMs) await endFalseWaits(deps.db, destinationId, 2 * horizonMs)
 }

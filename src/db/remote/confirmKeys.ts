@@ -200,3 +200,14 @@ export async function markLate(tx: Queryable, batchIds: readonly (number | strin
     )
   }
 }
+
+/**
+ * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored: the clock of the database was ahead when they
+ * were stored. The caller has waited for a horizon.
+ */
+export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
+  await db.execute(
+    `update remote set late_until = null where destination_id = $1 and late_until > statement_timestamp() + $2 * interval '1 millisecond'`,
+    [destinationId, longestMs],
+  )
+}

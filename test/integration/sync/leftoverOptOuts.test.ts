@@ -71,6 +71,17 @@ test('an opt-out that a stored plan read before holds for an unchanged file', as
   expect((await engine.sandbox.control.audience()).digest).toBe(digestOf(names.filter((name) => name !== 'p7')))
 })
 
+test('an opt-out is deleted although the clock of the database was ahead when the answer was lost', async () => {
+  await using engine = await lostAnswers(true)
+  await engine.db.execute(`update sluice.remote set late_until = late_until + interval '1 day'`)
+  write(
+    engine,
+    names.map((name) => ({ name, ok: name === 'p7' ? 'no' : 'yes' })),
+  )
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1, deferred: 0 } })
+  expect((await engine.sandbox.control.audience()).digest).toBe(digestOf(names.filter((name) => name !== 'p7')))
+})
+
 test('an opt-out without an address holds for people in operations of several', async () => {
   await using engine = await lostAnswers(false, ', users_per_operation: 10')
   await engine.sandbox.control.switches({ ledger_keys: 'on' })
