@@ -20,7 +20,7 @@ import { erasedKeysOf, forget } from '../../../src/sync/erasure/index.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { everyKey } from '../../support/everyKey.ts'
-import { histories } from '../../support/histories.ts'
+import { forgetAll, histories } from '../../support/histories.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 
 const yaml = `source: { url: "{folder}/people.csv" }
@@ -211,11 +211,14 @@ test.for([['stop'], ['die']] as const)(
 )
 
 test('a load of which some parts cannot be stored keeps the others, and the next runs send the rest, with other content', async () => {
+  // One database for all: it could not be used again with the function.
+  await using engine = await open(3, [])
   await fc.assert(
     fc.asyncProperty(rowsOf, rowsOf, fc.integer({ min: 1, max: 4 }), async (rows, later, stored) => {
-      await using engine = await open(3, rows)
+      await forgetAll(engine)
+      write(engine, rows)
       await engine.db.execute(
-        `create function sluice.full_disk() returns trigger language plpgsql as $$ begin
+        `create or replace function sluice.full_disk() returns trigger language plpgsql as $$ begin
            if (select count(distinct part) from sluice.implied_key) >= ${stored} then raise exception 'disk full'; end if; return null; end $$`,
       )
       await engine.db.execute(
@@ -335,8 +338,8 @@ test('the rest of an interrupted load counts as deferred, and its guards are kep
 
 test('a worker sends the plan of its own run with one push', async () => {
   await using engine = await open(5, people(range(0, 40)), { concurrency: 1 })
-  await planSlowly(engine, 0.5)
-  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'delay', ms: 1_500 }, 'always')
+  await planSlowly(engine, 0.2)
+  await engine.sandbox.control.fault({ path: '/users' }, { kind: 'delay', ms: 600 }, 'always')
   const worker = await startWorkerOf(engine)
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
   const { id: destinationId } = await ensureDestination(engine.db, destinationIdentity(engine.deps, pipeline))
@@ -347,7 +350,7 @@ test('a worker sends the plan of its own run with one push', async () => {
     scheduledFor: new Date(),
     definition: pipeline.version,
   })
-  await expect.poll(() => engine.db.query('select status from run'), { timeout: 40_000, interval: 200 }).toEqual([{ status: 'succeeded' }])
+  await expect.poll(() => engine.db.query('select status from run'), { timeout: 40_000, interval: 100 }).toEqual([{ status: 'succeeded' }])
   await worker.stop()
   expect(Object.values(await engine.sandbox.control.stats())).toMatchObject([{ most_in_flight: 1 }])
 })
