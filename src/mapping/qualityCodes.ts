@@ -28,6 +28,9 @@ export const qualityCodes = {
   PRICES_DOUBTFUL: 'More than 10 % of the synced prices became zero, 100 or 1,000 times as high or as low, or changed only their currency.',
   OTHER_PIPELINE:
     'Another pipeline read its source for this destination last. Each deletes what the other sends; after a new name of the pipeline, this is expected once.',
+  DESTINATION_CHANGED:
+    'The pipeline wrote to another destination before. No run updates or removes its content any more, also not people who opt out.',
+  PAUSE_ELSEWHERE: 'The pipeline is paused for the destination that it wrote to before. The pause is not valid for the present one.',
   ROWS_ERODED: 'Valid rows fell by more than half within a day, in steps that are each within the limits of the delete guards.',
   DO_NOT_REACH_UNREAD: 'A do-not-reach pipeline of the same account was never read, so people on its list are sent.',
   SANDBOX_REPLACED:
@@ -42,6 +45,7 @@ export type QualityCode = keyof typeof qualityCodes
 /** Notes that always withhold the run, until guards.accept names them (docs/inputs.md, cases 91, 110, 119, 131, 190, 201). */
 export const withholdingCodes: readonly string[] = [
   'OUT_OF_STOCK_ROSE',
+  'PAUSE_ELSEWHERE',
   'IDS_CHANGED',
   'PEOPLE_CHANGED',
   'PRICES_DOUBTFUL',

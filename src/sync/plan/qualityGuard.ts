@@ -68,6 +68,7 @@ const approvable: readonly string[] = ['IDS_CHANGED', 'PEOPLE_CHANGED'] satisfie
 const corrections: Readonly<Record<string, string>> = {
   EXPIRY_UNKNOWN: 'correct the column of expires_at',
   FILTER_UNKNOWN: 'correct the column under only: or except:',
+  PAUSE_ELSEWHERE: 'ask who paused it',
   IDS_CHANGED: 'set map: { id: … } to the column of the earlier ids',
   OPT_OUTS_FELL: 'compare the values of the consent column with those in the pipeline',
   PEOPLE_CHANGED: 'check that it is the right file, and the tests of consent:',

@@ -20,6 +20,7 @@ import type { Row } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { erodedNotes, fallenSources, interruptedValid, type FallenSource } from './fallenRows.ts'
+import { formerDestination } from './formerDestination.ts'
 import { isGateable, knownRecords, readRecords, type ReadContext } from './readRecords.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 import type { IdentifierFacts } from './identifierWatch.ts'
@@ -95,6 +96,7 @@ interface LastSnapshot {
 export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
+  const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]
   const last = readsBackfillSource(run) ? undefined : await lastSnapshot(deps.db, run.destinationId)
   // True if definition and suppression are unchanged, so that equal bytes have the same outcome.
   const comparable =
@@ -109,7 +111,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   await createStage(client)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-    const warnings = [...suppression.notes, ...last.warnings.filter(({ code }) => !comparingCodes.has(code))]
+    const warnings = [...notes, ...last.warnings.filter(({ code }) => !comparingCodes.has(code))]
     await updateRun(deps.db, run, { columns: last.columns, warnings })
     return {
       snapshotId: last.id,
@@ -153,7 +155,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
     const unproven = staged.facts.find(({ completeness }) => !completeness.complete)
     const incomplete = unproven === undefined ? undefined : (unproven.completeness.reason ?? unproven.completeness.proof)
     const warnings = [
-      ...suppression.notes,
+      ...notes,
       ...staged.warnings,
       ...(incomplete === undefined ? [] : [endUnproven(incomplete)]),
       ...(last === undefined || last.pipeline === pipeline.name || !destinationOf(pipeline.destination.kind).guardsDeletes
@@ -210,6 +212,8 @@ const comparingCodes: ReadonlySet<string> = new Set([
   'LINKS_DOUBTFUL',
   'OUT_OF_STOCK_ROSE',
   'OTHER_PIPELINE',
+  'DESTINATION_CHANGED',
+  'PAUSE_ELSEWHERE',
   'ROWS_ERODED',
   'DO_NOT_REACH_UNREAD',
   'SANDBOX_REPLACED',

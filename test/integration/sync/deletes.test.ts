@@ -3,6 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
+import { pausePipeline } from '../../../src/db/pauses.ts'
+import type { PlanReport, RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
@@ -220,6 +222,35 @@ test('a run after that of another pipeline on the same destination has a note, w
     `the pipeline people wrote to the same destination before (${runId}): unless it was renamed, each deletes what the other sends`,
   ])
   expect(await run('people', 'guards: { hold: [OTHER_PIPELINE] }\n')).toMatchObject({ guards: ['GUARD_OTHER_PIPELINE'] })
+})
+
+test('a pipeline that wrote to another destination before has a note, and is withheld if it was paused there', async () => {
+  await using engine = await engineUnderTest()
+  const made = await engine.sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name: 'visitors' } })
+  const { yaml, write } = kinds.people
+  write(engine, numbers(0, 3))
+  engine.pipeline('people', yaml)
+  const { runId, warnings = [] } = await engine.run('people')
+  const codes = ['DESTINATION_CHANGED', 'PAUSE_ELSEWHERE']
+  expect(warnings.filter(({ code }) => codes.includes(code))).toEqual([])
+  await pausePipeline(engine.db, { destinationId: 1, pipeline: 'people', actor: 'ops' })
+
+  const moved = yaml.replace('1nmth', made.body.data.id)
+  engine.pipeline('people', moved)
+  const notes = async (run: Promise<RunReport | PlanReport>) => {
+    const report = await run
+    return [report.status, ...(report.warnings ?? []).filter(({ code }) => codes.includes(code)).map(({ message }) => message)]
+  }
+  const changed = `people wrote to the audience 1nmth before (${runId}): unless another pipeline writes to it, its people stay there, and no run updates or removes them`
+  const paused = 'people was paused by ops when it wrote to the audience 1nmth, and is not paused for its present destination'
+  for (const run of [() => engine.plan('people'), () => engine.run('people'), () => engine.run('people')])
+    expect(await notes(run())).toEqual(['withheld', changed, paused])
+  expect((await engine.sandbox.control.audience(made.body.data.id)).members).toBe(0)
+  engine.pipeline('people', `${moved}guards: { accept: [PAUSE_ELSEWHERE] }\n`)
+  expect(await notes(engine.plan('people'))).toEqual(['succeeded', changed, paused])
+  expect(await notes(engine.run('people'))).toEqual(['succeeded', changed, paused])
+  // Later runs are no news.
+  expect(await notes(engine.run('people'))).toEqual(['succeeded'])
 })
 
 test('rows that fall by more than half in small steps are noted, and withheld with guards.hold', async () => {
