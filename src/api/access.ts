@@ -1,5 +1,5 @@
 /**
- * Controls access: checks host and origin of every request, the bearer token of the API, the session of a browser. Without
+ * Controls access: checks the host of every request but probes and webhooks, the origin of those that change something, the bearer token of the API, the session of a browser. Without
  * SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on. With it, the API
  * always requires the token. From other machines and through a proxy, metrics require the token, and pages the token, a session, or a
  * user that the trusted proxy names.

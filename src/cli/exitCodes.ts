@@ -1,10 +1,25 @@
 /**
- * Computes the exit codes of runs, errors, erasures and several runs. `main.ts` adds those of signals and of output that cannot be
- * written.
+ * Exit codes: their meanings, and those of runs, errors, erasures and several runs. `main.ts` adds those of signals and of output that
+ * cannot be written. Commands that only examine (`check`, `doctor`, `auth status`, `db status`, `webhooks check`) return their own.
  */
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { RunStatus } from '../model/report.ts'
 import type { Receipt } from '../db/erasures.ts'
+
+/** Exit codes with their meanings, for the help. */
+export const exitCodes: readonly (readonly [code: string, meaning: string])[] = [
+  ['0', 'done'],
+  ['1', 'failed'],
+  ['2', 'usage or configuration: nothing was sent'],
+  [
+    '3',
+    'done, but records were refused by the service, left unresolved, or not sent; audit: products differ from what was confirmed; forget: a delete is not confirmed',
+  ],
+  ['4', 'deletes, or the run, withheld by a guard (plan and check too)'],
+  ['5', 'the pipeline is paused, or locked by another run'],
+  ['130', 'interrupted by SIGINT; the state is safe'],
+  ['143', 'interrupted by SIGTERM or SIGHUP, or the launcher died; the state is safe'],
+]
 
 /** Returns the exit code of one run. */
 export function exitCodeOfRun(status: RunStatus): number {

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 
 /** One line of `sluice doctor`. */
-export interface Examined {
+export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warning' | 'failed'
   readonly message: string
@@ -22,5 +22,5 @@ export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {
   /** Names of the receivers of alerts. */
   readonly receivers: readonly string[]
   /** Runs the checks of `sluice doctor`. */
-  readonly examine: () => Promise<readonly Examined[]>
+  readonly examine: () => Promise<readonly Finding[]>
 }

@@ -26,6 +26,11 @@ export function destinationOf(kind: string): Destination {
   return found
 }
 
+/** Returns the destination as users see it: `catalog 4001`, `audience 1nmth` or `do-not-reach list 2dnr`. */
+export function destinationText(destination: DestinationDefinition): string {
+  return destinationOf(destination.kind).name(destination)
+}
+
 /** Returns all registered types. */
 export function destinationTypes(): readonly Destination[] {
   return types

@@ -16,10 +16,10 @@ export interface CodeVersion {
    * True if the results of the pipeline's functions depend only on this code and the row. False if they may depend on files, the
    * environment, the clock, random numbers or the network.
    */
-  readonly decides: boolean
+  readonly isSelfContained: boolean
 }
 
-/** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. A match in a comment or string does no harm. */
+/** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`. If a match in a comment names no module, the code does not count as self-contained. */
 const specifiers = /\b(?:from|import)\s*(?:\(\s*)?(?:"([^"\n]+)"|'([^'\n]+)')/g
 /** Matches code whose result may depend on more than its text: imports by a computed name, and values that differ between runs. */
 const elsewhere =
@@ -35,17 +35,17 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   const start = path.resolve(file)
   const found = new Map<string, string>()
   const open = [start]
-  let decides = true
+  let isSelfContained = true
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     if (found.has(at)) continue
     // A missing file counts as empty here, because the import itself reports it.
     const text = await readFile(at, 'utf8').catch(() => '')
     found.set(at, text)
     if (at.endsWith('.json')) continue
-    decides &&= !elsewhere.test(text)
+    isSelfContained &&= !elsewhere.test(text)
     for (const [, double, single] of text.matchAll(specifiers)) {
       const next = await moduleOf(double ?? single ?? '', at)
-      if (next === undefined) decides = false
+      if (next === undefined) isSelfContained = false
       else if ('local' in next) open.push(next.local)
       else if ('package' in next) found.set(next.package, await readFile(next.package, 'utf8'))
     }
@@ -54,16 +54,21 @@ export async function codeVersion(file: string): Promise<CodeVersion> {
   // Paths are relative to the file, so that a moved or copied folder has the same version.
   const parts = [...found].map(([name, text]) => [path.relative(path.dirname(start), name), text])
   digest.update(JSON.stringify(parts.sort(([a = ''], [b = '']) => (a < b ? -1 : 1))))
-  return { digest: digest.digest('hex'), decides }
+  return { digest: digest.digest('hex'), isSelfContained }
 }
 
 /** Imported module: a local file, the `package.json` of a package, or code that is a part of Sluice or of Node. */
 type Module = { readonly local: string } | { readonly package: string } | { readonly own: true }
 
+/** Returns true for the imports that `importPipeline` resolves to this program. */
+export function isSluice(specifier: string): boolean {
+  return specifier === 'sluice' || specifier === 'sluice/pipeline'
+}
+
 /** Finds an imported module. Returns undefined for a module whose code, or whose inputs, are not known. */
 async function moduleOf(specifier: string, from: string): Promise<Module | undefined> {
   // Sluice itself is covered by `normalizerVersion`.
-  if (specifier === 'sluice') return { own: true }
+  if (isSluice(specifier)) return { own: true }
   if (isBuiltin(specifier)) return pure.has(specifier.replace(/^node:/, '')) ? { own: true } : undefined
   const base = pathToFileURL(from)
   try {

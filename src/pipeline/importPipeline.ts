@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { codeVersion } from './codeVersion.ts'
+import { codeVersion, isSluice } from './codeVersion.ts'
 
 export interface ImportedPipeline {
   /** The default export. */
   readonly input: unknown
-  /** Version of the code. Two equal versions have functions with the same results. A new version for each import if that is not certain. */
-  readonly code: string
+  /** Two equal versions have functions with the same results. A new version for each import if that is not certain. */
+  readonly codeVersion: string
 }
 
 const versionMark = '?version='
@@ -18,15 +18,15 @@ let isHookRegistered = false
 /** Imports a file, which runs it. @throws {Error} the error of the file, or that it has no default export */
 export async function importPipeline(file: string): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
-  const { digest, decides } = await codeVersion(file)
+  const { digest, isSelfContained } = await codeVersion(file)
   const module: unknown = await import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`)
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
-  return { input: exported, code: decides ? digest : randomUUID() }
+  return { input: exported, codeVersion: isSelfContained ? digest : randomUUID() }
 }
 
 /**
- * Registers a module hook, which resolves `sluice` to this program, wherever the pipeline file is. The hook also adds the version to the
+ * Registers a module hook, which resolves `sluice` and `sluice/pipeline` to this program, wherever the pipeline file is. The hook also adds the version to the
  * URL of the pipeline's own modules, because Node never reads a module again under the same URL.
  */
 function registerHook(): void {
@@ -40,7 +40,7 @@ function registerHook(): void {
   }
   registerHooks({
     resolve: (specifier, context, next) => {
-      if (specifier === 'sluice') return index
+      if (isSluice(specifier)) return index
       const resolved = next(specifier, context)
       const version = versionOf(context.parentURL)
       return version === '' || !resolved.url.startsWith('file:') || resolved.url.includes('/node_modules/')

@@ -207,13 +207,13 @@ export interface FileSurroundings {
 /** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID: problems of variables, else all others */
 export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
   const name = pipelineNameOf(path.basename(file))
-  const { input: written, lineOf, code } = await readInput(file)
+  const { input: written, lineOf, codeVersion } = await readInput(file)
   const expanded = expandVariables(written, variables)
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name))
     throw configError(file, [
       { path: '', message: 'the file name must have up to 100 letters, digits, ., - and _, and begin with a letter or digit', where: file },
     ])
-  const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, code)
+  const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
   const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
   const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...unknown]
   if (pipelines !== undefined && problems.length === 0) return pipelines
@@ -256,7 +256,7 @@ function configError(file: string, problems: readonly Problem[]): ConfigError {
   )
 }
 
-async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; code?: string }> {
+async function readInput(file: string): Promise<{ input: unknown; lineOf: LineOf; codeVersion?: string }> {
   try {
     const { size } = await stat(file)
     if (size > maxBytes) throw configError(file, [{ path: '', message: 'is larger than 10 MB', where: file }])

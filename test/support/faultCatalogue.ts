@@ -90,7 +90,7 @@ export const faultCatalogue: readonly CataloguedFault[] = [
   row('K8', 'a migration that dies half-way; several at the same time', 'all or nothing; one runs, the others wait'),
   row(
     'K9',
-    'the database restored from a backup an hour old',
+    'the database restored from a dump an hour old',
     'nothing is sent until `sluice db adopt`; then `sluice run --full` sends everything again',
   ),
   row('K10', 'the service down for hours', 'unresolved requests first, then the last desired state, never one in between'),

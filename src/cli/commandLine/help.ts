@@ -1,5 +1,6 @@
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { variables } from '../../config/variables.ts'
+import { exitCodes } from '../exitCodes.ts'
 
 const width = 80
 
@@ -82,15 +83,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     'Example: react to withheld deletes in a script',
     '  sluice run shop --json > run.json; [ $? -eq 4 ] && jq .guards run.json',
     '',
-    '  0    done',
-    '  1    failed',
-    '  2    usage or configuration: nothing was sent',
-    '  3    done, but records were refused by the service or left unresolved;',
-    '       audit: products differ from what was confirmed',
-    '  4    deletes, or the run, withheld by a guard (plan too)',
-    '  5    the pipeline is paused, or locked by another run',
-    '  130  interrupted by SIGINT; the state is safe',
-    '  143  interrupted by SIGTERM; the state is safe',
+    ...formatPairs(exitCodes),
     '',
     'Several pipelines: the worst one, in the order 2, 1, 5, 4, 3, 0.',
   ],
@@ -106,7 +99,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
   ],
 }
 
-/** Formats names and meanings as two columns of 80 characters. A meaning that does not fit continues on the next line. */
+/** Formats names and meanings as two columns, together 80 characters wide. A meaning that does not fit continues on the next line. */
 function formatPairs(rows: readonly (readonly [string, string])[]): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   return rows.flatMap(([name, meaning]) => {

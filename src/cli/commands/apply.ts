@@ -4,7 +4,7 @@ import { runOutcome } from '../reports/outcome.ts'
 import { credentialsOfStored } from '../services.ts'
 import { finishRuns } from './run.ts'
 
-/** Sends a stored plan unchanged. For a plan that was applied before, sends nothing and reports that. */
+/** Sends a stored plan, without people who were suppressed since. For a plan that was applied before, sends nothing and reports that. */
 export const run: CommandRun = async (context, invocation) => {
   const credentials = await credentialsOfStored(context, argument(invocation, 0))
   return withEngine(

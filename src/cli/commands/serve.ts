@@ -5,7 +5,7 @@ import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { concurrencyOf, jobDeps, withNamedCredentials } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
-import { serverAccess, startWebServer } from '../servers/webServer.ts'
+import { accessSettings, startWebServer } from '../servers/webServer.ts'
 
 /** Runs scheduler, worker, dashboard, API and webhook receiver in one process, until 25 s after a signal at the latest. */
 export const run: CommandRun = async (context, invocation) => {
@@ -13,8 +13,8 @@ export const run: CommandRun = async (context, invocation) => {
   const host = option(invocation, 'host') ?? '127.0.0.1'
   const config = context.config()
   const service = needService(config)
-  // Throws TOKEN_REQUIRED before the database is opened.
-  serverAccess(config, host)
+  // Called here too, so that it throws before the database is opened.
+  accessSettings(config, host)
   return withEngine(
     context,
     async ({ deps }) => {

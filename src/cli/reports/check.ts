@@ -7,7 +7,7 @@ import { padded } from '../terminal/width.ts'
 import { noteLines, type Note } from './notes.ts'
 import { rejectGroups } from './rejects.ts'
 
-/** Result of checking one pipeline on the first rows of its sources. */
+/** Result of checking one pipeline on the first rows of its sources, or on all. */
 export interface Check {
   readonly pipeline: string
   readonly file: string
@@ -36,13 +36,13 @@ export interface SourceCheck {
   readonly rejected: number
   /** Rows that repeat another row. */
   readonly duplicates: number
-  /** Rows without consent, or opted out. */
+  /** Opted-out people. Children, and rows that end a suppression, count too. */
   readonly suppressed: number
   /** Rows filtered out by `only:` and `except:`; absent if the pipeline has neither. */
   readonly filtered?: number
   /** Guards that would stop a run of these rows. */
   readonly holds: readonly { readonly code: string; readonly message: string; readonly hint: string }[]
-  /** False if only the first rows were read, or if the source could not be opened. May be true although `error` ended the reading. */
+  /** True if the reading did not end at the limit of rows: the end of the source was reached, or `error` ended the reading. */
   readonly whole: boolean
   readonly records: readonly SampleRecord[]
   readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'hint'>[]

@@ -23,7 +23,7 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Maximum rows of the Markdown table, because a pull request description is limited to 65,536 characters. */
+/** Maximum rows of the Markdown table of a plan. A pull request description is limited to 65,536 characters. */
 const markdownRows = 200
 const cellLength = 160
 

@@ -26,8 +26,8 @@ export interface WebServerOptions {
   readonly schedulerIdleS: () => number | undefined
 }
 
-/** Returns who may use the dashboard and the API. @throws {UsageError} as `checkedAccess` */
-export function serverAccess(config: Config, host: string): AccessSettings {
+/** Returns who may use the dashboard and the API. @throws {UsageError} `TOKEN_REQUIRED` and others, as `checkedAccess` */
+export function accessSettings(config: Config, host: string): AccessSettings {
   return checkedAccess({
     host,
     token: config.server.apiToken?.reveal(),
@@ -48,7 +48,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     workerId: deps.workerId,
     version: sluiceVersion(),
     metrics: createMetrics({ db: deps.db, version: sluiceVersion() }),
-    access: serverAccess(config, host),
+    access: accessSettings(config, host),
     receivers: Object.keys(project.receivers),
     schedulerIdleS: options.schedulerIdleS,
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),

@@ -1,7 +1,7 @@
-/** Renders a page with a single message. `hint`: a command or a sentence. */
 import { command, html, none, notice, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
+/** Returns a page with a single message. `hint`: a command or a sentence. */
 export function messagePage(title: string, text: string, hint?: string): Page {
   return {
     title,

@@ -23,7 +23,7 @@ import {
 import type { Page } from '../layout.ts'
 import { progressView } from '../progress.ts'
 import { runBars } from '../runBars.ts'
-import { destinationOf } from '../../destinations/index.ts'
+import { destinationText } from '../../destinations/index.ts'
 
 export interface NowData {
   readonly pipelines: readonly Pipeline[]
@@ -150,7 +150,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
         return html`<tr>
           <td>
             <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
-              >${destinationText(pipeline)}</span
+              >${destinationText(pipeline.destination)}</span
             >
           </td>
           <td data-label="State">
@@ -188,10 +188,6 @@ export function changesText(counts: { readonly confirmed?: number; readonly with
     ...(withheld > 0 ? [`${count(withheld)} withheld`] : []),
     ...(rejected > 0 ? [`${count(rejected)} rejected`] : []),
   ].join(' · ')
-}
-
-export function destinationText({ destination }: Pipeline): string {
-  return destinationOf(destination.kind).name(destination)
 }
 
 function noPipelines(): Html {

@@ -2,7 +2,7 @@
 import type { StoredAction } from '../../db/audit.ts'
 import type { Pause } from '../../db/pauses.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import { destinationOf } from '../../destinations/index.ts'
+import { destinationOf, destinationText } from '../../destinations/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { PipelineOverview, RunLine } from '../../sync/overview.ts'
 import { auditList } from '../audit.ts'
@@ -11,7 +11,7 @@ import { ago, clockTime, command, count, duration, html, none, notice, plural, s
 import type { Page } from '../layout.ts'
 import { plot, type Plot } from '../plots.ts'
 import { progressView } from '../progress.ts'
-import { changesText, destinationText, nextRun, stateOfPipeline } from './now.ts'
+import { changesText, nextRun, stateOfPipeline } from './now.ts'
 
 export interface PipelineData {
   /** Undefined if the file no longer exists; its history is still shown. */
@@ -82,7 +82,7 @@ export function pipelinePage(data: PipelineData): Page {
 
 function facts({ pipeline, overview, pause, now }: PipelineData): Html {
   if (pipeline === undefined) return html`<span>The pipeline file no longer exists. Its history is kept.</span>`
-  return html`<span>${destinationText(pipeline)}</span
+  return html`<span>${destinationText(pipeline.destination)}</span
     ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`
 }

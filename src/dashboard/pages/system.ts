@@ -4,12 +4,12 @@ import type { DeliveryLine } from '../../db/alerts.ts'
 import type { QueueState } from '../../db/queuedRuns.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
-import type { Examined } from '../deps.ts'
+import type { Finding } from '../deps.ts'
 import { ago, clockTime, command, count, duration, hintOf, html, icon, none, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 export interface SystemData {
-  readonly examined: readonly Examined[]
+  readonly examined: readonly Finding[]
   readonly workers: readonly WorkerRow[]
   readonly queue: QueueState
   readonly budgets: readonly BudgetRow[]

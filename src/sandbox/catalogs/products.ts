@@ -191,7 +191,7 @@ export function catalogOf(call: CatalogCall): Catalog {
   return catalog
 }
 
-/** Returns the products without those that are not the oldest of their group. */
+/** Returns the oldest product of each group, and all products without a group. */
 function firstOfGroups(products: readonly Product[]): Product[] {
   const first = new Map<string, Product>()
   for (const product of products) {

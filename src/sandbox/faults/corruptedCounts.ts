@@ -6,8 +6,8 @@ type Json = Record<string, unknown>
 
 /**
  * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n`, `n-1` and
- * `n+1` mean the true sum, one less and one more. A value that is not a whole number is written into the last result. `shape` changes the
- * form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
+ * `n+1` mean the true sum, one less and one more. Another value is written into the last result. `shape` changes the form, and for
+ * `object` and `one` such a value counts as `n`: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
@@ -45,8 +45,8 @@ function resolveCount(value: unknown, n: number): unknown {
 }
 
 /**
- * Changes the field `name` of the results until its sum is `sum`: the last result first, none below 0. The last result alone takes a `sum`
- * below 0.
+ * Changes the field `name` of the results until its sum is `sum`: the last result first, none below 0. If `sum` is negative, the last result takes
+ * the whole difference.
  */
 function changeSum(results: Json[], name: string, sum: unknown): void {
   const last = results.at(-1)

@@ -15,7 +15,7 @@ export interface FaultMatch {
   readonly contains_key?: string
   /** Value of the header `x-test-worker`. */
   readonly worker?: string
-  /** Hits no request in the first milliseconds after arming. */
+  /** Hits no request in this many milliseconds after arming. */
   readonly after_ms?: number
   /** Hits the nth request with the same method, path and body. */
   readonly attempt_of_same_body?: number

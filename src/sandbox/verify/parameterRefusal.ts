@@ -1,11 +1,11 @@
-/** Refuses wrong parameters in the form of each host (docs/spec-notes.md#errors). */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { adsRefusals, v2ParameterRefusals, callbackRefusal, coreRefusal, type AdsError, type Refusal } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import { bearerRefusal } from './authenticate.ts'
 
-/** Returns the refusal for wrong parameters in the form of the endpoint's host. */
+/** Returns the refusal for wrong parameters in the form of the endpoint's host (docs/spec-notes.md#errors). */
 export function parameterRefusal(endpoint: Endpoint, errors: readonly AdsError[]): Refusal {
+  // One error has the status of its code, several have 400.
   if (endpoint.host !== 'core') return adsRefusals(errors, errors.length > 1 ? 400 : undefined)
   if (endpoint.path.startsWith('/2/'))
     return v2ParameterRefusals(errors.map(({ parameter, value, message }) => ({ name: parameter ?? '', value: textOf(value), message })))

@@ -93,7 +93,8 @@ test('runs are the documents of the command line', async () => {
     status: 404,
     json: { error: { code: 'UNKNOWN_RUN', hint: 'sluice runs' } },
   })
-  expect(await server.call('GET', '/api/runs?limit=none')).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+  for (const limit of ['none', '0', '10001'])
+    expect(await server.call('GET', `/api/runs?limit=${limit}`)).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
 })
 
 test('a paused pipeline stays paused under another name, until it is resumed under that name', async () => {

@@ -81,7 +81,7 @@ test.for(all)('$name: the defaults of init send people, and no one without conse
     return Promise.resolve('')
   })
   expect(draft.valid, asked.join('\n')).toBeGreaterThan(0)
-  const mapper = createMapper(draft.pipeline, inspection.day)
+  const mapper = createMapper(draft.pipeline, inspection.inspectedAt)
   const sendable = new Set(expected(text, { ...given, texts: given.yes ?? (() => true) }))
   // A column that the default answer leaves unread stops the run, and no person is sent.
   if (draft.consent.length > 0) return

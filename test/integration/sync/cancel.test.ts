@@ -43,25 +43,26 @@ test('a cancelled run sends no further request, keeps confirmed records, and the
   expect(await loadRun(engine.db, runId)).toMatchObject({ status: 'cancelled' })
 })
 
-test('a run can be cancelled while it reads', async () => {
+test('a run can be cancelled while it plans', async () => {
   await using engine = await engineUnderTest()
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(products(5).map((row) => item(row))))
   const lock = await engine.db.connect()
   try {
-    // Waits at the beginning of its plan for longer than it takes to notice.
     await engine.run('shop')
     await lock.query('begin')
     await lock.query('select from sluice.destination for no key update')
     engine.write('feed.xml', rss(products(6).map((row) => item(row))))
+    // Waits at the beginning of its plan.
     const report = engine.run('shop')
     let runId: string | undefined
     while (runId === undefined) {
       const [row] = await engine.db.query<{ id: string }>(`select id from sluice.run where status = 'running' and snapshot_id is not null`)
       runId = row === undefined ? undefined : `r_${row.id}`
     }
-    // Its destination cannot be paused now, so the run must notice the cancellation itself.
+    // `sluice cancel` would wait for the lock of the destination.
     await engine.db.execute('update sluice.run set cancel_requested_at = clock_timestamp() where id = $1', [Number(runId.slice(2))])
+    // Longer than the interval of looking for cancellations, 2 s.
     await wait(2_500)
     await lock.query('commit')
     expect(await report).toMatchObject({ status: 'cancelled', counts: { confirmed: 0, requests: 0 } })

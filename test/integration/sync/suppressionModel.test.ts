@@ -106,7 +106,7 @@ test.for([sandboxAudience, staticListTarget])(
           const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
           expect(await people.digest()).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
-          // Only this test has backoffs of a millisecond.
+          // Engines of tests have backoffs of a millisecond.
           expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
           expect(await outOfOrder(engine.db)).toEqual([])
           const after = await engine.mark()

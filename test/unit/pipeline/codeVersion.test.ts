@@ -36,7 +36,7 @@ const modules = {
 test('the version changes with every directly or indirectly imported module, and with no other', async () => {
   await write(modules)
   const first = await version()
-  expect(first.decides).toBe(true)
+  expect(first.isSelfContained).toBe(true)
   for (const [name, text] of Object.entries(modules)) {
     await write({ [name]: `${text} ` })
     expect([name, (await version()).digest === first.digest]).toEqual([name, name === 'other.ts'])
@@ -59,29 +59,30 @@ test.for([
   [`import { rate } from '#rates'`, 'a name of the package around it'],
 ] as const)('%s makes the results of its functions uncertain: %s', async ([text]) => {
   await write({ 'shop.ts': `import './helper.ts'\n`, 'helper.ts': `${text}\n` })
-  expect((await version()).decides).toBe(false)
+  expect((await version()).isSelfContained).toBe(false)
 })
 
 test.for([
   [`const when = new Date(row['sold'])`],
   [`import { createHash } from 'node:crypto'`],
   [`import { definePipeline } from 'sluice'`],
+  [`import { definePipeline } from 'sluice/pipeline'`],
 ])('%s depends on its arguments only', async ([text = '']) => {
   await write({ 'shop.ts': `${text}\n` })
-  expect((await version()).decides).toBe(true)
+  expect((await version()).isSelfContained).toBe(true)
 })
 
 test('a package counts by its version, and a linked package has no known version', async () => {
   const manifest = (version: string) => JSON.stringify({ name: 'rates', version, main: 'index.js' })
   await write({ 'shop.ts': `import 'rates'\n`, 'node_modules/rates/package.json': manifest('1.0.0'), 'node_modules/rates/index.js': '' })
   const first = await version()
-  expect(first.decides).toBe(true)
+  expect(first.isSelfContained).toBe(true)
   await write({ 'node_modules/rates/package.json': manifest('1.0.1') })
   expect((await version()).digest).not.toBe(first.digest)
   await write({ 'sources/package.json': manifest('1.0.1'), 'sources/index.js': '' })
   await rm(path.join(folder, 'node_modules/rates'), { recursive: true })
   await symlink(path.join(folder, 'sources'), path.join(folder, 'node_modules/rates'))
-  expect((await version()).decides).toBe(false)
+  expect((await version()).isSelfContained).toBe(false)
 })
 
 test('a long process reads a changed helper, and then the pipeline has another version', async () => {

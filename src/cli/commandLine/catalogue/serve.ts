@@ -4,7 +4,7 @@ import type { CommandEntry } from './entry.ts'
 export const serveCommands: readonly CommandEntry[] = [
   {
     name: 'serve',
-    summary: 'scheduler, worker and receiver in one process',
+    summary: 'dashboard, API, scheduler, worker, receiver in one process',
     examples: ['sluice serve', 'sluice serve --port 8080 --host 127.0.0.1'],
     options: [
       { flags: '--port <N>', meaning: 'port to listen on, default 8080' },

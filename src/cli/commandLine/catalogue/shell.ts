@@ -1,4 +1,4 @@
-/** Commands about the command line. */
+/** Commands about the command line, and the demo. */
 import type { CommandEntry } from './entry.ts'
 
 export const shellCommands: readonly CommandEntry[] = [
@@ -40,6 +40,6 @@ export const shellCommands: readonly CommandEntry[] = [
     summary: 'the samples end to end against the sandbox',
     hidden: true,
     examples: ['npm run demo', 'npm run demo -- --keep'],
-    options: [{ flags: '--keep', meaning: 'keep sandbox and database up until Ctrl-C' }],
+    options: [{ flags: '--keep', meaning: 'then serve dashboard, scheduler, worker and sandbox until Ctrl-C' }],
   },
 ]

@@ -40,7 +40,7 @@ export const startCommands: readonly CommandEntry[] = [
     summary: 'validate pipelines, show first mapped records',
     examples: ['sluice check', 'sluice check shop', "sluice check 'shop-*' --json"],
     options: [{ flags: '--rows <N>', meaning: 'rows to read from the start of the source, default 200' }],
-    notes: ['Reads the first rows only and sends nothing. Personal values are masked.'],
+    notes: ['Sends nothing. Personal values are masked.'],
   },
   {
     name: 'doctor',

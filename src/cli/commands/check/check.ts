@@ -4,7 +4,7 @@ import { parseCount } from '../../commandLine/parseCount.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
 import { checkAgainLine, checkReport, nextStep, type Check, type SourceCheck } from '../../reports/check.ts'
-import { targetOf } from '../../reports/target.ts'
+import { destinationText } from '../../../destinations/index.ts'
 import { fold } from '../../terminal/text.ts'
 import { waiting } from '../../terminal/waiting.ts'
 
@@ -17,7 +17,7 @@ export const run: CommandRun = async (context, invocation) => {
     const sources: SourceCheck[] = []
     for (const source of pipeline.sources)
       sources.push(await waiting(context, 'reading the source', () => checkSource(context, pipeline, source, limit)))
-    const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: targetOf(pipeline.destination), sources }
+    const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: destinationText(pipeline.destination), sources }
     checks.push(check)
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))
   }

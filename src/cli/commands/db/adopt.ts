@@ -12,7 +12,9 @@ export const run: CommandRun = async (context) =>
     else if (destinations === 0) context.stdout.write('nothing to do: no destination was synced from another database\n')
     else {
       context.stdout.write(`${plural(destinations, 'destination')} adopted: runs send from this database\n`)
-      context.stdout.write('Next  after a restore: sluice forget --replay FILE, then for each pipeline: sluice run NAME --full\n')
+      context.stdout.write(
+        'Next  after a restore, while pipelines are paused: sluice forget --replay FILE, then for each: sluice resume NAME, sluice run NAME --full\n',
+      )
     }
     return 0
   })

@@ -1,7 +1,7 @@
-import type { Examined } from '../../../dashboard/deps.ts'
+import type { Finding } from '../../../dashboard/deps.ts'
 import { presentError } from '../../terminal/present.ts'
 
-export type Finding = Examined
+export type { Finding }
 
 export type ReportFinding = (finding: Finding) => void
 

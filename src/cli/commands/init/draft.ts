@@ -83,7 +83,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   const { map, preset, known, openFields, needsShop, keyedBy, hints } = proposedMap(
     inspection,
     type,
-    createMapper(resolved(bare, target), inspection.day),
+    createMapper(resolved(bare, target), inspection.inspectedAt),
     options,
   )
   const own = options.consent.map(({ column }) => column)
@@ -180,7 +180,7 @@ function tryRows(
   /** Currencies in the prices of the valid products. */
   readonly currencies: ReadonlySet<string>
 } {
-  const mapper = createMapper(pipeline, inspection.day)
+  const mapper = createMapper(pipeline, inspection.inspectedAt)
   const warnings: Warning[] = inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri)]
   const rejects: Reject[] = []
   const currencies = new Set<string>()

@@ -17,7 +17,7 @@ export interface Inspection {
   /** True if `rows` is the whole source. */
   readonly whole: boolean
   /** Time of the inspection: the present for consent tests that compare dates with today. */
-  readonly day: Date
+  readonly inspectedAt: Date
   /** True for XML that is read only if a `map:` names its elements. */
   readonly needsMap: boolean
   /** Values decoded with the guessed encoding; undefined if no encoding was guessed. */
@@ -59,7 +59,15 @@ async function inspect(context: Context, definition: SourceDefinition): Promise<
     }
     if (rows.length === 0) for (const column of source.facts().columns) columns.add(column)
     const detected = source.detected === undefined ? [] : detectedWords(source.detected)
-    return { uri: definition.uri, detected, columns: [...columns], rows, whole, day: new Date(context.clock.now()), needsMap: false }
+    return {
+      uri: definition.uri,
+      detected,
+      columns: [...columns],
+      rows,
+      whole,
+      inspectedAt: new Date(context.clock.now()),
+      needsMap: false,
+    }
   } finally {
     await source.close()
   }

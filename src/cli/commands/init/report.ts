@@ -1,6 +1,6 @@
 import { presetText } from '../../reports/check.ts'
 import { groupRejects } from '../../reports/rejects.ts'
-import { targetOf } from '../../reports/target.ts'
+import { destinationText } from '../../../destinations/index.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { count, fold, plural, safe } from '../../terminal/text.ts'
 import { asWritten } from '../../../mapping/consent/consentText.ts'
@@ -14,7 +14,7 @@ export function report(draft: Draft, inspection: Inspection, env: WrittenEnviron
   return {
     pipeline: pipeline.name,
     file: pipeline.file,
-    destination: targetOf(pipeline.destination),
+    destination: destinationText(pipeline.destination),
     source: {
       uri: shownAddress(inspection.uri),
       detected: inspection.detected,
@@ -59,7 +59,7 @@ export function reportText(
   const { pipeline, recognized, valid, suppressed, rejects } = draft
   const fields = recognized.fields.map(({ field, from }) => (field === from ? field : `${field} ← ${from}`)).join(', ')
   const text = [
-    `wrote  ${safe(pipeline.file)}   ${targetOf(pipeline.destination)}`,
+    `wrote  ${safe(pipeline.file)}   ${destinationText(pipeline.destination)}`,
     ...(inspection.detected.length === 0 ? [] : [`       ${safe(inspection.detected.join(', '))}`]),
     ...(fields === '' ? [] : [`       ${presetText(recognized)}${safe(fields)}`]),
     inspection.rows.length === 0
