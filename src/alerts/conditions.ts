@@ -2,7 +2,7 @@
 import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
 import { listPauses, type Pause } from '../db/pauses.ts'
-import { endingMembers, openUnresolved } from '../db/unresolved.ts'
+import { endingMembers, openUnresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'

@@ -1,6 +1,7 @@
 /** Writes the attempts of a batch. An attempt is stored before its first byte is sent, and finished when its answer is classified. */
 import { z } from 'zod'
-import { LeaseLost, type ClaimedBatch } from './batches/claim.ts'
+import type { ClaimedBatch } from './batches/claim.ts'
+import { LeaseLost } from './batches/lease.ts'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import type { Value } from './row.ts'
@@ -9,7 +10,7 @@ import type { Value } from './row.ts'
  * Stores a new attempt, renews the lease, and returns the id of the attempt. Must be committed before the bytes are sent. Returns
  * undefined, and writes nothing, if the service has requested a wait. `budget`: name of the rate budget that the wait blocks.
  *
- * @throws {LeaseLost} another process has claimed the batch: send nothing
+ * @throws {LeaseLost} the batch was recovered or claimed by another process: send nothing
  */
 export async function beginAttempt(
   db: Queryable,

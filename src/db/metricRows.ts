@@ -5,7 +5,7 @@ import { jsonColumn } from './jsonColumn.ts'
 import type { Row, Value } from './row.ts'
 import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
-import { endingMembers, openUnresolved, type EndingMembers } from './unresolved.ts'
+import { endingMembers, openUnresolved, type EndingMembers } from './alertCounts.ts'
 
 export interface EndedRun {
   readonly id: number

@@ -1,5 +1,5 @@
 /** Classifies the status and the error body of a response, for every destination (docs/guarantees.md). */
-import { cleanText } from '../service/client/cleanText.ts'
+import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'
 import { isObject, parseAnswer, type Json, type JsonObject, isList } from './json.ts'
@@ -8,7 +8,7 @@ import { isObject, parseAnswer, type Json, type JsonObject, isList } from './jso
 export interface ServiceError {
   /** Code of the service as text (docs/spec-notes.md#errors); `ERROR` if the error has none. */
   readonly code: string
-  /** Message cleaned by `cleanText`: without personal data and control characters, at most 300 characters; empty if the error has none. */
+  /** Message cleaned by `redactServiceText`: without personal data and control characters, at most 300 characters; empty if the error has none. */
   readonly message: string
 }
 
@@ -129,13 +129,13 @@ function readFailure(
 }
 
 function readError(item: Json): ServiceError | undefined {
-  if (typeof item === 'string') return { code: 'ERROR', message: cleanText(item) }
+  if (typeof item === 'string') return { code: 'ERROR', message: redactServiceText(item) }
   if (!isObject(item)) return undefined
   const { code, message } = item
   if (code === undefined && typeof message !== 'string') return undefined
   return {
-    code: code === undefined || code === null ? 'ERROR' : cleanText(String(code)),
-    message: typeof message === 'string' ? cleanText(message) : '',
+    code: code === undefined || code === null ? 'ERROR' : redactServiceText(String(code)),
+    message: typeof message === 'string' ? redactServiceText(message) : '',
   }
 }
 

@@ -98,6 +98,7 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     accountId,
   }),
   limits: () => batchLimits.userOperations,
+  limitClass: () => upload.limit,
   request: ({ accountId, targetId, version }) => requestOf(upload, version, { account_id: accountId ?? '', custom_audience_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,

@@ -5,7 +5,7 @@ import { productFields } from '../mapping/products/vocabulary.ts'
 import type { DestinationDefinition, ProductSetRule } from '../model/pipeline.ts'
 import { id, oneOf, strict } from '../settings/values.ts'
 import { productSetsSchema, toProductSets } from './productSetRules.ts'
-import { cleanText } from '../service/client/cleanText.ts'
+import { redactServiceText } from '../redactServiceText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } from './destination.ts'
@@ -17,6 +17,7 @@ import { productListing } from './productListing.ts'
 
 const put = endpointOf('products.put')
 const remove = endpointOf('products.delete')
+const endpointFor = (op: Operation) => (op === 'upsert' ? put : remove)
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'
   readonly catalogId: string
@@ -68,7 +69,8 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   },
   probe: ({ catalogId }, version) => ({ path: `/${version}/product_catalogs/${catalogId}/products` }),
   limits: () => batchLimits.products,
-  request: ({ targetId, version }, op) => requestOf(op === 'upsert' ? put : remove, version, { product_catalog_id: targetId }),
+  limitClass: (op) => endpointFor(op).limit,
+  request: ({ targetId, version }, op) => requestOf(endpointFor(op), version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),
   // Ids that differ only in case, outer spaces or Unicode form are not sent in one body (docs/inputs.md, 59).
   collisionOf: (recordKey) => recordKey.toString().normalize('NFC').trim().toLowerCase(),
@@ -156,7 +158,7 @@ function classifyDeletes(results: readonly Json[], sent: readonly SentEntry[]): 
     return {
       outcome: 'refused',
       code: 'DELETE_FAILED',
-      message: typeof message === 'string' ? cleanText(message) : 'the key was not deleted',
+      message: typeof message === 'string' ? redactServiceText(message) : 'the key was not deleted',
     }
   })
 }

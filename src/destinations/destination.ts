@@ -170,7 +170,9 @@ export interface Probe {
 interface RequestFormat {
   /** Returns the limits of one request. */
   readonly limits: (op: Operation) => BatchLimits
-  /** Returns method, path with the version, and class of the rate limit. */
+  /** Returns the class of the rate limit. */
+  readonly limitClass: (op: Operation) => LimitClass
+  /** Returns method and path with the version. */
   readonly request: (target: Target, op: Operation) => DestinationRequest
   /** Sends a request to another server than the service; undefined if the service gets it. Never throws: an error is a result. */
   exchange?(request: ExchangeRequest): Promise<Exchange>
@@ -203,7 +205,6 @@ export type Operation = 'upsert' | 'delete'
 export interface DestinationRequest {
   readonly method: Endpoint['method']
   readonly path: string
-  readonly limitClass: LimitClass
 }
 
 /** Ids of a destination in the path of a request, and the version of the API. */

@@ -99,6 +99,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     listed: { id: listId, setting: 'list_id' },
   }),
   limits: () => batchLimits.userOperations,
+  limitClass: () => upload.limit,
   request: ({ accountId, targetId, version }) =>
     requestOf(upload, version, { account_id: accountId ?? '', do_not_reach_list_id: targetId }),
   frame: () => ({ open: '[', close: ']' }),

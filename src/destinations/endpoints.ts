@@ -1,11 +1,11 @@
-/** Returns the requests and limits of destinations from the contract. */
+/** Returns the requests of destinations, and limits of their parameters, from the contract. */
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { DestinationRequest } from './destination.ts'
 
 /** Returns the request of an endpoint. `version`: replaces the version in the contract's path. `ids`: path parameters by name. */
-export function requestOf({ method, path, limit }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
+export function requestOf({ method, path }: Endpoint, version: string, ids: Readonly<Record<string, string>>): DestinationRequest {
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
-  return { method, path: filled.replace(/^\/12\//, `/${version}/`), limitClass: limit }
+  return { method, path: filled.replace(/^\/12\//, `/${version}/`) }
 }
 
 /**

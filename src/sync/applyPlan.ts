@@ -6,7 +6,7 @@ import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/pl
 import { markVisible } from '../db/impliedKeys.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
-import { renewGroups, contentVersionOf } from '../db/remote/desireKeys.ts'
+import { renewGroups, contentVersionOf } from '../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../db/row.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import { assertOwnDatabase } from './databaseCopy.ts'

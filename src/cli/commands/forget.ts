@@ -2,19 +2,13 @@ import { readFileSync } from 'node:fs'
 import { needService } from '../../config/config.ts'
 import { UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { Receipt } from '../../db/erasures.ts'
+import { type Receipt, listReceipts } from '../../db/erasures.ts'
 import { exitCodeOfErasures } from '../exitCodes.ts'
 import { openWholeFile } from '../wholeFile.ts'
-import {
-  copyErasures,
-  erasedKeysOf,
-  forget,
-  listReceipts,
-  missingErasures,
-  readCopy,
-  serviceIdentity,
-  type Person,
-} from '../../sync/erasure/index.ts'
+import { copyErasures, missingErasures, readCopy } from '../../sync/erasure/copy.ts'
+import { erasedKeysOf, type Person } from '../../sync/erasure/person.ts'
+import { forget } from '../../sync/erasure/forget.ts'
+import { serviceIdentity } from '../../sync/serviceIdentity.ts'
 import { flag, many, option, writeJson, type CommandRun, type Context, type Invocation } from '../context.ts'
 import { withEngine, type Engine } from '../engine.ts'
 import { operator } from '../operator.ts'

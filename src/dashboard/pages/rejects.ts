@@ -1,5 +1,5 @@
 /** Page `/runs/:id/rejects`: every reason, with samples and a CSV of all rows. */
-import type { StoredRun } from '../../sync/index.ts'
+import type { StoredRun } from '../../sync/history.ts'
 import type { RejectGroup } from '../../sync/runDetails.ts'
 import { command, count, html, none, plural } from '../html.ts'
 import type { Page } from '../layout.ts'

@@ -1,6 +1,6 @@
 /** Page `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
 import type { StoredAction } from '../../db/audit.ts'
-import type { StoredRun } from '../../sync/index.ts'
+import type { StoredRun } from '../../sync/history.ts'
 import { isOpenSet } from '../../sync/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/runDetails.ts'
 import { auditList } from '../audit.ts'

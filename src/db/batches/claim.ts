@@ -46,9 +46,6 @@ export interface ClaimedBatch {
   readonly ofLoad: boolean
 }
 
-/** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
-export class LeaseLost extends Error {}
-
 /**
  * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future, because an attempt may arrive at the service
  * until then (docs/guarantees.md).
@@ -174,19 +171,6 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
     waitMs: row?.wait_ms ?? 0,
     paused: row?.paused ?? false,
   }
-}
-
-/**
- * Renews the leases of these batches of this worker that have not expired. Returns their number. A batch that the worker lost track of,
- * because the database failed, must not be among them: its lease would never expire, and the next run of its destination would never end.
- */
-export async function renewLeases(db: Queryable, workerId: string, leaseMs: number, batchIds: readonly number[]): Promise<number> {
-  if (batchIds.length === 0) return 0
-  return db.execute(
-    `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond'
-     where id = any($3::bigint[]) and worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,
-    [workerId, leaseMs, batchIds],
-  )
 }
 
 type BatchRow = BodyRow &

@@ -3,13 +3,13 @@
  */
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
-import { withinFence, type Fence } from '../fence.ts'
-import { isExpired } from '../lease.ts'
+import { withinFence, type Fence, isExpired } from '../fence.ts'
 import { mayImply } from '../impliedKeys.ts'
 import { storeKeysOfBatches } from '../remote/implied.ts'
 import { markLate } from '../remote/confirmKeys.ts'
 import type { Row } from '../row.ts'
-import { LeaseLost, type ClaimedBatch } from './claim.ts'
+import type { ClaimedBatch } from './claim.ts'
+import { LeaseLost } from './lease.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
 
 /** Next state of a claimed batch. */
@@ -39,7 +39,7 @@ export const settledAt = (horizonMs: string): string =>
 /**
  * Sets the next state of a claimed batch and ends its lease. `settled_at` is in the future if an attempt may still arrive late.
  *
- * @throws {LeaseLost} another process has claimed the batch: nothing was written
+ * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written
  */
 export async function releaseBatch(
   tx: Queryable,

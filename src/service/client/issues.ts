@@ -1,13 +1,13 @@
 /** Reads the errors of a response body, in any form of the service (spec 7; docs/spec-notes.md#errors). */
 import { isPlainRecord } from '../../unknownValue.ts'
-import { cleanText } from './cleanText.ts'
+import { redactServiceText } from '../../redactServiceText.ts'
 
 export interface ServiceIssue {
   /**
    * Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty if there is none.
    */
   readonly code: string
-  /** Message of the service, shortened and without email addresses, phone numbers and digests (`cleanText`). May be empty. */
+  /** Message of the service, shortened and without email addresses, phone numbers and digests (`redactServiceText`). May be empty. */
   readonly message: string
   /** Name or path of the parameter at fault (`params.expires_at`), if the service names one. */
   readonly parameter?: string
@@ -24,7 +24,7 @@ export function readIssues(body: unknown): readonly ServiceIssue[] | undefined {
   if (typeof body['title'] === 'string' && (typeof body['type'] === 'string' || typeof body['detail'] === 'string'))
     return [readProblem(body)]
   // OAuth 2.0 servers write `error` and `error_description` (RFC 6749 5.2).
-  if (typeof body['error'] === 'string') return [{ code: cleanText(body['error']), message: text(body['error_description']) }]
+  if (typeof body['error'] === 'string') return [{ code: redactServiceText(body['error']), message: text(body['error_description']) }]
   return undefined
 }
 
@@ -45,14 +45,14 @@ function readOperationErrors(operations: unknown): ServiceIssue[] {
 }
 
 function readIssue(item: unknown): ServiceIssue {
-  if (!isPlainRecord(item)) return { code: '', message: cleanText(String(item)) }
+  if (!isPlainRecord(item)) return { code: '', message: redactServiceText(String(item)) }
   const parameter =
     item['parameter'] ?? item['attribute'] ?? (isPlainRecord(item['parameters']) ? Object.keys(item['parameters'])[0] : undefined)
   return {
     code: text(item['code'] ?? lastSegment(item['type'])),
     message: text(item['message'] ?? item['detail'] ?? item['title']),
-    ...(typeof parameter === 'string' && parameter !== '' ? { parameter: cleanText(parameter) } : {}),
-    ...(typeof item['details'] === 'string' && item['details'] !== '' ? { details: cleanText(item['details']) } : {}),
+    ...(typeof parameter === 'string' && parameter !== '' ? { parameter: redactServiceText(parameter) } : {}),
+    ...(typeof item['details'] === 'string' && item['details'] !== '' ? { details: redactServiceText(item['details']) } : {}),
   }
 }
 
@@ -63,11 +63,11 @@ function readProblem(body: Readonly<Record<string, unknown>>): ServiceIssue {
 }
 
 function lastSegment(type: unknown): string {
-  return typeof type === 'string' ? cleanText(type.split('/').at(-1) ?? '') : ''
+  return typeof type === 'string' ? redactServiceText(type.split('/').at(-1) ?? '') : ''
 }
 
 function text(value: unknown): string {
-  return value === undefined || value === null ? '' : cleanText(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return value === undefined || value === null ? '' : redactServiceText(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
 /** Returns false for null, undefined and an empty object. */

@@ -1,7 +1,7 @@
 /** Reads streams: connections that stay open, with one JSON object per line and empty lines between (spec 6.2). */
 import type { Clock } from '../../clock.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { cleanText } from './cleanText.ts'
+import { redactServiceText } from '../../redactServiceText.ts'
 import { decodeAnswer } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { isPlainRecord } from '../../unknownValue.ts'
@@ -71,7 +71,11 @@ export async function* openStream({
     }
   } catch (error) {
     if (error instanceof AnswerLostError || !(error instanceof Error)) throw error
-    throw new AnswerLostError(`the connection of the stream broke: ${cleanText(error.message)}`, { where, hint: reopen, cause: error })
+    throw new AnswerLostError(`the connection of the stream broke: ${redactServiceText(error.message)}`, {
+      where,
+      hint: reopen,
+      cause: error,
+    })
   } finally {
     opened.close()
   }

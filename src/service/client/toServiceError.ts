@@ -2,7 +2,7 @@
 import { requestedWaitMs } from '../../http/retryAfter.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Answer, Exchange, Lost, NotSent } from './exchange.ts'
-import { cleanText } from './cleanText.ts'
+import { redactServiceText } from '../../redactServiceText.ts'
 import { readIssues, type ServiceIssue } from './issues.ts'
 import { decodeAnswer, type Decoded } from './decode.ts'
 import {
@@ -90,7 +90,7 @@ function classify(answer: Answer, context: CallContext, decoded: Decoded): Servi
     (decoded.kind === 'html'
       ? 'the answer is an HTML page, probably of a gateway'
       : decoded.kind === 'text'
-        ? cleanText(decoded.value)
+        ? redactServiceText(decoded.value)
         : '')
   const failed: FailedAnswer = {
     answer,
@@ -208,7 +208,7 @@ function classifyRequest({ answer, context, issues, message, details, has }: Fai
   if (status === 405)
     return new RefusedError(
       message,
-      details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${cleanText(answer.headers['allow'])}`}.`),
+      details(`Use another method${answer.headers['allow'] === undefined ? '' : `: ${redactServiceText(answer.headers['allow'])}`}.`),
     )
   if (status === 413 || has('REQUEST_TOO_COMPLEX')) return new RequestTooLargeError(message, details(sizeHint(context.endpoint)))
   if (issues.some(({ index }) => index !== undefined)) return new BatchRefusedError(message, details(batchHint(context.endpoint, issues)))
@@ -289,5 +289,5 @@ function hasData(endpoint: Endpoint, decoded: Decoded): boolean {
 }
 
 function reason(error: Error): string {
-  return cleanText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
+  return redactServiceText(error.message !== '' ? error.message : String(recordOf(error)['code'] ?? error.name))
 }

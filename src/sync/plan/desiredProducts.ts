@@ -1,7 +1,7 @@
 /** Desired state of products: a product is one key, its id. */
 import { queryable } from '../../db/database.ts'
 import * as records from '../../db/records.ts'
-import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/desireKeys.ts'
+import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
 import type { Row } from '../../db/row.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'

@@ -87,7 +87,7 @@ export async function freeze(
     bodies.update(batch.body)
     batches++
     done += batch.items.length
-    const { limitClass } = destination.request({ accountId: '', targetId: '', version: '' }, first.op)
+    const limitClass = destination.limitClass(first.op)
     requests[limitClass] = (requests[limitClass] ?? 0) + 1
     collected.push({ batch, op: first.op, phase: first.phase })
     together.operations += batch.items.length

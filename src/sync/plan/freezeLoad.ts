@@ -43,7 +43,7 @@ type LoadedBatch = Omit<WrittenUpdates, 'body'>
 export async function freezeLoad(client: pg.PoolClient, destination: Destination, load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { terms, index } = load
   const bodies = before.bodies.copy()
-  const { limitClass } = destination.request({ accountId: '', targetId: '', version: '' }, 'upsert')
+  const limitClass = destination.limitClass('upsert')
   const writer = new UpdateWriter(destination.frame('upsert'), destination.limits('upsert'), {
     expiresAtMs: terms.expiresAtMs,
     ...(terms.withEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),

@@ -42,7 +42,7 @@ interface SplitCause {
  * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: true if this batch is the rest after an earlier pointer, and no
  * pointed record failed.
  *
- * @throws {LeaseLost} another process owns the batch now
+ * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailed({ tx, destination, batch }: FailedBatch, cause: SplitCause): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
@@ -101,7 +101,7 @@ export async function setSiblingAside({ tx, batch, destination }: FailedBatch, m
  * Splits a right half whose left half succeeded, without sending it, and returns true. Then the batch is released as split. Returns false
  * if the batch must be sent.
  *
- * @throws {LeaseLost} another process owns the batch now
+ * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function splitFailingHalf(
   db: Database,

@@ -3,8 +3,10 @@
  * share the leases in the batch table, and one rate budget.
  */
 import pLimit from 'p-limit'
+import type { Operation } from '../../destinations/destination.ts'
 import { destinationOf } from '../../destinations/index.ts'
-import { claimBatches, findOpenWork, LeaseLost, renewLeases, type BatchScope, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { claimBatches, findOpenWork, type BatchScope, type ClaimedBatch } from '../../db/batches/claim.ts'
+import { LeaseLost, renewLeases } from '../../db/batches/lease.ts'
 import { recoverBatches, resetAttempts, unparkBatches } from '../../db/batches/release.ts'
 import { erasurePhase } from '../../db/batches/states.ts'
 import type { Database } from '../../db/database.ts'
@@ -263,14 +265,11 @@ async function openSending(
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   const destination = destinationOf(row.kind)
   const target = { accountId: row.account_id === '' ? null : row.account_id, targetId: row.target_id, version: service.version }
-  const allowance = (op: 'upsert' | 'delete') => Allowance.open(deps, destination.request(target, op).limitClass)
-  const upsert = await allowance('upsert')
+  const open = (op: Operation) => Allowance.open(deps, destination.limitClass(op))
+  const upsert = await open('upsert')
   const allowances = {
     upsert,
-    delete:
-      destination.request(target, 'delete').limitClass === destination.request(target, 'upsert').limitClass
-        ? upsert
-        : await allowance('delete'),
+    delete: destination.limitClass('delete') === destination.limitClass('upsert') ? upsert : await open('delete'),
   }
   return {
     deps,

@@ -6,7 +6,8 @@
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
-import { LeaseLost, type ClaimedBatch } from '../../db/batches/claim.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
+import { LeaseLost } from '../../db/batches/lease.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
 import { splitBatch } from '../../db/batches/split.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
@@ -53,7 +54,7 @@ const suspectedAfter = 3
 
 /**
  * Records a classified answer: outcomes, synced state, next state of the batch, audit log.
- * @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped
+ * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function reconcile(
   db: Database,

@@ -19,7 +19,7 @@ const leastWaitMs = 10
 
 /**
  * Records the answer of one attempt, and returns the new state of its batch.
- * @throws {LeaseLost} another process owns the batch now: nothing was written, and the answer is dropped
+ * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
   const { deps, destination, runId } = sending

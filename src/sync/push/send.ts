@@ -73,7 +73,7 @@ const unreachableAfter = 16
 
 /**
  * Sends a claimed batch once. Returns undefined if there was nothing to send: the batch was released, split or superseded.
- * @throws {LeaseLost} another process owns the batch now
+ * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
   const { deps, destination, pace, runId } = sending

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
-import { listRuns, loadRun } from '../../../src/sync/index.ts'
+import { listRuns, loadRun } from '../../../src/sync/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 async function shop(rows = 3): Promise<EngineUnderTest> {

@@ -4,7 +4,7 @@ import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { startServer } from '../../support/server.ts'
 import { flowSteps } from '../../../src/dashboard/flow.ts'
-import { loadRun } from '../../../src/sync/index.ts'
+import { loadRun } from '../../../src/sync/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 test('page, show, API and metrics have the same counts', async () => {

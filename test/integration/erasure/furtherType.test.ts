@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { suppressErased } from '../../../src/db/erasures.ts'
-import { copyErasures, missingErasures, readCopy } from '../../../src/sync/erasure/index.ts'
+import { copyErasures, missingErasures, readCopy } from '../../../src/sync/erasure/copy.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import '../../support/staticList.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { claimBatches, LeaseLost } from '../../../src/db/batches/claim.ts'
+import { claimBatches } from '../../../src/db/batches/claim.ts'
+import { LeaseLost } from '../../../src/db/batches/lease.ts'
 import { recoverBatches, releaseBatch } from '../../../src/db/batches/release.ts'
 import { blockBudget, openBudget } from '../../../src/db/budget.ts'
 import { beginAttempt } from '../../../src/db/attempts.ts'

@@ -3,7 +3,7 @@
  * waited for them are planned again, and no membership lasts longer than its row says.
  */
 import { expect, test } from 'vitest'
-import { listRuns } from '../../../src/sync/index.ts'
+import { listRuns } from '../../../src/sync/history.ts'
 import { planChanges } from '../../../src/sync/planChanges.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { runPipeline } from '../../../src/sync/index.ts'
+import { runPipeline } from '../../../src/sync/run.ts'
 import { requestAndClaimById } from '../../../src/sync/claimDestination.ts'
 import { runUnderLease } from '../../../src/sync/runUnderLease.ts'
 import type { Database } from '../../../src/db/database.ts'

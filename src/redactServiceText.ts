@@ -1,8 +1,9 @@
 /**
  * Removes digests, email addresses, phone numbers and control characters from a text, and shortens it to 300 characters. Every text of the
  * service is cleaned before it is stored, shown or logged, because it may repeat what was sent (docs/guarantees.md#no-raw-identifier-at-rest).
+ * Values of sources are masked by `mapping/mask.ts`.
  */
-export function cleanText(value: string): string {
+export function redactServiceText(value: string): string {
   return value
     .slice(0, 2_000)
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')

@@ -1,0 +1,18 @@
+/** Renews the leases of claimed batches. A lease ends in `release.ts`: with the answer, or by recovery once it has expired. */
+import type { Queryable } from '../queryable.ts'
+
+/** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
+export class LeaseLost extends Error {}
+
+/**
+ * Renews the leases of these batches of this worker that have not expired. Returns their number. A batch that the worker lost track of,
+ * because the database failed, must not be among them: its lease would never expire, and the next run of its destination would never end.
+ */
+export async function renewLeases(db: Queryable, workerId: string, leaseMs: number, batchIds: readonly number[]): Promise<number> {
+  if (batchIds.length === 0) return 0
+  return db.execute(
+    `update batch set lease_until = statement_timestamp() + $2 * interval '1 millisecond'
+     where id = any($3::bigint[]) and worker_id = $1 and status = 'in_flight' and lease_until > statement_timestamp()`,
+    [workerId, leaseMs, batchIds],
+  )
+}
