@@ -15,7 +15,7 @@ import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { goodProduct, item, rss, wanted, type Product } from './products.ts'
 
-const workS = Number(process.env['SLUICE_TEST_SECONDS'] ?? 8)
+const workS = Number(process.env['SLUICE_TEST_SECONDS'] ?? 5)
 const script = fileURLToPath(new URL('../jobs/jobProcess.ts', import.meta.url))
 const children: ChildProcess[] = []
 const folders: string[] = []

@@ -34,7 +34,7 @@ function mostInWindow(times: readonly number[], windowMs: number): number {
 
 describe('the shared budget', () => {
   test('grants a full burst immediately, and the next request when the first one leaves the window', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 20, windowMs: 300_000 })
     for (let i = 0; i < 20; i++) expect(await takeGrant(db, 'c')).toBe(0)
@@ -47,7 +47,7 @@ describe('the shared budget', () => {
   })
 
   test("several processes that start a burst at a window's end never have more than the limit in any window", async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const windowMs = 1_000
     await openBudget(db, { name: 'c', limit: 50, windowMs })
@@ -60,7 +60,7 @@ describe('the shared budget', () => {
   })
 
   test('grants at most the limit to concurrent requests, and returns the wait for the rest', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 5, windowMs: 300_000 })
     expect(await takeGrants(db, 'c', 3)).toEqual({ granted: 3, waitMs: 0 })
@@ -72,7 +72,7 @@ describe('the shared budget', () => {
   })
 
   test('a lowered limit applies immediately, and a raised one grants more', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
     for (let i = 0; i < 5; i++) expect(await takeGrant(db, 'c')).toBe(0)
@@ -85,7 +85,7 @@ describe('the shared budget', () => {
   })
 
   test('a block applies to every process, is never shortened, and ends on its own', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
     await blockBudget(db, 'c', 60_000)
@@ -96,7 +96,7 @@ describe('the shared budget', () => {
   })
 
   test('K4: grants and blocks of a clock that was ahead count as of now', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 300_000 })
     for (let i = 0; i < 10; i++) expect(await takeGrant(db, 'c')).toBe(0)
@@ -113,7 +113,7 @@ describe('the shared budget', () => {
   })
 
   test('a denied grant writes nothing, and classes are independent', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'a', limit: 1, windowMs: 300_000 })
     await openBudget(db, { name: "b'; drop", limit: 1, windowMs: 300_000 })
@@ -125,7 +125,7 @@ describe('the shared budget', () => {
   })
 
   test('a process killed while it locks the budget delays no other process', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 10, windowMs: 1_000 })
     const child = spawn(process.execPath, [taker, database.url, 'c', 'hold'], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -135,7 +135,7 @@ describe('the shared budget', () => {
   })
 
   test('the ring grants as a plain log does, over many more grants than it has slots', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await openBudget(db, { name: 'c', limit: 7, windowMs: 40 })
     let taken = 0
@@ -150,7 +150,7 @@ describe('the shared budget', () => {
   })
 
   test('a class that was never opened is an error, not a grant', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await expect(takeGrant(database.db, 'nobody')).rejects.toThrow('never opened')
   })
 })

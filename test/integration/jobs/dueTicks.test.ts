@@ -48,7 +48,7 @@ const runs = (db: Database) => db.query<{ status: string; trigger: string }>('se
 
 describe('a tick of the scheduler', () => {
   test('K1: is decided once by many concurrent schedulers', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
     await Promise.all(Array.from({ length: 8 }, () => decideDueTicks(deps)))
@@ -60,7 +60,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('K3: runs once after a long pause, and every missed tick is recorded', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await decideDueTicks(await scheduled(db, '0 * * * *', 'skip', '26 hours'))
     const decided = await ticks(db)
@@ -71,7 +71,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('K4: a schedule runs again after the clock of the database was ahead, and no tick has two runs', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * * *', 'queue', '-2 days')
     // The clock of the scheduler does not confirm that of the database, so the database may be the one that is wrong now.
@@ -95,7 +95,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('with overlap: skip, a tick during a run is recorded and starts nothing', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
     await db.execute(
@@ -108,7 +108,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('with overlap: queue, one run waits for the run in progress, and a second is skipped', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'queue', '61 seconds')
     await db.execute(
@@ -130,7 +130,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('leaves no trace if it fails before its commit', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
     await expect(decideDueTicks({ ...deps, queues: { wakeForRun: () => Promise.reject(new Error('gone')) } })).rejects.toThrow('gone')
@@ -140,7 +140,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('a changed schedule starts at its change, and a removed one has no ticks', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
     const changed = declaring([{ ...everyMinute, destinationId: deps.destinationId, cron: '*/2 * * * *' }])
@@ -152,7 +152,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('a removed schedule starts when it is declared again', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '3 hours')
     const old = `update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 hour'`
@@ -163,7 +163,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test("another folder leaves a folder's schedules alone", async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '90 seconds')
     const other = declaring([], ['p'], '/other')
@@ -177,7 +177,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('each tick of a pipeline with an invalid file is recorded with the error', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     await scheduled(db, '* * * * *', 'skip', '61 seconds')
     await db.execute(`update sluice.pipeline_schedule set declared_at = clock_timestamp() - interval '1 minute'`)
@@ -193,7 +193,7 @@ describe('a tick of the scheduler', () => {
   })
 
   test('a tick for a destination of other credentials starts nothing, and names them', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
     await db.execute(`update sluice.destination set credentials = 'user 7 of application x'`)
@@ -205,7 +205,7 @@ describe('a tick of the scheduler', () => {
 
 describe('the queues', () => {
   test('a wake-up in a transaction is sent at its commit, and never after a rollback', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const queues = await openQueues(db, { supervise: false, log: silentLogger })
     try {
@@ -225,7 +225,7 @@ describe('the queues', () => {
   })
 
   test('W6: a destination has one job, queued or active; another request reports that', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
     try {
       expect(await queues.wakeForRun({ runId: 1, destinationId: 1 })).toBe(true)
@@ -239,7 +239,7 @@ describe('the queues', () => {
   })
 
   test('a worker cannot complete a job that another worker took over', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const queues = await openQueues(database.db, { supervise: false, log: silentLogger })
     try {
       await queues.wakeForRun({ runId: 1, destinationId: 1 })

@@ -35,7 +35,7 @@ describe('a process that is stopped for a while', () => {
     ['shorter than its lease', false],
     ['past its lease', true],
   ] as const)('W2: stopped %s and continued: its answer counts only while it has the lease of the batch', async ([, late]) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const { db } = database
     const planted = await plant(db, 1)
@@ -67,7 +67,7 @@ describe('a process that is stopped for a while', () => {
   })
 
   test('W3 and W4: a process that continues after its lease sends nothing under it', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plant(db, 1)
@@ -92,7 +92,7 @@ describe('a process that is stopped for a while', () => {
   })
 
   test('W13: after running out of memory the next run completes the plan', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const { db } = database
     const planted = await plant(db, 3)
@@ -127,7 +127,7 @@ describe('a process that is stopped for a while', () => {
 })
 
 test('W11: a changed secret signs the next attempt with the same bytes', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using sandbox = await withSandbox()
   const { db } = database
   const planted = await plant(db, 1)
@@ -144,7 +144,7 @@ test('W11: a changed secret signs the next attempt with the same bytes', async (
 })
 
 test('K4: a wall clock that jumps by two hours changes no lease, no order and no byte', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const { db } = database
   const service = fakeService()
   const planted = await plant(db, 6)

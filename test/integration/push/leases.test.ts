@@ -33,7 +33,7 @@ const claim = async (db: Database, planId: string, workerId: string) =>
 
 describe('a lease', () => {
   test('W5: has one owner: another claim finds nothing, and of 32 concurrent claims one succeeds', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
@@ -46,7 +46,7 @@ describe('a lease', () => {
   })
 
   test('is not recovered while it is valid; an expired one is, and later writes of its owner have no effect', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
@@ -68,7 +68,7 @@ describe('a lease', () => {
   })
 
   test('starts no attempt while a requested wait lasts', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
@@ -83,7 +83,7 @@ describe('a lease', () => {
   })
 
   test('that expires before an attempt leaves nothing ambiguous', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
@@ -94,7 +94,7 @@ describe('a lease', () => {
   })
 
   test('of a batch that its process lost track of, because the database failed, expires although the process continues', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const deps = await engineDeps(db, service, { heartbeatMs: 100 })
@@ -112,7 +112,7 @@ describe('a lease', () => {
   })
 
   test('K4: that ends in two days is of a clock that was ahead, and counts as expired', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email(1))])
@@ -124,7 +124,7 @@ describe('a lease', () => {
   })
 
   test('of a process proven dead ends immediately', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const self = identifyProcess(process.pid)
     const planted = await plantPlan(db, await plantDestination(db))
@@ -143,7 +143,7 @@ describe('a lease', () => {
   })
 
   test('W2: an answer after the batch was taken over changes nothing', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -175,7 +175,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   }
 
   test('is removed from the batch before the first byte, and all others are sent', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -189,7 +189,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   })
 
   test('C8: is deleted if an earlier attempt may have been applied', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -210,7 +210,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   })
 
   test('is deleted as a user object of its own', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -234,7 +234,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   })
 
   test('is deleted again after a second horizon, in case an Update arrived late', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -266,7 +266,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   })
 
   test('deletes of suppressed people are sent', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -278,7 +278,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
   })
 
   test('a pipeline without suppression sends everyone', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))

@@ -26,7 +26,7 @@ const keysOf = (from: number, to: number) => Array.from({ length: to - from }, (
 
 describe('pushing a plan', () => {
   test('sends every batch once, as it was frozen, and confirms exactly the answered entries', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -52,7 +52,7 @@ describe('pushing a plan', () => {
   })
 
   test('a second push of the same plan sends nothing', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -64,7 +64,7 @@ describe('pushing a plan', () => {
   })
 
   test('W5: several workers share one plan, and no batch is in flight twice', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService(5)
     const underWay = new Map<string, number>()
@@ -90,7 +90,7 @@ describe('pushing a plan', () => {
   })
 
   test('sends while answers wait to be recorded, and never has more requests in flight than allowed', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -110,7 +110,7 @@ describe('pushing a plan', () => {
   })
 
   test('has at most the configured number of request bytes in memory', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService(100)
     const planted = await plantPlan(db, await plantDestination(db))
@@ -122,7 +122,7 @@ describe('pushing a plan', () => {
   })
 
   test('updates of changed users wait until the deletes of their plan are settled', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -137,7 +137,7 @@ describe('pushing a plan', () => {
   })
 
   test('an update whose delete is parked is not sent, and the push ends', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -168,7 +168,7 @@ describe('recording an answer', () => {
     ['no connection', () => notSent],
     ['one 401', () => failure(401, 'UNAUTHORIZED_ACCESS')],
   ] as const)('%s: the same bytes are sent again and confirmed', async ([, respond]) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -183,7 +183,7 @@ describe('recording an answer', () => {
   })
 
   test('with a service that always fails, the batch is sent up to the maximum of attempts, then parked as ambiguous', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -196,7 +196,7 @@ describe('recording an answer', () => {
   })
 
   test('C8: a parked batch sends its bytes once in each later run', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -216,7 +216,7 @@ describe('recording an answer', () => {
   })
 
   test('C7: when every request fails, only probes are sent, and the run ends', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -234,7 +234,7 @@ describe('recording an answer', () => {
   })
 
   test('after 401 to all requests in flight they are sent once more, because the local clock may have been wrong', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -255,7 +255,7 @@ describe('recording an answer', () => {
     ['404', failure(404, 'NOT_FOUND')],
     ['401 twice', failure(401, 'UNAUTHORIZED_ACCESS')],
   ] as const)('%s pauses the destination, keeps the state of the records, and the next run tries again', async ([, response]) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -276,7 +276,7 @@ describe('recording an answer', () => {
   })
 
   test('keys of a request that may still arrive wait until the horizon', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db)
@@ -292,7 +292,7 @@ describe('recording an answer', () => {
   })
 
   test('a membership that has expired since the plan is not sent', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
@@ -306,7 +306,7 @@ describe('recording an answer', () => {
 
 describe('products', () => {
   test('Q7: are confirmed, refused and sent again one by one; their keys are stored', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db, 'catalog', '4001')
@@ -346,7 +346,7 @@ describe('products', () => {
   })
 
   test('a confirmed delete removes the product from the state, a failed one does not', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db, 'catalog', '4001')
@@ -359,7 +359,7 @@ describe('products', () => {
   })
 
   test('C4: halving finds one unknown key answered by 404, which is refused if the catalog is readable', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const destinationId = await plantDestination(db, 'catalog', '4001')
@@ -380,7 +380,7 @@ describe('products', () => {
   })
 
   test('C5: a 404 for a missing catalog pauses the destination', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db, 'catalog', '4001'))

@@ -41,7 +41,7 @@ async function uploads(sandbox: SandboxUnderTest): Promise<{ sha: string }[]> {
 
 describe('against the sandbox', () => {
   test('the audience has exactly the planned people, without a violation', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
     const planted = await plant(database.db, 6)
@@ -55,7 +55,7 @@ describe('against the sandbox', () => {
   test.for(['status', 'reset', 'commit_then_reset', 'truncate', 'counts', 'html', 'empty', 'rate_limit'])(
     'after a single %s the audience has the planned people',
     async (kind) => {
-      await using database = await testDatabase()
+      await using database = await testDatabase({ mayBeUsed: true })
       await using sandbox = await withSandbox()
       const transport = transportTo(sandbox.url)
       const planted = await plant(database.db, 3)
@@ -81,7 +81,7 @@ describe('against the sandbox', () => {
 
 describe('one user in 2,500 whose counts are always wrong', () => {
   test.for([0, 1_234, 2_499])('is found within 24 more requests, and all others are confirmed: user %i', async (failing) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const transport = transportTo(sandbox.url)
     const planted = await plantPlan(database.db, await plantDestination(database.db))
@@ -101,7 +101,7 @@ describe('one user in 2,500 whose counts are always wrong', () => {
   })
 
   test('C6: is found by the next process if the first one is killed during the search', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plantPlan(database.db, await plantDestination(database.db))
     await plantBatch(
@@ -145,7 +145,7 @@ describe('a process killed at a named instant', () => {
     'push.reconciled:2',
     'settle.opened:1',
   ])('%s: the next one reaches the same state, with at most one extra attempt per batch', async (crashAt) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 4)
     const args = [database.url, sandbox.url, planted.planId]
@@ -168,7 +168,7 @@ describe('a process killed at a named instant', () => {
 
 describe('several processes', () => {
   test('one of three is killed: nothing is lost, and no batch is in flight twice', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 20, 5)
     const args = [database.url, sandbox.url, planted.planId]
@@ -186,7 +186,7 @@ describe('several processes', () => {
   })
 
   test('W12: a process that is stopped releases its batches', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const planted = await plant(database.db, 3)
     await sandbox.control.fault({ path: '/12/accounts/' }, { kind: 'hold', name: 'h' }, 'always')

@@ -12,7 +12,7 @@ describe('a service that requests a wait', () => {
     ['503', { 'retry-after': '2' }],
     ['429', { 'retry-after': '2' }],
   ] as const)('%s with Retry-After delays all requests of two workers until then', async ([status, headers]) => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     await using sandbox = await withSandbox()
     const { db } = database
     const planted = await plantPlan(db, await plantDestination(db))
@@ -35,7 +35,7 @@ describe('a service that requests a wait', () => {
   })
 
   test('503 with requests left in the quota does not wait for its reset', async () => {
-    await using database = await testDatabase()
+    await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))

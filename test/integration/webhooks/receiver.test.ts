@@ -70,7 +70,7 @@ test('a request target that is no URL gets 404, and the receiver answers on', as
 })
 
 test('a verified event is stored once, even if it is repeated or out of order', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   const bodies = ['a', 'b', 'c'].map((id) => event(id))
   for (const body of [...bodies, ...bodies.toReversed(), ...bodies]) expect(await served.post(body)).toBe(200)
@@ -80,7 +80,7 @@ test('a verified event is stored once, even if it is repeated or out of order', 
 })
 
 test('H1: a request without the exact signature of its raw bytes changes nothing', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   const body = event('a', ' ')
   const good = sign(body, secret)
@@ -107,7 +107,7 @@ test('H1: a request without the exact signature of its raw bytes changes nothing
 })
 
 test('H2: 10,000 events of the sandbox, sent twice over: none lost, none double', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   await using sandbox = await withSandbox()
   await sandbox.control.switches({ webhook_dev_urls: 'on' })
@@ -132,7 +132,7 @@ test('H2: 10,000 events of the sandbox, sent twice over: none lost, none double'
 })
 
 test('H3: a long body is refused before it is hashed, declared or not', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ncontent-length: 1048577\r\n\r\n'])).toMatch(/^HTTP\/1\.1 413 /)
   const chunk = Buffer.alloc(70_000, 'a')
@@ -146,7 +146,7 @@ test('H3: a long body is refused before it is hashed, declared or not', async ()
 })
 
 test('H3: a slow sender gets 408 and the connection is closed; a truncated body is not stored', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db, bodyTimeoutMs: 50 })
   expect(await raw(served.port, ['POST /webhooks HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n', 'a'])).toMatch(/^HTTP\/1\.1 408 /)
   await raw(
@@ -158,7 +158,7 @@ test('H3: a slow sender gets 408 and the connection is closed; a truncated body 
 })
 
 test('H3: a compressed body is never decompressed', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   expect(await served.post(bomb, { 'content-encoding': 'gzip', 'x-service-webhooks-signature': sign(bomb, secret) })).toBe(400)
@@ -166,7 +166,7 @@ test('H3: a compressed body is never decompressed', async () => {
 })
 
 test('H4: with the database down challenges are answered, events get 503, and the gap is recorded afterwards', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   const down = openDatabase('postgres://nobody@127.0.0.1:1/none')
   let current = down
   const gaps: Gap[] = []
@@ -200,7 +200,7 @@ test('H4: with the database down challenges are answered, events get 503, and th
 })
 
 test('H5: old and new secret both verify while both are configured; challenges are signed with the new one', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   let secrets = ['new', 'old']
   await using served = await serve({ db: database.db, secrets: () => secrets })
   const old = { 'x-service-webhooks-signature': sign(event('a'), 'old') }
@@ -211,7 +211,7 @@ test('H5: old and new secret both verify while both are configured; challenges a
 })
 
 test('H6: a challenge that could be a forged event is not signed', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   for (const token of ['', 'a'.repeat(10_000), 'a\r\nb', '<script>', '{"data":{}}', 'a b', 'é']) {
     const answer = await fetch(`${served.url}?crc_token=${encodeURIComponent(token)}`)
@@ -223,14 +223,14 @@ test('H6: a challenge that could be a forged event is not signed', async () => {
 })
 
 test('other paths are not handled, and other methods are rejected', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   expect((await fetch(served.url.replace('/webhooks', '/other'))).status).toBe(404)
   expect((await fetch(served.url, { method: 'PUT', body: '{}' })).status).toBe(405)
 })
 
 test('a body that Postgres cannot store as JSON is stored as bytes', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   const body = '{"data":{"event_uuid":"nul","event_type":"dm.sent","payload":{"text":"a\\u0000b"}}}'
   expect(await served.post(body)).toBe(200)
@@ -239,7 +239,7 @@ test('a body that Postgres cannot store as JSON is stored as bytes', async () =>
 })
 
 test('a request with `Expect: 100-continue` is served', async () => {
-  await using database = await testDatabase()
+  await using database = await testDatabase({ mayBeUsed: true })
   await using served = await serve({ db: database.db })
   const body = event('expect')
   const status = await new Promise<number>((resolve, reject) => {
