@@ -1,4 +1,5 @@
 /** Stores implied keys as rows of `remote`, before their state changes (docs/decisions/implied-keys.md). */
+import { isDue, type DueEnds } from '../batches/memberEnds.ts'
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import { hasImplied, implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
@@ -131,10 +132,10 @@ export async function storeAllKeys(tx: Queryable, destinationId: number): Promis
   await dropImpliedKeys(tx, destinationId)
 }
 
-/** Stores the implied keys of settled batches whose memberships end before `horizon`, SQL of a time. */
-export async function storeEndingKeys(tx: Queryable, destinationId: number, horizon: string): Promise<void> {
+/** Stores the implied keys of settled batches whose memberships are due for renewal. */
+export async function storeEndingKeys(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id'>>(
-    `select id from batch b where destination_id = $1 and status = 'settled' and ${mayImply('b')} and expires_at <= ${horizon}`,
+    `select id from batch b where destination_id = $1 and status = 'settled' and ${mayImply('b')} and ${isDue('expires_at', due)}`,
     [destinationId],
   )
   await storeKeysOfBatches(

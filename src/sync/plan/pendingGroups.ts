@@ -1,6 +1,6 @@
 /** Pending changes of people: groups of identifiers that are sent under one record, in the table `pending_group`. */
 import type pg from 'pg'
-import { mayMembersEnd, updateMemberEnds } from '../../db/batches/memberEnds.ts'
+import { isDue, mayMembersEnd, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { queryable } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
@@ -58,7 +58,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 /** Fills `pending_group` with the groups that have pending changes. Returns the number of deferred groups, which it leaves out. */
 async function collect(context: MembershipContext): Promise<number> {
   const { client, destinationId, full, planId, hasResync } = context
-  if (!full) await storeEndingKeys(queryable(client), destinationId, endingBefore(context))
+  if (!full) await storeEndingKeys(queryable(client), destinationId, dueEnds(context))
   const unresolved = await hasRows(client, 'select from unresolved')
   const confirmed = await hasRows(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const ending = confirmed && !full && (await mayBeDue(context))
@@ -133,26 +133,34 @@ async function collect(context: MembershipContext): Promise<number> {
 }
 
 /**
- * Returns SQL that is true if a membership is due for renewal: it ends within 1.1 to 1.5 times `renewBeforeMs`
+ * Returns SQL that is true if a membership is due for renewal: it ends too late, or within 1.1 to 1.5 times `renewBeforeMs`
  * (docs/guarantees.md#freshness). The factor depends on the group's key, so that renewals spread over several runs. The minimum of 1.1 is
  * for monthly runs, because a month may be longer than 30 days.
  */
-function renewalDue({ renewBeforeMs }: MembershipContext, timed: boolean): string {
-  return `m.ref_count > 0 and m.expires_at <= statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'
-    and m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
-      + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond'
+function renewalDue(context: MembershipContext, timed: boolean): string {
+  const { renewBeforeMs } = context
+  const { after } = dueEnds(context)
+  return `m.ref_count > 0 and ${isDue('m.expires_at', dueEnds(context))} and (m.expires_at > ${after}
+    or m.expires_at <= statement_timestamp() + (${renewBeforeMs * 1.1}
+      + ${renewBeforeMs * 0.4}::float8 * (get_byte(m.group_key, 0) * 256 + get_byte(m.group_key, 1)) / 65536.0) * interval '1 millisecond')
 ${timed ? `and ${ownExpiresAt} is null` : ''}`
 }
 
-/** Returns SQL of the latest end of memberships that may be due for renewal. */
-const endingBefore = ({ renewBeforeMs }: MembershipContext) => `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`
+/**
+ * Returns the ends of memberships that may be due for renewal: those that come soon, and those more than a day later than `expires_in`
+ * gives now. These were confirmed before `expires_in` was shortened.
+ */
+const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
+  before: `statement_timestamp() + ${renewBeforeMs * 1.5} * interval '1 millisecond'`,
+  after: `to_timestamp(${(terms.expiresAtMs + 86_400_000) / 1000})`,
+})
 
 /** Returns true if a membership may be due for renewal. Updates the stored ends of batches whose keys were removed or end later. */
 async function mayBeDue(context: MembershipContext): Promise<boolean> {
-  const [tx, { destinationId }, before] = [queryable(context.client), context, endingBefore(context)]
-  if (!(await mayMembersEnd(tx, destinationId, before))) return false
-  await updateMemberEnds(tx, destinationId, before)
-  return mayMembersEnd(tx, destinationId, before)
+  const [tx, { destinationId }, due] = [queryable(context.client), context, dueEnds(context)]
+  if (!(await mayMembersEnd(tx, destinationId, due))) return false
+  await updateMemberEnds(tx, destinationId, due)
+  return mayMembersEnd(tx, destinationId, due)
 }
 
 async function hasRows(client: pg.PoolClient, query: string): Promise<boolean> {

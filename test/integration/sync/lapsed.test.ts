@@ -177,3 +177,27 @@ test('a membership that ends in 9999 has no end: it gets expires_in, and is rene
   await pass(engine, 380)
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { renewals: 2, confirmed: 2 } })
 })
+
+test('a shorter expires_in shortens the memberships that would last longer', async () => {
+  await using engine = await engineUnderTest()
+  const yaml = (more: string) => `source: { url: "{folder}/people.csv" }
+map: { key: id, email: [e1, e2], expires_at: ends }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth${more} }
+`
+  const people = Array.from({ length: 30 }, (_, i) => `k${i},p${i}@example.com,,`)
+  const write = (first: string) => engine.write('people.csv', `id,e1,e2,ends\n${[first, ...people].join('\n')}\n`)
+  for (const own of ['', `own,own@example.com,,${inDays(200)}`]) {
+    write(own)
+    engine.pipeline('people', yaml(''))
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded' })
+    engine.pipeline('people', yaml(', expires_in: 60 days'))
+    // The end of a row is not that of expires_in.
+    expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { renewals: 30, confirmed: 30 } })
+    const ends = (await engine.sandbox.control.identifiers()).split('\n').map((line) => line.split('\t')[2] ?? '')
+    expect(ends.filter((end) => end > inDays(62))).toHaveLength(own === '' ? 0 : 1)
+    expect(await engine.run('people')).toMatchObject({ counts: { requests: 0 } })
+    await engine.run('people', { full: true })
+    engine.pipeline('people', yaml(''))
+    await engine.run('people', { full: true })
+  }
+})
