@@ -7,7 +7,7 @@
  */
 
 /** Kinds of invalidation. The order must not change, because the first stored byte is the position of the kind. */
-export const invalidatedKinds = ['changed', 'unlisted', 'hidden', 'unsure'] as const
+export const invalidatedKinds = ['changed', 'notListed', 'hidden', 'unsure'] as const
 export type InvalidatedKind = (typeof invalidatedKinds)[number]
 
 const markerBytes = 9
@@ -21,7 +21,7 @@ export const isInvalidated = (hash: string): string => `(length(${hash}) = ${mar
 
 /** Returns the SQL condition that, as far as known, the service does not have the key, so the next put creates it. */
 export const createsAgain = (hash: string): string =>
-  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('unlisted')}))`
+  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')}))`
 
 /** Returns SQL of the number of the run that invalidated the content; null for a content hash. */
 export const invalidatingRun = (hash: string): string =>

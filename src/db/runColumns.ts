@@ -44,6 +44,28 @@ const number = z.number()
 /** Count with the default 0, for runs of versions that did not have it. */
 const count = number.default(0)
 
+/** Result of an audit. Earlier versions stored `gone`, `foreign` and `unsettled`. */
+const drift: z.ZodType<Drift> = z
+  .object({
+    listed: count,
+    same: count,
+    changed: count,
+    hidden: count,
+    waiting: count,
+    notListed: count,
+    unmanaged: count,
+    unresolved: count,
+    gone: count,
+    foreign: count,
+    unsettled: count,
+  })
+  .transform(({ gone, foreign, unsettled, notListed, unmanaged, unresolved, ...others }) => ({
+    ...others,
+    notListed: notListed + gone,
+    unmanaged: unmanaged + foreign,
+    unresolved: unresolved + unsettled,
+  }))
+
 /** Stored counts of a run, with `settled` and `drift`, which reports show separately. */
 export type StoredCounts = RunCounts & { readonly settled?: Settled; readonly drift?: Drift }
 
@@ -68,9 +90,7 @@ export const runCounts: z.ZodType<StoredCounts> = z.object({
   ambiguous: count,
   pending: count,
   settled: z.object({ confirmed: number, refused: number }).exactOptional(),
-  drift: z
-    .object({ listed: count, same: count, changed: count, gone: count, hidden: count, foreign: count, unsettled: count, waiting: count })
-    .exactOptional(),
+  drift: drift.exactOptional(),
 })
 
 export const guardResults: z.ZodType<readonly GuardResult[]> = z.array(

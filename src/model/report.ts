@@ -117,8 +117,8 @@ export interface Failure {
 }
 
 /**
- * Result of an audit of a catalog, in products. The confirmed products are `same + changed + gone + hidden + unsettled`;
- * `foreign` and `waiting` are counted separately.
+ * Result of an audit of a catalog, in products. The confirmed products are `same + changed + notListed + hidden + unresolved`;
+ * `unmanaged` and `waiting` are counted separately.
  */
 export interface Drift {
   /** Products that the service listed. */
@@ -127,13 +127,13 @@ export interface Drift {
   /** Listed with another content than the confirmed one. */
   readonly changed: number
   /** Not listed, and not hidden by a listed group. */
-  readonly gone: number
+  readonly notListed: number
   /** Not listed, and perhaps a variant, of which a listing shows only the first of its group. Only a put can verify such a product. */
   readonly hidden: number
-  /** Unmanaged products: listed, and not written by this pipeline. Sluice never changes them. */
-  readonly foreign: number
+  /** Listed, and not written by this pipeline. Sluice never changes them. */
+  readonly unmanaged: number
   /** Not compared: an operation on it is unresolved, or its confirmed content is no longer stored. */
-  readonly unsettled: number
+  readonly unresolved: number
   /** Desired content differs from the confirmed content, so the next run sends these products. */
   readonly waiting: number
 }

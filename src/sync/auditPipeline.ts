@@ -27,7 +27,7 @@ import { destinationOf } from '../destinations/index.ts'
 
 /**
  * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
- * `partial` if products differ from the confirmed content, are gone or are unresolved, and `withheld` if a guard fired for the repair.
+ * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the repair.
  *
  * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
  * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, `CATALOG_UNREADABLE`, `RUN_INTERRUPTED`; nothing was changed
@@ -138,11 +138,11 @@ async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pip
 /**
  * Returns true if products differ at the service, or if the service does not show the content of some: these products must be put again.
  */
-function canRepair({ changed, gone, hidden }: Drift): boolean {
-  return changed + gone + hidden > 0
+function canRepair({ changed, notListed, hidden }: Drift): boolean {
+  return changed + notListed + hidden > 0
 }
 
-/** Returns true if no product differs, is gone or is unresolved. Hidden and unconfirmed products do not matter. */
-function isSettled({ changed, gone, unsettled }: Drift): boolean {
-  return changed + gone + unsettled === 0
+/** Returns true if no product differs, is not listed or is unresolved. Hidden and unconfirmed products do not matter. */
+function isSettled({ changed, notListed, unresolved }: Drift): boolean {
+  return changed + notListed + unresolved === 0
 }

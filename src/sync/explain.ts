@@ -359,7 +359,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     if (invalidated !== undefined) {
       events.push({
         at: (row.invalidated_at ?? row.now).toISOString(),
-        what: 'withdrawn',
+        what: 'invalidated',
         ...digests,
         ...(invalidated.kind === 'changed' ? { live: true } : {}),
         runId: `r_${invalidated.runId}`,
@@ -376,9 +376,9 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
       })
     }
     if (row.ref_count > 0 && !row.same)
-      events.push({ at: row.now.toISOString(), what: 'wanted', ...digests, message: `${name} waits to be sent` })
+      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, message: `${name} waits to be sent` })
     if (row.ref_count === 0 && row.synced)
-      events.push({ at: row.now.toISOString(), what: 'wanted', ...digests, ...leaves, message: `${name} waits to be deleted` })
+      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...leaves, message: `${name} waits to be deleted` })
     return events
   })
 }
@@ -413,7 +413,7 @@ const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
 /** Messages of the causes for which a confirmation was invalidated. */
 const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
-  unlisted: 'was no longer listed',
+  notListed: 'was no longer listed',
   hidden: 'is a variant that no listing shows',
   unsure: 'may have been applied although it was refused, because the answer to an earlier attempt was lost',
 }

@@ -53,10 +53,10 @@ export function isOpenSet({ outcome }: ProductSetChange): boolean {
 }
 
 /** Returns the next command after an audit: applies its plan, repairs the drift, or runs the pipeline. Empty if no command is needed. */
-function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, gone, unsettled }: Drift): string {
+function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notListed, unresolved }: Drift): string {
   if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
-  if (changed + gone > 0) return `sluice audit ${pipeline} --repair`
-  return unsettled > 0 ? `sluice run ${pipeline}` : ''
+  if (changed + notListed > 0) return `sluice audit ${pipeline} --repair`
+  return unresolved > 0 ? `sluice run ${pipeline}` : ''
 }
 
 /** Returns the reason for which a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */

@@ -11,9 +11,9 @@ export interface StoryEvent {
     | 'planned'
     | 'sent'
     | 'answered'
-    | 'wanted'
+    | 'desired'
     | 'confirmed'
-    | 'withdrawn'
+    | 'invalidated'
     | 'suppressed'
     | 'refused'
     | 'deleted'
@@ -87,17 +87,17 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
   const read = last('read')
   const refused = last('refused')
   const confirmed = last('confirmed')
-  const wanted = last('wanted')
+  const desired = last('desired')
   const deleted = last('deleted')
-  const invalidated = last('withdrawn')
+  const invalidated = last('invalidated')
   const suppressed = last('suppressed')
   if (suppressed)
     return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
   // A deleted product may have been added again, or its row may be in the source again but rejected.
   const back =
-    deletesRecord && (confirmed !== undefined || wanted !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
+    deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
-  const waitingDelete = events.find((event) => event.what === 'wanted' && event.change === 'delete')
+  const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
   if (waitingDelete) return `Live: ${refused ? `its delete was refused: ${refused.message}` : waitingDelete.message}`
   // The service keeps the content of the last confirmed request when it refuses a newer one.
   if (refused && confirmed && !invalidated) return `Live: previous version, as ${refused.message}`
@@ -106,7 +106,7 @@ export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { r
     return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
   if (invalidated)
     return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
-  if (wanted) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${wanted.message}`
+  if (desired) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${desired.message}`
   if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
   return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'
 }

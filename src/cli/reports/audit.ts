@@ -28,12 +28,12 @@ export function driftTable(drift: Drift, fields = ''): string {
   const rows: (readonly [sign: string, name: string, value: number, note: string])[] = [
     ['=', 'same', drift.same, ''],
     ['~', 'changed', drift.changed, fields],
-    ['-', 'gone', drift.gone, drift.gone === 0 ? '' : 'no longer listed'],
+    ['-', 'not listed', drift.notListed, drift.notListed === 0 ? '' : 'confirmed before'],
     ...(drift.hidden > 0
       ? [['?', 'hidden', drift.hidden, 'variants that the service does not list: --repair sends them again'] as const]
       : []),
-    ...(drift.foreign > 0 ? [['+', 'unmanaged', drift.foreign, 'not written by this pipeline; never touched'] as const] : []),
-    ...(drift.unsettled > 0 ? [['!', 'unresolved', drift.unsettled, 'not compared: an earlier request is unresolved'] as const] : []),
+    ...(drift.unmanaged > 0 ? [['+', 'unmanaged', drift.unmanaged, 'not written by this pipeline; never touched'] as const] : []),
+    ...(drift.unresolved > 0 ? [['!', 'unresolved', drift.unresolved, 'not compared: an earlier request is unresolved'] as const] : []),
     ...(drift.waiting > 0 ? [['!', 'waiting', drift.waiting, 'changed in the source meanwhile: the next run sends them'] as const] : []),
   ]
   return table(
@@ -42,22 +42,22 @@ export function driftTable(drift: Drift, fields = ''): string {
   )
 }
 
-const shownKind = { gone: 'gone', foreign: 'unmanaged', unsettled: 'unresolved' } as const
+const shownKinds = { notListed: 'not listed', unmanaged: 'unmanaged', unresolved: 'unresolved' } as const
 
 function exampleLines(examples: readonly AuditExample[]): string {
   const changed = examples.filter(({ found }) => found === 'changed').slice(0, shownProducts)
   const lines = changed.flatMap(({ id, fields = [] }) =>
     fields.map(
-      ({ field, ours, theirs, wanted }) =>
-        `changed  ${safe(id)}  ${field}  ${quoted(ours)} is ${quoted(theirs)}${wanted === undefined ? '' : `, desired ${quoted(wanted)}`}\n`,
+      ({ field, ours, theirs, desired }) =>
+        `changed  ${safe(id)}  ${field}  ${quoted(ours)} is ${quoted(theirs)}${desired === undefined ? '' : `, desired ${quoted(desired)}`}\n`,
     ),
   )
-  for (const kind of ['gone', 'foreign', 'unsettled'] as const) {
+  for (const [kind, name] of Object.entries(shownKinds)) {
     const found = examples.filter((example) => example.found === kind).slice(0, shownProducts)
     const names = found.map(
       ({ id, deletedBy }) => `${safe(id)}${deletedBy === undefined ? '' : ` (deleted by ${deletedBy}, and listed again)`}`,
     )
-    if (names.length > 0) lines.push(`${shownKind[kind]}  ${names.join(', ')}\n`)
+    if (names.length > 0) lines.push(`${name}  ${names.join(', ')}\n`)
   }
   return lines.join('')
 }

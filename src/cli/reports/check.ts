@@ -57,7 +57,7 @@ export interface SampleRecord {
   /** A member's identifiers by type, with the beginning of the digest that is sent. */
   readonly identifiers?: readonly { readonly type: string; readonly value: string }[]
   /** False if the row is opted out. */
-  readonly wanted?: boolean
+  readonly desired?: boolean
 }
 
 /** Returns what was detected, the mapped sample records, and the rejects and warnings, grouped by code and field. */
@@ -82,7 +82,7 @@ function sourceLines(source: SourceCheck, output: Output): string {
   if (source.whole && source.rows === 0 && !source.error)
     lines.push(foldLine('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
   for (const record of source.records) {
-    lines.push(cutLine(`  line ${record.line}${record.wanted === false ? '   opted out' : ''}`))
+    lines.push(cutLine(`  line ${record.line}${record.desired === false ? '   opted out' : ''}`))
     for (const [name, value] of Object.entries(record.fields))
       lines.push(cutLine(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
     for (const { type, value } of record.identifiers ?? []) lines.push(cutLine(`    → ${type.padEnd(22)} ${safe(value)}`))

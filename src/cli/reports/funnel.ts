@@ -120,6 +120,6 @@ function rowCells({ counts }: ShownRun): string[] {
   return [`read ${count(counts.read)}`, `sent ${count(sent)}`, `rejected ${count(counts.rejected)}`]
 }
 
-function driftCells({ listed, changed, gone }: Drift): string[] {
-  return [`listed ${count(listed)}`, `changed ${count(changed)}`, `gone ${count(gone)}`]
+function driftCells({ listed, changed, notListed }: Drift): string[] {
+  return [`listed ${count(listed)}`, `changed ${count(changed)}`, `not listed ${count(notListed)}`]
 }

@@ -15,14 +15,14 @@ import type { ShownDifference } from './report.ts'
 /**
  * Result for one product:
  * - `same` or `changed`: listed, with equal or different content.
- * - `unlisted`: confirmed but not listed.
+ * - `notListed`: confirmed but not listed.
  * - `hidden`: confirmed but not listed; either its group shows only one variant, or its confirmed content is no longer stored.
  * - `unmanaged`: listed, but neither desired nor confirmed. Sluice may have deleted it.
  * - `unresolved`: not compared, because a request for the product was unresolved or confirmed during the audit, or because its
  *   confirmed content is no longer stored and its hash differs.
  * - `unconfirmed`: listed but not compared, because no content of the product was confirmed, or its delete is outstanding.
  */
-export type ListingOutcome = 'same' | 'changed' | 'unlisted' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
+export type ListingOutcome = 'same' | 'changed' | 'notListed' | 'hidden' | 'unmanaged' | 'unresolved' | 'unconfirmed'
 
 /** Number of changed products whose differences are stored in full. For the others only the names of the fields are stored. */
 const keptInFull = 1_000
@@ -122,7 +122,7 @@ export class ListingClassifier {
     await this.#client.query('analyze audited')
     await this.#client.query(
       `insert into audited (key, outcome, listed, synced_hash)
-       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'unlisted' end,
+       select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'notListed' end,
          false, o.synced_hash
        from (select m.key, m.synced_hash, ${confirmedContent} as body
          from remote m left join record r on r.destination_id = m.destination_id and r.key = m.key
@@ -168,7 +168,7 @@ export class ListingClassifier {
         ...difference,
         ours: shortened(difference.ours),
         theirs: shortened(difference.theirs),
-        ...('wanted' in difference ? { wanted: shortened(difference.wanted) } : {}),
+        ...(difference.desired === undefined ? {} : { desired: shortened(difference.desired) }),
       })),
     )
   }
@@ -183,7 +183,7 @@ function withDesired(differences: readonly ShownDifference[], desired: ProductCo
   return differences.map((difference) => {
     const value = desired[difference.field]
     const text = value === undefined || value === null ? null : String(value)
-    return text === difference.ours || difference.field === 'product_key' ? difference : { ...difference, wanted: text }
+    return text === difference.ours || difference.field === 'product_key' ? difference : { ...difference, desired: text }
   })
 }
 

@@ -9,14 +9,8 @@ import type { ListingOutcome } from './classifyListing.ts'
 
 /** Maximum number of examples of each outcome. */
 const examplesEach = 10
-/** Outcomes with examples, in the order of the report, and their names in JSON. */
-const shownOutcomes = [
-  ['changed', 'changed'],
-  ['unlisted', 'gone'],
-  ['unmanaged', 'foreign'],
-  ['unresolved', 'unsettled'],
-  ['hidden', 'hidden'],
-] as const satisfies readonly (readonly [ListingOutcome, AuditExample['found']])[]
+/** Outcomes with examples, in the order of the report. */
+const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidden'] as const satisfies readonly ListingOutcome[]
 
 /**
  * Loads the findings after `ListingClassifier.finish`. `client`: the connection of the `ListingClassifier`, which has the temporary tables.
@@ -50,10 +44,10 @@ async function countDrift(client: pg.PoolClient, destinationId: number): Promise
     listed: rows.reduce((sum, { listed }) => sum + listed, 0),
     same: of('same'),
     changed: of('changed'),
-    gone: of('unlisted'),
+    notListed: of('notListed'),
     hidden: of('hidden'),
-    foreign: of('unmanaged'),
-    unsettled: of('unresolved'),
+    unmanaged: of('unmanaged'),
+    unresolved: of('unresolved'),
     waiting: open[0]?.n ?? 0,
   }
 }
@@ -70,14 +64,14 @@ async function countFields(client: pg.PoolClient): Promise<AuditFindings['change
 /** Returns the first products of each shown outcome, by id. */
 async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
-  for (const [outcome, found] of shownOutcomes) {
+  for (const found of shownOutcomes) {
     // Sluice may have deleted an unmanaged product: then `deleted_by` is the last run whose delete of the product was confirmed.
     const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by
        from (select * from audited where outcome = $1 order by key limit ${examplesEach}) a order by a.key`,
-      [outcome],
+      [found],
     )
     for (const { id, detail, deleted_by } of rows)
       examples.push({

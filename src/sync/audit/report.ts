@@ -6,14 +6,14 @@ export interface ShownDifference {
   readonly field: string
   readonly ours: string | null
   readonly theirs: string | null
-  readonly wanted?: string | null
+  readonly desired?: string | null
 }
 
 /** Product that the report names. */
 export interface AuditExample {
   /** Id of the product. */
   readonly id: string
-  readonly found: 'changed' | 'gone' | 'hidden' | 'foreign' | 'unsettled'
+  readonly found: 'changed' | 'notListed' | 'unmanaged' | 'unresolved' | 'hidden'
   /** Differences of a changed product; long values are shortened. */
   readonly fields?: readonly ShownDifference[]
   /** For an unmanaged product: the last run whose delete of this product was confirmed. */

@@ -38,7 +38,7 @@ test('an unchanged catalog of several pages is the same, and nothing is sent or 
     status: 'succeeded',
     trigger: 'audit',
     readRequests: 3,
-    drift: { listed: 230, same: 230, changed: 0, gone: 0, hidden: 0, foreign: 0, unsettled: 0, waiting: 0 },
+    drift: { listed: 230, same: 230, changed: 0, notListed: 0, hidden: 0, unmanaged: 0, unresolved: 0, waiting: 0 },
     changedFields: [],
     examples: [],
   })
@@ -59,7 +59,7 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
   const report = await engine.audit('shop')
   expect(report).toMatchObject({
     status: 'partial',
-    drift: { listed: 30, same: 27, changed: 2, gone: 1, hidden: 0, foreign: 1, unsettled: 0, waiting: 0 },
+    drift: { listed: 30, same: 27, changed: 2, notListed: 1, hidden: 0, unmanaged: 1, unresolved: 0, waiting: 0 },
     changedFields: [
       { field: 'color', count: 1 },
       { field: 'price', count: 1 },
@@ -76,8 +76,8 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
       ],
     },
     { id: second['id'], found: 'changed', fields: [{ field: 'color', ours: null, theirs: 'red' }] },
-    { id: third['id'], found: 'gone' },
-    { id: 'STRANGER', found: 'foreign' },
+    { id: third['id'], found: 'notListed' },
+    { id: 'STRANGER', found: 'unmanaged' },
   ])
 
   const repair = await engine.audit('shop', { repair: true })
@@ -93,7 +93,7 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
   expect(await digest(engine)).toBe(catalogDigest(corrected))
   expect(await engine.audit('shop')).toMatchObject({
     status: 'succeeded',
-    drift: { same: 30, changed: 0, gone: 0, foreign: 1, waiting: 0 },
+    drift: { same: 30, changed: 0, notListed: 0, unmanaged: 1, waiting: 0 },
   })
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, unchanged: 30 })
   expect(await engine.sandbox.control.violations()).toEqual([])
@@ -121,7 +121,7 @@ test('variants that no listing shows are counted as hidden, and a repair puts th
   await using engine = await shop(variants)
   expect(await engine.audit('shop')).toMatchObject({
     status: 'succeeded',
-    drift: { listed: 2, same: 2, gone: 0, hidden: 4 },
+    drift: { listed: 2, same: 2, notListed: 0, hidden: 4 },
     examples: ['SKU-2', 'SKU-3', 'SKU-5', 'SKU-6'].map((id) => ({ id, found: 'hidden' })),
   })
   // One hidden variant is deleted and one is changed, which no listing shows. All variants of the other group are deleted.
@@ -130,7 +130,7 @@ test('variants that no listing shows are counted as hidden, and a repair puts th
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'partial',
-    drift: { listed: 1, same: 1, changed: 0, gone: 3, hidden: 2 },
+    drift: { listed: 1, same: 1, changed: 0, notListed: 3, hidden: 2 },
     counts: { creates: 3, updates: 2 },
   })
   expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
@@ -142,7 +142,7 @@ test('an invalidated product whose row is missing is deleted', async () => {
   await using engine = await shop(rows)
   await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
   await removeBehind(engine, String(rows[1]?.id))
-  expect(await engine.audit('shop', { repair: true })).toMatchObject({ drift: { changed: 1, gone: 1 } })
+  expect(await engine.audit('shop', { repair: true })).toMatchObject({ drift: { changed: 1, notListed: 1 } })
   write(engine, rows.slice(2))
   for (let i = 0; i < 4; i++) await engine.run('shop')
   expect(await digest(engine)).toBe(catalogDigest(rows.slice(2).map(wanted)))
@@ -159,8 +159,8 @@ test('a product that was deleted and created again elsewhere is unmanaged, and t
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'succeeded',
-    drift: { same: 5, foreign: 1 },
-    examples: [{ id: rows[0]?.id, found: 'foreign', deletedBy: runId }],
+    drift: { same: 5, unmanaged: 1 },
+    examples: [{ id: rows[0]?.id, found: 'unmanaged', deletedBy: runId }],
   })
   expect(report.planId).toBeUndefined()
 })
@@ -180,6 +180,6 @@ test.for([
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
   expect(await engine.audit('shop')).toMatchObject({
     status: 'succeeded',
-    drift: { ...drift, changed: 0, gone: 0, foreign: 0, unsettled: 0 },
+    drift: { ...drift, changed: 0, notListed: 0, unmanaged: 0, unresolved: 0 },
   })
 })

@@ -39,7 +39,7 @@ async function drifted(): Promise<EngineUnderTest> {
   await removeBehind(engine, String(rows[7]?.id))
   return engine
 }
-const found = { listed: 229, same: 228, changed: 1, gone: 1, hidden: 0, foreign: 0, unsettled: 0 }
+const found = { listed: 229, same: 228, changed: 1, notListed: 1, hidden: 0, unmanaged: 0, unresolved: 0 }
 
 test('a temporary fault costs a request and does not change the result', async () => {
   await using engine = await drifted()
@@ -136,7 +136,7 @@ test('products with an unresolved request are not compared, and a repair does no
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'partial',
-    drift: { same: 26, changed: 1, gone: 0, unsettled: 3, waiting: 3 },
+    drift: { same: 26, changed: 1, notListed: 0, unresolved: 3, waiting: 3 },
     counts: { updates: 1, creates: 0, deferred: 3 },
   })
   const invalidated = await engine.db.query(`select convert_from(key, 'UTF8') as id from sluice.remote where length(synced_hash) = 9`)
@@ -158,10 +158,10 @@ test('products that another process settles during the listing are not compared'
   const deps = { ...engine.deps, transport: { ...engine.deps.transport, exchange } }
   const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
   const report = await auditPipeline(deps, pipeline, { repair: true })
-  expect(report).toMatchObject({ drift: { same: 28, changed: 1, unsettled: 1 }, counts: { updates: 1 } })
+  expect(report).toMatchObject({ drift: { same: 28, changed: 1, unresolved: 1 }, counts: { updates: 1 } })
   expect(report.examples.map(({ id, found: what }) => [id, what])).toEqual([
     [rows[4]?.id, 'changed'],
-    [rows[3]?.id, 'unsettled'],
+    [rows[3]?.id, 'unresolved'],
   ])
 })
 
@@ -211,13 +211,13 @@ test('products with newer desired content are counted as waiting, and compared w
   await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
   expect(await engine.audit('shop')).toMatchObject({
     drift: { same: 9, changed: 1, waiting: 1 },
-    examples: [{ found: 'changed', fields: [{ field: 'title', ours: rows[0]?.title, theirs: 'Hijacked', wanted: 'Wanted' }] }],
+    examples: [{ found: 'changed', fields: [{ field: 'title', ours: rows[0]?.title, theirs: 'Hijacked', desired: 'Wanted' }] }],
   })
   // Frozen bytes of confirmed batches are kept for a week. After that only the hash can be compared.
   await engine.db.execute('update sluice.batch set body = null where settled_at is not null')
-  expect(await engine.audit('shop')).toMatchObject({ status: 'partial', drift: { same: 9, changed: 0, unsettled: 1, waiting: 1 } })
+  expect(await engine.audit('shop')).toMatchObject({ status: 'partial', drift: { same: 9, changed: 0, unresolved: 1, waiting: 1 } })
   await putBehind(engine, wanted(rows[0] as Product))
-  expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, unsettled: 0, waiting: 1 } })
+  expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, unresolved: 0, waiting: 1 } })
 })
 
 test('a repair makes earlier plans stale, and its own plan can be applied', async () => {

@@ -72,11 +72,11 @@ test('a catalog that another writer edits has the content of the feed, and unman
             fault === 'status' ? { kind: 'status', status: 503 } : { kind: fault },
           )
         const report = await engine.audit('shop', { repair: true })
-        const { same, changed, gone, hidden, unsettled } = report.drift
+        const { same, changed, notListed, hidden, unresolved } = report.drift
         const [own] = await engine.db.query<{ n: number }>(
           'select count(*)::int as n from sluice.remote where ref_count > 0 and synced_hash is not null',
         )
-        expect(same + changed + gone + hidden + unsettled).toBe(own?.n)
+        expect(same + changed + notListed + hidden + unresolved).toBe(own?.n)
         if (applied && report.planId !== undefined) await engine.apply(report.planId)
         await control.clearFaults()
       }
@@ -91,7 +91,7 @@ test('a catalog that another writer edits has the content of the feed, and unman
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
       expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
-      expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, gone: 0, unsettled: 0, waiting: 0 } })
+      expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, notListed: 0, unresolved: 0, waiting: 0 } })
       // The other writer may send the same edit twice in a row, and is in no counts.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),

@@ -24,7 +24,7 @@ test('an unchanged catalog exits 0; a changed one exits 3 and shows product, fie
   const same = await there.here(['audit', 'shop'])
   expect(same.code).toBe(0)
   expect(same.stdout).toMatch(
-    /^shop r_2 {3}4 products listed in 1 request {3}\S+ s\n {2}= same {8}4\n {2}~ changed {5}0\n {2}- gone {8}0\n$/,
+    /^shop r_2 {3}4 products listed in 1 request {3}\S+ s\n {2}= same {8}4\n {2}~ changed {5}0\n {2}- not listed  0\n$/,
   )
 
   await meddle(there)
@@ -33,10 +33,10 @@ test('an unchanged catalog exits 0; a changed one exits 3 and shows product, fie
   expect(found.stdout.split('\n').slice(1)).toEqual([
     '  = same        2',
     '  ~ changed     1  price 1',
-    '  - gone        1  no longer listed',
+    '  - not listed  1  confirmed before',
     '  + unmanaged   1  not written by this pipeline; never touched',
     'changed  SKU-1  price  "19.99 EUR" is "0.99 EUR"',
-    'gone  SKU-3',
+    'not listed  SKU-3',
     'unmanaged  STRANGER',
     'Next  sluice audit shop --repair',
     '',
@@ -52,7 +52,7 @@ test('apply sends the plan of a repair; runs and explain report it', async () =>
   expect(report).toMatchObject({
     trigger: 'audit',
     status: 'partial',
-    drift: { listed: 4, same: 2, changed: 1, gone: 1, hidden: 0, foreign: 1, unsettled: 0, waiting: 0 },
+    drift: { listed: 4, same: 2, changed: 1, notListed: 1, hidden: 0, unmanaged: 1, unresolved: 0, waiting: 0 },
     counts: { creates: 1, updates: 1, deletes: 0, pending: 2, requests: 0 },
     requests: 1,
   })
@@ -61,7 +61,7 @@ test('apply sends the plan of a repair; runs and explain report it', async () =>
   expect(shown).toContain('  ~ changed     1\n')
   expect(shown).toContain('= 1 creates + 1 updates + 0 deletes')
   expect(shown).toMatch(new RegExp(`\nNext {2}sluice apply ${report.planId}\n$`))
-  expect((await there.here(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}gone 1$/m)
+  expect((await there.here(['runs', 'shop'])).stdout).toMatch(/^r_2 .* audit .* listed 4 {2}changed 1 {2}not listed 1$/m)
 
   const [changed, gone] = [await there.here(['explain', 'shop', 'SKU-1']), await there.here(['explain', 'shop', 'SKU-3'])]
   expect(changed.stdout).toMatch(/^Live: .*was listed with another content.* \(r_2\)/)

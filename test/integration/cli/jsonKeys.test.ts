@@ -40,7 +40,7 @@ test('keys of every report stay', async () => {
   expect(
     missing(audit, `${runKeys.replace('planId ', '')} drift readRequests changedFields examples notReturned requests minutes`),
   ).toEqual([])
-  expect(missing(audit.drift, 'listed same changed gone hidden foreign unsettled waiting')).toEqual([])
+  expect(missing(audit.drift, 'listed same changed notListed hidden unmanaged unresolved waiting')).toEqual([])
   expect(missing(audit.counts, counts)).toEqual([])
   expect(missing((await asked('run', 'nope')).error, 'code message where hint')).toEqual([])
   shop.write('feed.csv', '')

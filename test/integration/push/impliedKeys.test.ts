@@ -100,7 +100,7 @@ test('explain calls a key of a first load pending until its batch is settled', a
   await engine.plan('people')
   const { events } = await explainKey(engine.deps, await loadPipeline(join(engine.folder, 'pipelines'), 'people'), 'k1')
   expect(events.map(({ what }) => what)).not.toContain('confirmed')
-  expect(events.filter(({ what }) => what === 'wanted')).toHaveLength(2)
+  expect(events.filter(({ what }) => what === 'desired')).toHaveLength(2)
 })
 
 test('a refused record of a first load is refused alone, and its keys are not confirmed', async () => {

@@ -75,7 +75,7 @@ test('reads the facts of both files of a joined source', () => {
 
 const counts = Object.fromEntries([...Object.keys(noCounts), 'filtered'].map((name, i) => [name, i + 1]))
 const drift = Object.fromEntries(
-  ['listed', 'same', 'changed', 'gone', 'hidden', 'foreign', 'unsettled', 'waiting'].map((name, i) => [name, i + 1]),
+  ['listed', 'same', 'changed', 'notListed', 'hidden', 'unmanaged', 'unresolved', 'waiting'].map((name, i) => [name, i + 1]),
 )
 const guard = { code: 'GUARD_DELETES', message: 'too many', hint: 'look', withheld: 3, examples: ['a'] }
 const setChange = { name: 'Acme', action: 'replace', outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED', message: 'no answer' }
@@ -230,4 +230,10 @@ test.for([
 ] as const)('a wrong value names table, column and row, and is not shown: %s', ([where, decode]) => {
   expect(decode).toThrow(expect.objectContaining({ code: 'DATABASE_VALUE_INVALID', where }))
   expect(decode).not.toThrow(/secret/)
+})
+
+test('the audit of an earlier version is read under the present names', () => {
+  const stored = { listed: 9, same: 4, changed: 1, gone: 2, hidden: 0, foreign: 3, unsettled: 5, waiting: 0 }
+  const { drift: read } = decodeCounts({ ...noCounts, drift: stored }, 1)
+  expect(read).toEqual({ listed: 9, same: 4, changed: 1, notListed: 2, hidden: 0, unmanaged: 3, unresolved: 5, waiting: 0 })
 })

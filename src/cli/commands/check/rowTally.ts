@@ -130,7 +130,7 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }
   const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
-  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), wanted: record.desired }
+  return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), desired: record.desired }
 }
 
 /** Shortens a digest, because a digest is personal data too. Masks a `partner_user_id`. */
