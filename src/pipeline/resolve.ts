@@ -93,12 +93,10 @@ function toMapping(field: FieldFile): FieldMapping {
   if (typeof field === 'string') return { columns: [field], transforms: [] }
   if (typeof field === 'function') return { columns: [], transforms: [], compute: field }
   if (Array.isArray(field)) return { columns: field, transforms: [] }
-  const { column, columns, transform, transforms } = field
-  const constant = field.const ?? field.constant ?? field.value
-  const list = [...(transform ?? []).flat(), ...(transforms ?? []).flat()]
+  const { column, columns, transform, const: constant } = field
   return {
     columns: [...(column === undefined ? [] : [column].flat()), ...(columns ?? [])],
-    transforms: list,
+    transforms: (transform ?? []).flat(),
     ...(constant === undefined ? {} : { constant }),
     ...(field.default === undefined ? {} : { default: field.default }),
     ...(field.default_country === undefined ? {} : { defaultCountry: field.default_country }),

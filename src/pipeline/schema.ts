@@ -51,15 +51,6 @@ const timezone = z.string('must be an IANA time zone').refine((zone) => {
   }
 }, 'is not an IANA time zone, for example Europe/Berlin')
 
-const transformAliases: Readonly<Record<string, string>> = {
-  map_values: 'map',
-  date_format: 'date',
-  price_format: 'price',
-  first_non_empty: 'first',
-  'strip-html': 'strip_html',
-  lowercase: 'lower',
-  uppercase: 'upper',
-}
 const shorthand: Readonly<Record<string, string>> = { prefix: 'with', split: 'at', join: 'with', date: 'form' }
 
 const transform = z
@@ -69,14 +60,13 @@ const transform = z
   )
   .transform((given, context) => {
     const entries: [string, unknown][] = typeof given === 'string' ? [[given, undefined]] : Object.entries(given)
-    return entries.flatMap(([written, value]) => {
-      const name = transformAliases[written] ?? written
+    return entries.flatMap(([name, value]) => {
       const entry = transforms[name]
       if (entry === undefined) {
-        const near = suggestName(written, Object.keys(transforms))
+        const near = suggestName(name, Object.keys(transforms))
         context.addIssue({
           code: 'custom',
-          message: `unknown transform "${written}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}`,
+          message: `unknown transform "${name}"${near === undefined ? `; known are ${Object.keys(transforms).join(', ')}` : `; did you mean "${near}"?`}`,
         })
         return []
       }
@@ -104,21 +94,15 @@ const field = z.union(
       column: z.union([column, z.array(column).min(1)]).optional(),
       columns: z.array(column).min(1).optional(),
       const: word.optional(),
-      constant: word.optional(),
-      value: word.optional(),
       default: word.optional(),
       default_country: text('a column or an ISO country code').optional(),
       hashed: z.boolean('must be true or false').optional(),
       transform: z
         .preprocess((given) => (given === undefined || Array.isArray(given) ? given : [given]), z.array(transform).optional())
         .optional(),
-      transforms: z.array(transform).optional(),
       compute: z.custom<Compute>((value) => typeof value === 'function', 'must be a function (TypeScript pipelines only)').optional(),
     }).refine(
-      (given) =>
-        [given.column, given.columns, given.const, given.constant, given.value, given.default, given.compute].some(
-          (one) => one !== undefined,
-        ),
+      (given) => [given.column, given.columns, given.const, given.default, given.compute].some((one) => one !== undefined),
       'needs a column, columns, const, default or compute',
     ),
   ],

@@ -91,7 +91,10 @@ test('a catalog that another writer edits has the content of the feed, and unman
       const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
       expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
       expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
-      expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { changed: 0, notListed: 0, unresolved: 0, waiting: 0 } })
+      expect(await engine.audit('shop')).toMatchObject({
+        status: 'succeeded',
+        drift: { changed: 0, notListed: 0, unresolved: 0, waiting: 0 },
+      })
       // The other writer may send the same edit twice in a row, and is in no counts.
       expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])
     }),
