@@ -27,7 +27,7 @@ import { messagePage, signInPage } from './pages/message.ts'
 import { recordsPage } from './pages/records.ts'
 import { render } from './render.ts'
 
-export function createApp(deps: ServerDeps): Hono<ServerEnv> {
+export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
   // `/health` and `/ready` are before the host check, because probes use the name or address that the orchestrator has.
   app.get('/health', (c) => c.json({ ok: true }))

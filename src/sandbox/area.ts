@@ -187,6 +187,14 @@ export interface SandboxCredentials {
   readonly accessTokenSecret: string
 }
 
+/** Credentials that every sandbox accepts unless it is started with others. */
+export const fixedCredentials: SandboxCredentials = {
+  consumerKey: 'sandbox-consumer-key',
+  consumerSecret: 'sandbox-consumer-secret',
+  accessToken: '1001-sandbox-access-token',
+  accessTokenSecret: 'sandbox-access-token-secret',
+}
+
 /** State, clock, ids and switches that all areas share. */
 export interface World {
   readonly credentials: SandboxCredentials

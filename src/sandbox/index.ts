@@ -1,7 +1,8 @@
 /** Public API of the sandbox: the exports of `sluice/sandbox`. */
 import '../nodeVersion.ts'
 
-export { fixedCredentials, startSandbox, type Sandbox, type SandboxOptions } from './start.ts'
+export { fixedCredentials } from './area.ts'
+export { startSandbox, type Sandbox, type SandboxOptions } from './start.ts'
 export type { SandboxCredentials } from './area.ts'
 export {
   expectNoViolations,

@@ -2,7 +2,7 @@
 import { systemClock, type Clock } from '../clock.ts'
 import { silentLogger, type Logger } from '../log.ts'
 import { endpoints } from '../service/contract/index.ts'
-import type { SandboxCredentials } from './area.ts'
+import { fixedCredentials, type SandboxCredentials } from './area.ts'
 import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
 import { Control } from './control.ts'
@@ -20,14 +20,6 @@ import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
 import { TrafficRules } from './ledger/trafficRules.ts'
 import { SandboxWorld } from './state/world.ts'
-
-/** Credentials that every sandbox accepts unless it is started with others. */
-export const fixedCredentials: SandboxCredentials = {
-  consumerKey: 'sandbox-consumer-key',
-  consumerSecret: 'sandbox-consumer-secret',
-  accessToken: '1001-sandbox-access-token',
-  accessTokenSecret: 'sandbox-access-token-secret',
-}
 
 export interface SandboxOptions {
   /** Default: 0, any free port. */

@@ -4,7 +4,7 @@ import { createServer, request, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { checkedAccess, type AccessSettings } from '../../src/api/access.ts'
-import { createApp } from '../../src/dashboard/app.ts'
+import { createWebApp } from '../../src/dashboard/app.ts'
 import type { ServerDeps } from '../../src/dashboard/deps.ts'
 import { startWorker, type Worker } from '../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../src/pipeline/load.ts'
@@ -60,7 +60,7 @@ export async function startServer(
     examine: async () => [{ check: 'database', state: 'ok', message: 'Postgres' }],
     ...options.deps,
   }
-  const answer = getRequestListener(createApp(deps).fetch, { overrideGlobalObjects: false })
+  const answer = getRequestListener(createWebApp(deps).fetch, { overrideGlobalObjects: false })
   const server = createServer((incoming, outgoing) => void answer(incoming, outgoing))
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -1,5 +1,6 @@
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { variables } from '../../config/variables.ts'
+import { fixedCredentials } from '../../sandbox/area.ts'
 import { exitCodes } from '../exitCodes.ts'
 
 const width = 80
@@ -71,7 +72,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
   environment: () => [
     'Example: a .env file for the sandbox, in the folder where you run sluice',
     '  SLUICE_BASE_URL=http://127.0.0.1:4010',
-    '  SLUICE_CONSUMER_KEY=sandbox-consumer-key',
+    `  SLUICE_CONSUMER_KEY=${fixedCredentials.consumerKey}`,
     '',
     'Variables (set for the process, else in .env; an empty value counts as unset)',
     ...formatPairs(variables.map(({ name, meaning, secret }) => [`${name}${secret ? ' *' : ''}`, meaning])),

@@ -75,9 +75,7 @@ function sourceLines(source: SourceCheck, output: Output): string {
     cutLine(`  source    ${safe(source.uri)}${source.detected.length === 0 ? '' : `   ${source.detected.join(', ')}`}`),
     ...(source.columns.length === 0 ? [] : [cutLine(`  columns   ${safe(source.columns.join(', '))}`)]),
     ...mappingLines(source).map(foldLine),
-    foldLine(
-      `  rows      ${count(source.rows)} read${source.whole || source.error ? '' : ' (the first ones)'}: ${count(source.valid)} valid, ${plural(source.rejected, 'reject')}${source.duplicates === 0 ? '' : `, ${plural(source.duplicates, 'duplicate')}`}${source.suppressed === 0 ? '' : `, ${count(source.suppressed)} suppressed`}${source.filtered === undefined ? '' : `, ${count(source.filtered)} filtered`}`,
-    ),
+    foldLine(`  rows      ${rowsText(source)}`),
   ]
   if (source.whole && source.rows === 0 && !source.error)
     lines.push(foldLine('  note      no rows: a run would send nothing, and delete nothing (guards.min_rows)'))
@@ -88,6 +86,17 @@ function sourceLines(source: SourceCheck, output: Output): string {
     for (const { type, value } of record.identifiers ?? []) lines.push(cutLine(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
   return lines.join('') + rejectGroups(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, foldLine)
+}
+
+function rowsText({ rows, whole, error, valid, rejected, duplicates, suppressed, filtered }: SourceCheck): string {
+  const parts = [
+    `${count(valid)} valid`,
+    plural(rejected, 'reject'),
+    ...(duplicates === 0 ? [] : [plural(duplicates, 'duplicate')]),
+    ...(suppressed === 0 ? [] : [`${count(suppressed)} suppressed`]),
+    ...(filtered === undefined ? [] : [`${count(filtered)} filtered`]),
+  ]
+  return `${count(rows)} read${whole || error ? '' : ' (the first ones)'}: ${parts.join(', ')}`
 }
 
 function mappingLines({ mapping, valid, rows }: SourceCheck): readonly string[] {

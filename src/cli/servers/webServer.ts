@@ -2,7 +2,7 @@
 import { getRequestListener } from '@hono/node-server'
 import { checkedAccess, type AccessSettings } from '../../api/access.ts'
 import type { Config, KnownService } from '../../config/config.ts'
-import { createApp } from '../../dashboard/app.ts'
+import { createWebApp } from '../../dashboard/app.ts'
 import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
 import { readProjectFile } from '../../pipeline/projectFile.ts'
@@ -40,7 +40,7 @@ export function accessSettings(config: Config, host: string): AccessSettings {
 export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<ReceiverServer> {
   const { config, service, host, port } = options
   const project = await readProjectFile(context.pipelines, config.env)
-  const app = createApp({
+  const app = createWebApp({
     db: deps.db,
     clock: context.clock,
     log: deps.log,

@@ -8,23 +8,26 @@ type Settings = Record<string, unknown>
 
 export const settingsHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
   'userSettings.get': (call) => ok(userSettings(call)),
-  'userSettings.update': (call) => ok(changeSettings(call, userSettings(call))),
+  'userSettings.update': (call) => ok(changeSettings(call, userKey(call), userSettings(call))),
   'taxSettings.get': (call) => ok(taxSettings(call)),
-  'taxSettings.update': (call) => ok(changeSettings(call, taxSettings(call))),
+  'taxSettings.update': (call) => ok(changeSettings(call, taxKey, taxSettings(call))),
   'authenticatedUserAccess.get': (call) => {
     const role = call.account?.roles[call.user?.id ?? ''] ?? 'ACCOUNT_ADMIN'
     return ok({ user_id: call.user?.id ?? '', permissions: [role] })
   },
 }
 
+const taxKey = 'tax'
+const userKey = (call: Call<CampaignsState>) => `user ${String(call.params['user_id'])}`
+
 function userSettings(call: Call<CampaignsState>): Settings {
   const id = String(call.params['user_id'])
   if (call.account?.userIds.includes(id) !== true) throw notFound('NOT_FOUND', 'user_id', id)
-  return settingsOf(call, `user ${id}`, () => ({ user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }))
+  return settingsOf(call, userKey(call), () => ({ user_id: id, ...unset(userSettingsNames), subscribed_email_types: [] }))
 }
 
 function taxSettings(call: Call<CampaignsState>): Settings {
-  return settingsOf(call, 'tax', () => unset(taxSettingsNames))
+  return settingsOf(call, taxKey, () => unset(taxSettingsNames))
 }
 
 /** Returns the stored settings of the account; the result of `first` if they were never changed. */
@@ -33,13 +36,13 @@ function settingsOf(call: Call<CampaignsState>, name: string, first: () => Setti
   return call.state.settings.get(key) ?? first()
 }
 
-function changeSettings(call: Call<CampaignsState>, settings: Settings): Settings {
+function changeSettings(call: Call<CampaignsState>, name: string, settings: Settings): Settings {
   const names = Object.keys(settings).filter((name) => name !== 'user_id' && call.given.has(name))
   const next = {
     ...settings,
     ...Object.fromEntries(names.map((name) => [name, call.params[name] ?? (name === 'subscribed_email_types' ? [] : null)])),
   }
-  call.state.settings.set(`${accountOf(call).id} ${'user_id' in next ? `user ${String(next['user_id'])}` : 'tax'}`, next)
+  call.state.settings.set(`${accountOf(call).id} ${name}`, next)
   return next
 }
 

@@ -13,7 +13,7 @@ const FIELDS: readonly Field[] = productFields
 export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
-const REQUIRED = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
+export const REQUIRED_FIELDS: readonly string[] = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
 const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   FIELDS.flatMap(({ name, values }) => (values === undefined ? [] : [[name, values]])),
 )
@@ -64,7 +64,7 @@ export function checkProduct(input: Readonly<Record<string, unknown>>, base: Sto
 }
 
 function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]): void {
-  for (const name of REQUIRED)
+  for (const name of REQUIRED_FIELDS)
     if (fields[name] === undefined && !errors.some((error) => error.startsWith(`${name}:`))) errors.push(`${name}: is required`)
   for (const name in ENUMS) {
     const value = fields[name]

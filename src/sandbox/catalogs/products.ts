@@ -4,7 +4,7 @@ import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { isGtin } from './gtin.ts'
-import { checkProduct, hasHtml, PRODUCT_FIELDS, type StoredProduct } from './productRules.ts'
+import { checkProduct, hasHtml, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
 
@@ -261,7 +261,6 @@ function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
 }
 
 const LINKS = ['link', 'mobile_link'] as const
-const REQUIRED = ['id', 'title', 'description', 'availability', 'condition', 'price', 'link', 'image_link'] as const
 
 /** Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
@@ -273,7 +272,7 @@ function reportViolations(call: CatalogCall, product: Readonly<Record<string, un
   }
   if (typeof product['description'] === 'string' && hasHtml(product['description']))
     world.reportViolation('html_in_description', 'description contains HTML')
-  for (const name of REQUIRED)
+  for (const name of REQUIRED_FIELDS)
     if (product[name] === undefined || product[name] === null || product[name] === '')
       world.reportViolation('required_field_missing', `${name} is missing`)
 }

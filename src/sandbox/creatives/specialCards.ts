@@ -18,24 +18,7 @@ export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState
   'pollCards.delete': (call) => ok(deleteRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
   'videoConversationCards.list': (call) => list(call, call.state.conversations),
   'videoConversationCards.get': (call) => ok(findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
-  'videoConversationCards.create': (call) => {
-    const id = call.world.newId()
-    const empty = Object.fromEntries(
-      [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url'].map((name) => [name, null]),
-    )
-    const card: SpecialCard = {
-      id,
-      name: '',
-      card_uri: `card://${id}`,
-      card_type: 'VIDEO_CONVERSATION',
-      ...empty,
-      video_owner_id: call.user?.id ?? null,
-      ...creationFields(call),
-    }
-    changeConversation(call, card)
-    recordsOf(call, call.state.conversations).set(id, card)
-    return ok(card)
-  },
+  'videoConversationCards.create': (call) => ok(createConversation(call)),
   'videoConversationCards.update': (call) => {
     const card = findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')
     changeConversation(call, card)
@@ -76,6 +59,23 @@ function createPoll(call: Call<CreativesState>): SpecialCard {
     ...creationFields(call),
   }
   recordsOf(call, call.state.polls).set(id, card)
+  return card
+}
+
+function createConversation(call: Call<CreativesState>): SpecialCard {
+  const id = call.world.newId()
+  const fields = [...CTAS.flatMap((cta) => [cta, `${cta}_tweet`]), 'title', 'thank_you_url']
+  const card: SpecialCard = {
+    id,
+    name: '',
+    card_uri: `card://${id}`,
+    card_type: 'VIDEO_CONVERSATION',
+    ...Object.fromEntries(fields.map((name) => [name, null])),
+    video_owner_id: call.user?.id ?? null,
+    ...creationFields(call),
+  }
+  changeConversation(call, card)
+  recordsOf(call, call.state.conversations).set(id, card)
   return card
 }
 

@@ -2,7 +2,8 @@
  * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
  *
  * To add a kind: name it in `KINDS`, then implement it in `injectedAnswers.ts` (replaces the answer), `corruptedAnswers.ts` or
- * `corruptedBytes.ts` (changes the answer), or `faultRunner.ts` (waits, or breaks the connection). A kind without code does not compile.
+ * `corruptedBytes.ts` (changes the answer), or `faultRunner.ts` (waits, or breaks the connection; name it in `RunnerKind` too). A kind that
+ * is in neither does not compile.
  */
 
 export const STAGES = [
@@ -90,7 +91,7 @@ export function lagMsOf(fault: Fault): number {
   return typeof fault['lag_ms'] === 'number' ? fault['lag_ms'] : 60_000
 }
 
-/** Returns the stage that the setting `at` of a `reset` means: before, during or after the body is read. Undefined for another value. */
+/** Returns the stage that the setting `at` of a fault means: before, during or after the body is read. Undefined for another value. */
 export function stageOfAt(at: unknown): Stage | undefined {
   return at === 'before' ? 'after_headers' : at === 'during' ? 'mid_upload' : at === 'after' ? 'after_read' : undefined
 }

@@ -186,7 +186,7 @@ export class FaultRunner {
 
   /** Returns the answer that the request would get, without applying it; `{}` for kinds that replace or never send the answer. */
   async #answerWithoutApplying(context: FaultContext, fault: Fault, hooks: FaultHooks): Promise<Answer> {
-    if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || BREAKS.has(fault.kind))
+    if (fault.kind === 'errors_in_200' || fault.kind === 'operation_errors' || UNANSWERED.has(fault.kind))
       return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{}' }
     const answer = await hooks.apply('first:0')
     context.entry.applied = false
@@ -225,8 +225,8 @@ export class FaultRunner {
   }
 }
 
-/** Kinds that break the connection. If they apply nothing, they need no answer. */
-const BREAKS = new Set(['reset', 'close', 'commit_then_reset', 'crash'])
+/** Kinds that break the connection after the answer would be known. If they apply nothing, they need no answer. */
+const UNANSWERED = new Set(['reset', 'close', 'commit_then_reset', 'crash'])
 
 function cursorOf(context: FaultContext): string | undefined {
   return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]

@@ -1,7 +1,7 @@
 /** A process with scheduler, worker or both, as `serve` and `worker` compose them. Arguments: role, database, sandbox, pipelines, schema. */
 import { serve, startWorker, type JobDeps } from '../../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
-import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { testService } from '../../support/service.ts'

@@ -1,6 +1,6 @@
 /** A process that pushes one plan, for tests that kill it. Arguments: database, sandbox, plan. Prints a line for each lost lease. */
 import { createTransport } from '../../../src/service/client/index.ts'
-import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { openDatabase } from '../../../src/db/database.ts'
 import { pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
 import { engineDeps } from './planted.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
-import { fixedCredentials } from '../../../src/sandbox/start.ts'
+import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import { planCounts, pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox } from '../../support/sandbox.ts'

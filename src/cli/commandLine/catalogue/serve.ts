@@ -1,4 +1,5 @@
 /** Commands that keep running. */
+import { fixedCredentials } from '../../../sandbox/area.ts'
 import type { CommandEntry } from './entry.ts'
 
 export const serveCommands: readonly CommandEntry[] = [
@@ -26,10 +27,10 @@ export const serveCommands: readonly CommandEntry[] = [
     options: [
       { flags: '--port <N>', meaning: 'port to listen on, default 4010; 0: any free port' },
       { flags: '--state <FILE>', meaning: 'file that keeps the state across restarts' },
-      { flags: '--consumer-key <TEXT>', meaning: 'default sandbox-consumer-key' },
-      { flags: '--consumer-secret <TEXT>', meaning: 'default sandbox-consumer-secret' },
-      { flags: '--access-token <TEXT>', meaning: 'default 1001-sandbox-access-token' },
-      { flags: '--access-token-secret <TEXT>', meaning: 'default sandbox-access-token-secret' },
+      { flags: '--consumer-key <TEXT>', meaning: `default ${fixedCredentials.consumerKey}` },
+      { flags: '--consumer-secret <TEXT>', meaning: `default ${fixedCredentials.consumerSecret}` },
+      { flags: '--access-token <TEXT>', meaning: `default ${fixedCredentials.accessToken}` },
+      { flags: '--access-token-secret <TEXT>', meaning: `default ${fixedCredentials.accessTokenSecret}` },
     ],
   },
 ]

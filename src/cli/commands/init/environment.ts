@@ -2,7 +2,8 @@ import { parse } from 'dotenv'
 import { existsSync, readFileSync } from 'node:fs'
 import type { Context } from '../../context.ts'
 import { runningSandbox } from '../sandbox/sandboxAddress.ts'
-import { environmentFor, sandboxCredentials, sandboxPort } from '../sandbox/sandboxDefaults.ts'
+import { fixedCredentials } from '../../../sandbox/area.ts'
+import { environmentFor, sandboxPort } from '../sandbox/sandboxDefaults.ts'
 import { writePrivately } from '../auth/tokens.ts'
 import type { InitOptions } from './options.ts'
 
@@ -30,7 +31,7 @@ export function writeEnvironment(context: Context, { sandbox }: InitOptions): Wr
   const { env, service } = context.config()
   const existing = existsSync(dotenv) ? readFileSync(dotenv, 'utf8') : ''
   const sandboxUrl = runningSandbox(context.config().dataDir) ?? `http://127.0.0.1:${sandboxPort}`
-  const values = sandbox ? environmentFor(sandboxUrl, sandboxCredentials) : emptyVariables(env)
+  const values = sandbox ? environmentFor(sandboxUrl, fixedCredentials) : emptyVariables(env)
   const differing = sandbox
     ? Object.entries(values).filter(([name, value]) => env[name] !== undefined && env[name]?.replace(/\/+$/, '') !== value)
     : []

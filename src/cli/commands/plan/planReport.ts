@@ -36,13 +36,8 @@ export function planSummary(report: PlanReport, output: Output): string {
   if (sets !== '') lines.push(`  ${yellow('~')} ${'sets'.padEnd(10)} ${sets}`)
   lines.push(...setProblems(report).split('\n').filter(Boolean).slice(0, 2))
   const isNothing = planned(counts) === 0 && !changesSets(report)
-  lines.push(
-    planned(counts) === 0
-      ? isNothing
-        ? '  nothing to send'
-        : '  product sets only'
-      : `  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`,
-  )
+  if (planned(counts) > 0) lines.push(`  ${plural(report.requests, 'request')}${minutesNote(report.minutes)}`)
+  else lines.push(isNothing ? '  nothing to send' : '  product sets only')
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = !isNothing ? [`sluice apply ${report.planId}`] : []
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)

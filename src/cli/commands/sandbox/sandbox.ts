@@ -1,7 +1,8 @@
+import { fixedCredentials } from '../../../sandbox/area.ts'
 import { startSandbox } from '../../../sandbox/start.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
-import { environmentFor, sandboxCredentials, sandboxPort, sandboxTargets } from './sandboxDefaults.ts'
+import { environmentFor, sandboxPort, sandboxTargets } from './sandboxDefaults.ts'
 import { storeSandboxAddress } from './sandboxAddress.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
 
@@ -9,10 +10,10 @@ import { untilAborted } from '../../servers/untilAborted.ts'
 export const run: CommandRun = async (context, invocation) => {
   const port = parseCount('--port', option(invocation, 'port') ?? String(sandboxPort), { min: 0, max: 65_535 })
   const credentials = {
-    consumerKey: option(invocation, 'consumerKey') ?? sandboxCredentials.consumerKey,
-    consumerSecret: option(invocation, 'consumerSecret') ?? sandboxCredentials.consumerSecret,
-    accessToken: option(invocation, 'accessToken') ?? sandboxCredentials.accessToken,
-    accessTokenSecret: option(invocation, 'accessTokenSecret') ?? sandboxCredentials.accessTokenSecret,
+    consumerKey: option(invocation, 'consumerKey') ?? fixedCredentials.consumerKey,
+    consumerSecret: option(invocation, 'consumerSecret') ?? fixedCredentials.consumerSecret,
+    accessToken: option(invocation, 'accessToken') ?? fixedCredentials.accessToken,
+    accessTokenSecret: option(invocation, 'accessTokenSecret') ?? fixedCredentials.accessTokenSecret,
   }
   const state = option(invocation, 'state')
   // Called by the fault that ends the process.

@@ -1,21 +1,12 @@
-/** Defaults of every sandbox: port, credentials, and ids of its account and destinations. Flags override port and credentials. */
+/** Default port of `sluice sandbox`, and ids of the account and destinations of every sandbox. */
+import type { SandboxCredentials } from '../../../sandbox/area.ts'
 
 export const sandboxPort = 4010
 
-export const sandboxCredentials = {
-  consumerKey: 'sandbox-consumer-key',
-  consumerSecret: 'sandbox-consumer-secret',
-  accessToken: '1001-sandbox-access-token',
-  accessTokenSecret: 'sandbox-access-token-secret',
-} as const
-
 export const sandboxTargets = { account: '18ce54d4x5t', catalog: '4001', audience: '1nmth', doNotReach: '2dnr' } as const
 
-/** Returns the environment variables with which every command uses this sandbox (docs/operations.md). */
-export function environmentFor(
-  url: string,
-  credentials: Readonly<Record<keyof typeof sandboxCredentials, string>>,
-): Readonly<Record<string, string>> {
+/** Returns the environment variables with which every command uses this sandbox. */
+export function environmentFor(url: string, credentials: SandboxCredentials): Readonly<Record<string, string>> {
   return {
     SLUICE_BASE_URL: url,
     SLUICE_ADS_BASE_URL: url,
