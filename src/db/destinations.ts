@@ -109,9 +109,13 @@ export async function isOwnDatabase(db: Queryable, destinationId: number): Promi
   return rows.length === 1
 }
 
-/** Returns the number of destinations that were synced from another database last. */
-export async function countSyncedElsewhere(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ n: number }>(`select count(*)::int as n from destination d where not ${isSyncedHere('d')}`)
+/** Returns the number of destinations that were synced from another database last; with a fence, only of those of this environment. */
+export async function countSyncedElsewhere(db: Queryable, fence?: Fence): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    `select count(*)::int as n from destination d
+     where not ${isSyncedHere('d')} and ($1::text is null or (d.service = $1 and d.credentials = $2))`,
+    [fence?.origin ?? null, fence?.credentials ?? null],
+  )
   return row?.n ?? 0
 }
 

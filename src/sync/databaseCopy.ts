@@ -1,5 +1,5 @@
-/** Stops runs in a database that was restored from a dump or copied, before they send anything. */
-import { isOwnDatabase } from '../db/destinations.ts'
+/** Stops runs and erasures in a database that was restored from a dump or copied, before they send anything. */
+import { countSyncedElsewhere, isOwnDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
 import type { EngineDeps } from './engine.ts'
 
@@ -10,12 +10,23 @@ import type { EngineDeps } from './engine.ts'
  */
 export async function assertOwnDatabase(deps: Pick<EngineDeps, 'db'>, run: { readonly destinationId: number; readonly pipeline: string }) {
   if (await isOwnDatabase(deps.db, run.destinationId)) return
-  throw new RunError(
-    'DATABASE_COPIED',
-    `${run.pipeline} was synced from another database: this one is a copy, or was restored from a dump. Nothing was sent.`,
-    {
-      where: run.pipeline,
-      hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
-    },
-  )
+  throw copiedError(`${run.pipeline} was synced from another database`, run.pipeline)
+}
+
+/**
+ * Checks that no destination of this environment was synced from another database last. That database would not know an erasure made here:
+ * it would send the person again with the next renewal.
+ *
+ * @throws {RunError} `DATABASE_COPIED`
+ */
+export async function assertErasesHere({ db, service }: Pick<EngineDeps, 'db' | 'service'>): Promise<void> {
+  const elsewhere = await countSyncedElsewhere(db, service)
+  if (elsewhere > 0) throw copiedError('destinations of these credentials were synced from another database', 'forget')
+}
+
+function copiedError(what: string, where: string): RunError {
+  return new RunError('DATABASE_COPIED', `${what}: this one is a copy, or was restored from a dump. Nothing was sent.`, {
+    where,
+    hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
+  })
 }

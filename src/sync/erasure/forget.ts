@@ -11,6 +11,7 @@ import {
   type ErasedKeys,
   type Receipt,
 } from '../../db/erasures.ts'
+import { assertErasesHere } from '../databaseCopy.ts'
 import type { EngineDeps } from '../engine.ts'
 import { pushErasure } from '../push/push.ts'
 import { planDeletes } from './plan.ts'
@@ -22,9 +23,10 @@ export interface ForgetOptions {
   readonly wait: boolean
 }
 
-/** Suppresses the keys, plans their deletes, and with `wait` sends the deletes. Returns the receipt with the progress. */
+/** Suppresses the keys, plans their deletes, and with `wait` sends the deletes. Returns the receipt with the progress. @throws {RunError} `DATABASE_COPIED` */
 export async function forget(deps: EngineDeps, keys: ErasedKeys, options: ForgetOptions): Promise<Receipt> {
   const { actor, reason, wait } = options
+  await assertErasesHere(deps)
   const id = await suppressErased(deps.db, { ...keys, service: deps.service.origin, actor, ...(reason === undefined ? {} : { reason }) })
   await planErasures(deps)
   if (wait)

@@ -5,6 +5,9 @@ import { adoptDatabase } from '../../../src/db/destinations.ts'
 import { isSharedPlan } from '../../../src/db/queuedRuns.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { applyPlan } from '../../../src/sync/applyPlan.ts'
+import type { EngineDeps } from '../../../src/sync/engine.ts'
+import { forget } from '../../../src/sync/erasure/forget.ts'
+import { erasedKeysOf } from '../../../src/sync/erasure/person.ts'
 import { planPipeline, runPipeline } from '../../../src/sync/run.ts'
 import { copy } from '../../support/backup.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
@@ -50,4 +53,36 @@ test('K9: a copy of the database sends nothing until it is adopted, and the orig
   expect((await doctor()).stdout).not.toContain('a copy, or restored')
   expect(await isSharedPlan(elsewhere.db, planId, engine.deps.service)).toBe(false)
   expect(await runPipeline(copied, pipeline, { trigger: 'manual', full: true })).toMatchObject({ status: 'succeeded' })
+})
+
+test('a copy of the database erases no one, because the original would send the person again', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'people',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, email: mail }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+  engine.write('people.csv', 'id,mail\nk1,ann@example.com\nk2,bob@example.com\n')
+  await engine.run('people')
+  const dump = await copy(engine)
+  await using elsewhere = await testDatabase()
+  await dump.restore(elsewhere.db)
+  const mark = await engine.mark()
+  const command = await sluiceHere(['forget', '--email', 'ann@example.com', '--json'], {
+    cwd: engine.folder,
+    env: { ...engine.env, DATABASE_URL: elsewhere.url },
+  })
+  expect(JSON.parse(command.stdout)).toMatchObject({ error: { code: 'DATABASE_COPIED' } })
+  expect(await engine.writes(mark)).toEqual([])
+  expect(await elsewhere.db.query('select from sluice.erasure')).toEqual([])
+  // A staging copy with credentials of its own sends nothing to the audiences of the others.
+  const copied = { ...engine.deps, db: elsewhere.db }
+  const erase = async (deps: EngineDeps, address: string) =>
+    forget(deps, await erasedKeysOf(deps, { emails: [address], phones: [], keys: [] }, undefined), { actor: 'test', wait: true })
+  await erase({ ...copied, service: { ...copied.service, credentials: 'staging' } }, 'bob@example.com')
+  expect(await engine.writes(mark)).toEqual([])
+  await adoptDatabase(elsewhere.db, 'anna')
+  expect(await erase(copied, 'ann@example.com')).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
 })
