@@ -8,6 +8,7 @@ import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
+import { isApprovable } from '../model/report.ts'
 import { loadEndingsByDay, loadRunFigures } from '../sync/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/history.ts'
@@ -114,9 +115,6 @@ export async function loadBatchPage(deps: ServerDeps, id: string, now: number): 
   return batchPage(await loadBatch(deps.db, id), now)
 }
 
-/** Guards that an approval overrides. An approval does not override `min_rows` and an unproven end. */
-export const approvableGuards = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL']
-
 export async function loadPlanPage(
   deps: ServerDeps,
   options: { readonly planId: string; readonly mayAct: boolean; readonly now: number; readonly problem?: string },
@@ -128,7 +126,7 @@ export async function loadPlanPage(
     plan,
     batches,
     withheld,
-    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every(({ code }) => approvableGuards.includes(code)),
+    approvable: withheld > 0 && plan.newestPlanId === plan.planId && isApprovable(plan.guards),
     mayAct: options.mayAct,
     now: options.now,
     ...(options.problem === undefined ? {} : { problem: options.problem }),

@@ -86,6 +86,25 @@ export interface GuardResult {
   readonly examples: readonly string[]
 }
 
+/** Guards that withhold deletes, each with true if `--approve-deletes` overrides it. All other guards stop the run. */
+const deleteGuards: Readonly<Record<string, boolean>> = {
+  GUARD_DELETES: true,
+  GUARD_IDENTIFIERS: true,
+  GUARD_ROWS_FELL: true,
+  GUARD_MIN_ROWS: false,
+  GUARD_INCOMPLETE: false,
+}
+
+/** Returns true for a guard that withholds deletes and lets the rest of the run continue. */
+export function withholdsDeletes({ code }: GuardResult): boolean {
+  return Object.hasOwn(deleteGuards, code)
+}
+
+/** Returns true if `--approve-deletes` overrides all of these guards. */
+export function isApprovable(guards: readonly GuardResult[]): boolean {
+  return guards.every(({ code }) => deleteGuards[code] === true)
+}
+
 /** Warnings of one code and field, with their number and first lines. */
 export interface WarningSummary {
   readonly code: string

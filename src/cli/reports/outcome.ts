@@ -1,4 +1,4 @@
-import type { Failure, RunReport, Settled, WarningSummary } from '../../model/report.ts'
+import { withholdsDeletes, type Failure, type GuardResult, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
 import { exitCodeOfRun } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
@@ -107,14 +107,10 @@ function isNothing(report: RunReport): boolean {
   return status === 'succeeded' && planned(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
 }
 
-type GuardResult = RunReport['guards'][number]
-
-const guardsOfDeletes: readonly string[] = ['GUARD_DELETES', 'GUARD_IDENTIFIERS', 'GUARD_ROWS_FELL', 'GUARD_MIN_ROWS', 'GUARD_INCOMPLETE']
-
 /** Returns `NEEDS APPROVAL` for deletes that can be approved, `WITHHELD` for other deletes, and `STOPPED` for a stopped run. */
-function guardHeadline({ code, hint }: GuardResult): string {
-  if (hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
-  return guardsOfDeletes.includes(code) ? 'WITHHELD' : 'STOPPED'
+function guardHeadline(guard: GuardResult): string {
+  if (guard.hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
+  return withholdsDeletes(guard) ? 'WITHHELD' : 'STOPPED'
 }
 
 /** Formats a guard's result, and example keys on a second line. */

@@ -322,3 +322,16 @@ test('a request with the ETag of a page gets no body, compressed or not', async 
   await engine.run('shop')
   expect((await server.call('GET', '/', { headers: { 'if-none-match': '"of an older state"' } })).status).toBe(200)
 })
+
+test('a page that the database cannot fill says so, and the browser loads it again', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  await engine.db.execute('alter table sluice.run rename to run_away')
+  const page = await server.call('GET', '/')
+  expect(page).toMatchObject({ status: 503, headers: { refresh: '5', 'content-type': expect.stringContaining('text/html') as unknown } })
+  expect(page.text).toContain('The server could not answer')
+  // A form is not sent twice.
+  expect((await server.call('POST', '/pipelines/shop/pause', { headers: { origin: server.url } })).headers['refresh']).toBeUndefined()
+  await engine.db.execute('alter table sluice.run_away rename to run')
+  expect((await server.call('GET', '/')).status).toBe(200)
+})
