@@ -4,10 +4,6 @@ import type { Transport } from '../service/client/exchange.ts'
 import { registerWorker } from '../db/workers.ts'
 import { engineSettings, type EngineDeps } from '../sync/engine.ts'
 import { serviceIdentity } from '../sync/serviceIdentity.ts'
-import { applyPlan } from '../sync/applyPlan.ts'
-import { auditPipeline } from '../sync/auditPipeline.ts'
-import { planPipeline, runPipeline } from '../sync/run.ts'
-import { rerun } from '../sync/rerun.ts'
 import type { Context } from './context.ts'
 import { operator } from './operator.ts'
 import { createProgress } from './terminal/progress.ts'
@@ -15,11 +11,8 @@ import { serviceOf } from './services.ts'
 import { withStore } from './store.ts'
 import type { Store } from '../db/open.ts'
 
-const sync = { applyPlan, auditPipeline, planPipeline, rerun, runPipeline } as const
-
-/** Functions of the engine and their dependencies, for one command. */
+/** Dependencies of the engine's functions, for one command. */
 export interface Engine {
-  readonly sync: typeof sync
   readonly deps: EngineDeps
   /** Calls `work` with dependencies whose progress goes to stderr under `label`. */
   readonly show: <Result>(label: string, work: (deps: EngineDeps) => Promise<Result>) => Promise<Result>
@@ -102,7 +95,6 @@ export async function openEngine(
     signal: context.signal,
   }
   return {
-    sync,
     deps,
     async show(label, call) {
       const progress = createProgress(context.stderr, context.clock, label, config.log.format)

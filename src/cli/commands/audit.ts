@@ -1,5 +1,5 @@
 import { exitCodeOfRun } from '../exitCodes.ts'
-import { listingOf } from '../../sync/auditPipeline.ts'
+import { auditPipeline, listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
@@ -16,9 +16,7 @@ export const run: CommandRun = async (context, invocation) => {
   return withEngine(
     context,
     async (engine) => {
-      const report = await engine.show(pipeline.name, (deps) =>
-        engine.sync.auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }),
-      )
+      const report = await engine.show(pipeline.name, (deps) => auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }))
       if (context.json) writeJson(context, report)
       else context.stdout.write(auditSummary(report, context.stdout))
       return exitCodeOfRun(report.status)

@@ -1,10 +1,9 @@
 import { UsageError } from '../../errors.ts'
+import { runPipeline } from '../../sync/run.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { argument, option, type CommandRun } from '../context.ts'
-import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'
-import { runOutcome } from '../reports/outcome.ts'
-import { finishRuns } from './run.ts'
+import { runOnce } from './run.ts'
 import { destinationOf } from '../../destinations/index.ts'
 
 /** Returns the warning that the next run removes the rows of the backfill; undefined if it keeps them (docs/schedules.md). */
@@ -29,13 +28,6 @@ export const run: CommandRun = async (context, invocation) => {
   const pipeline = await pipelineNamed(context, name)
   const note = nextRunWarning(pipeline)
   if (note !== undefined) context.stderr.write(`note   ${note}\n`)
-  return withEngine(
-    context,
-    async (engine) => {
-      const report = await engine.show(pipeline.name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'backfill', source }))
-      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
-      return finishRuns(context, [report], false)
-    },
-    { credentials: pipeline.credentials },
-  )
+  const of = { label: pipeline.name, credentials: pipeline.credentials }
+  return runOnce(context, of, (deps) => runPipeline(deps, pipeline, { trigger: 'backfill', source }))
 }

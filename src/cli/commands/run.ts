@@ -4,7 +4,10 @@ import type { RunReport } from '../../model/report.ts'
 import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { eachPipeline } from '../eachPipeline.ts'
+import { withEngine } from '../engine.ts'
 import { operator } from '../operator.ts'
+import type { EngineDeps } from '../../sync/engine.ts'
+import { runPipeline } from '../../sync/run.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
 import { below } from '../terminal/text.ts'
@@ -32,7 +35,7 @@ export const run: CommandRun = async (context, invocation) => {
   const reports = await eachPipeline(context, pipelines, {
     async each(engine, pipeline) {
       const report = await engine.show(pipeline.name, (deps) =>
-        engine.sync.runPipeline(deps, pipeline, {
+        runPipeline(deps, pipeline, {
           trigger: 'manual',
           full: flag(invocation, 'full'),
           takeOver: flag(invocation, 'takeOver'),
@@ -47,8 +50,25 @@ export const run: CommandRun = async (context, invocation) => {
   return finishRuns(context, reports, names.length > 1 || pipelines.length > 1)
 }
 
+/** Runs `call` with the engine of these credentials, prints the report, and returns the exit code. `label`: of the progress. */
+export function runOnce(
+  context: Context,
+  { label, credentials }: { readonly label: string; readonly credentials: string | undefined },
+  call: (deps: EngineDeps) => Promise<RunReport>,
+): Promise<number> {
+  return withEngine(
+    context,
+    async (engine) => {
+      const report = await engine.show(label, call)
+      if (!context.json) context.stdout.write(runOutcome(report, context.stdout))
+      return finishRuns(context, [report], false)
+    },
+    { credentials },
+  )
+}
+
 /** Returns the exit code of the runs. With `--json`, prints their document: a list if `several`, else the only report. */
-export function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
+function finishRuns(context: Context, reports: readonly RunReport[], several: boolean): number {
   const shown = reports.map((report) =>
     report.error === undefined || report.error.where === null
       ? report

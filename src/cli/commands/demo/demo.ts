@@ -11,6 +11,7 @@ import type { RunReport } from '../../../model/report.ts'
 import { exitCodeOfRun, worstExitCode } from '../../exitCodes.ts'
 import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { makeDayThree, makeDayTwo } from './demoInputs.ts'
+import { runPipeline } from '../../../sync/run.ts'
 import { withEngine, type Engine } from '../../engine.ts'
 import { jobDeps } from '../../servers/jobs.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
@@ -178,7 +179,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     if (!pipeline) throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: samples, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
     const before = await lastRequest(sandbox)
-    const report = await engine.show(name, (deps) => engine.sync.runPipeline(deps, pipeline, { trigger: 'manual' }))
+    const report = await engine.show(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
     // The next command is removed, because it is useful only for the user's own files.

@@ -1,6 +1,7 @@
 import type { PlanReport } from '../../../model/report.ts'
 import { exitCodeOfRun, worstExitCode } from '../../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun } from '../../context.ts'
+import { planPipeline } from '../../../sync/run.ts'
 import { eachPipeline } from '../../eachPipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { changesOf, writePlans } from '../../reports/planFile.ts'
@@ -14,9 +15,7 @@ export const run: CommandRun = async (context, invocation) => {
   const pipelines = await pipelinesNamed(context, names)
   const reports = await eachPipeline<PlanReport>(context, pipelines, {
     async each(engine, pipeline) {
-      const report = await engine.show(pipeline.name, (deps) =>
-        engine.sync.planPipeline(deps, pipeline, { full: flag(invocation, 'full') }),
-      )
+      const report = await engine.show(pipeline.name, (deps) => planPipeline(deps, pipeline, { full: flag(invocation, 'full') }))
       if (!context.json)
         context.stdout.write(
           flag(invocation, 'markdown')
