@@ -14,7 +14,7 @@ test('no answer within 10 seconds is a transient failure of a check and a failed
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
-  expect(await checkWebhook(url, 'secret', 'base64', 'token', 50)).toBe('transient')
+  expect(await checkWebhook({ url, secret: 'secret', form: 'base64', token: 'token', limitMs: 50 })).toBe('transient')
   expect(
     await sendEvent({
       url,

@@ -12,7 +12,7 @@ const GRACE_MS = 28 * HOUR
 
 /** Sends a challenge to the URL. `token`: default random. */
 export function challenge(world: World, url: string, token?: string): Promise<CheckOutcome> {
-  return checkWebhook(url, world.credentials.consumerSecret, world.switch('signature_form'), token)
+  return checkWebhook({ url, secret: world.credentials.consumerSecret, form: world.switch('signature_form'), token })
 }
 
 /**

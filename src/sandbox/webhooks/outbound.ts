@@ -18,21 +18,25 @@ function sign(bytes: string | Uint8Array, secret: string, form: SignatureForm): 
   return `sha256=${createHmac('sha256', secret).update(bytes).digest(form)}`
 }
 
-/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. `token`: default random; a test may send a hostile one. */
-export async function checkWebhook(
-  url: string,
-  secret: string,
-  form: SignatureForm,
-  token: string = randomBytes(32).toString('base64url'),
-  limitMs = RESPONSE_LIMIT_MS,
-): Promise<CheckOutcome> {
+export interface ChallengeRequest {
+  readonly url: string
+  readonly secret: string
+  readonly form: SignatureForm
+  /** Default: random; a test may send a hostile one. */
+  readonly token?: string | undefined
+  readonly limitMs?: number
+}
+
+/** Sends a challenge and classifies the answer (spec 3.1). Never rejects. */
+export async function checkWebhook({ url, secret, form, token, limitMs }: ChallengeRequest): Promise<CheckOutcome> {
+  const expected = token ?? randomBytes(32).toString('base64url')
   const target = new URL(url)
-  target.searchParams.set('crc_token', token)
-  const answer = await send(target, 'GET', {}, undefined, limitMs)
+  target.searchParams.set('crc_token', expected)
+  const answer = await send(target, { method: 'GET', limitMs })
   if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
   if (answer.status >= 300 && answer.status < 400) return 'redirect'
   if (answer.status < 200 || answer.status >= 400) return 'transient'
-  return responseToken(answer.body) === sign(token, secret, form) ? 'valid' : 'wrong-token'
+  return responseToken(answer.body) === sign(expected, secret, form) ? 'valid' : 'wrong-token'
 }
 
 export interface EventRequest {
@@ -52,28 +56,25 @@ export async function sendEvent(request: EventRequest): Promise<number> {
   const bytes = Buffer.from(request.body)
   const key = request.signature === 'bad' ? `${request.secret}-wrong` : request.secret
   const signature = request.signature === 'none' ? {} : { [request.header]: sign(bytes, key, request.form) }
-  const answer = await send(
-    new URL(request.url),
-    'POST',
-    { 'content-type': 'application/json', 'content-length': bytes.length, ...signature },
-    bytes,
-    request.limitMs ?? RESPONSE_LIMIT_MS,
-    request.bytesPerS,
-  )
+  const headers = { 'content-type': 'application/json', 'content-length': bytes.length, ...signature }
+  const { limitMs, bytesPerS } = request
+  const answer = await send(new URL(request.url), { method: 'POST', headers, body: bytes, limitMs, bytesPerS })
   return 'error' in answer ? 0 : answer.status
 }
 
 type Answer = { readonly status: number; readonly body: string } | { readonly error: Error }
 
-/** Sends a request within `limitMs`. Never rejects. */
-function send(
-  url: URL,
-  method: 'GET' | 'POST',
-  headers: http.OutgoingHttpHeaders,
-  body: Buffer | undefined,
-  limitMs: number,
-  bytesPerS?: number,
-): Promise<Answer> {
+interface Sending {
+  readonly method: 'GET' | 'POST'
+  readonly headers?: http.OutgoingHttpHeaders
+  readonly body?: Buffer
+  readonly limitMs: number | undefined
+  /** Speed of the body; undefined: as fast as possible. */
+  readonly bytesPerS?: number | undefined
+}
+
+/** Sends a request within `limitMs`, by default 10 s. Never rejects. */
+function send(url: URL, { method, headers = {}, body, limitMs = RESPONSE_LIMIT_MS, bytesPerS }: Sending): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
     const deadline = AbortSignal.timeout(limitMs)
