@@ -8,7 +8,7 @@ import { createTransport } from '../src/service/client/index.ts'
 import { hasImpliedKeys } from '../src/db/impliedKeySearch.ts'
 import { customersWithPhone } from './data.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
-import { openDatabase, queryable } from '../src/db/database.ts'
+import { connectionOf, openDatabase } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
 import { claimRun, requestRun } from '../src/db/runs.ts'
 import { registerWorker } from '../src/db/workers.ts'
@@ -102,23 +102,24 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
     const run = await claimRun(deps.db, runId ?? 0, { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service })
     if (typeof run === 'string') throw new Error(`the run is ${run}`)
     const client = await deps.db.connect()
+    const tx = connectionOf(client)
     try {
       const started = performance.now()
-      const snapshot = await readSnapshot(deps, client, pipeline, run)
+      const snapshot = await readSnapshot(deps, tx, pipeline, run)
       const readAt = performance.now()
       await client.query('begin')
       // As the plan's own transaction has it.
       await client.query(`set local work_mem = '64MB'`)
-      const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(client, destinationId, snapshot.reading)
+      const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(tx, destinationId, snapshot.reading)
       const endedAt = performance.now()
       if (setting.apply) {
         const desired = pipeline.destination.kind === 'catalog' ? desiredProducts : desiredIdentifiers
         await desired({
-          client,
+          tx,
           destinationId,
           snapshotId: snapshot.snapshotId,
-          implied: await hasImpliedKeys(queryable(client), destinationId),
-          changed: new ChangedKeys(queryable(client), destinationId, false),
+          implied: await hasImpliedKeys(tx, destinationId),
+          changed: new ChangedKeys(tx, destinationId, false),
           renewed: undefined,
         }).applyUpserts()
       }

@@ -6,7 +6,7 @@ import { errorCode } from '../unknownValue.ts'
 
 export type { Queryable } from './queryable.ts'
 
-/** One transaction on one connection. `client` is for COPY and cursors. */
+/** One connection, in a transaction unless a function says otherwise. `client` is for COPY and cursors. */
 export interface Transaction extends Queryable {
   readonly client: pg.PoolClient
 }
@@ -127,7 +127,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
         let broken = false
         try {
           await client.query('begin')
-          const result = await work({ client, ...queryable(client) })
+          const result = await work(connectionOf(client))
           await client.query('commit')
           return result
         } catch (error) {
@@ -147,6 +147,11 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     listen: (listener) => notifications.listen(listener),
     close: () => pool.end(),
   }
+}
+
+/** Wraps one connection. */
+export function connectionOf(client: pg.PoolClient): Transaction {
+  return { client, ...queryable(client) }
 }
 
 /** Wraps one connection, or the pool, as a `Queryable`. */

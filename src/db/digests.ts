@@ -1,7 +1,6 @@
 /** Stores the digests of the raw records of the last complete snapshot (docs/benchmarks.md). */
-import type pg from 'pg'
 import { copyOut } from './copyOut.ts'
-import type { Queryable } from './database.ts'
+import type { Queryable, Transaction } from './database.ts'
 import type { Row } from './row.ts'
 
 const chunkRecords = 4_096
@@ -40,15 +39,15 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
 }
 
 /** Loads the digests. Returns undefined if there are none, or if so many are outdated that a full read is needed. */
-export async function loadDigests(client: pg.PoolClient, destinationId: number): Promise<StoredDigests | undefined> {
-  const { rows: chunks } = await client.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
+export async function loadDigests(tx: Transaction, destinationId: number): Promise<StoredDigests | undefined> {
+  const chunks = await tx.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
     [destinationId],
   )
   const stored = chunks.reduce((sum, { count }) => sum + count, 0)
   const outdated = chunks.reduce((sum, chunk) => sum + chunk.outdated.length, 0)
   if (stored === 0 || outdated > stored * outdatedShare) return undefined
-  const quality = await loadQuality(client, destinationId)
+  const quality = await loadQuality(tx, destinationId)
   if (quality === undefined) return undefined
   return {
     count: stored - outdated,
@@ -57,7 +56,7 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
     async *chunks() {
       let at = 0
       const values = copyOut(
-        client,
+        tx.client,
         `select digests || feature_sets from record_digest where destination_id = ${destinationId} order by chunk`,
       )
       for await (const value of values) {
@@ -71,15 +70,15 @@ export async function loadDigests(client: pg.PoolClient, destinationId: number):
 }
 
 /** Returns the row statistics that the numbers beside the digests refer to; undefined if there are no digests. */
-export async function loadQuality(client: pg.PoolClient, destinationId: number): Promise<unknown> {
-  const { rows } = await client.query<Row<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
+export async function loadQuality(tx: Transaction, destinationId: number): Promise<unknown> {
+  const rows = await tx.query<Row<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
     destinationId,
   ])
   return rows[0]?.quality
 }
 
-async function storeQuality(client: pg.PoolClient, destinationId: number, quality: unknown): Promise<void> {
-  await client.query(
+async function storeQuality(tx: Transaction, destinationId: number, quality: unknown): Promise<void> {
+  await tx.query(
     `insert into record_quality (destination_id, quality) values ($1, $2)
      on conflict (destination_id) do update set quality = excluded.quality`,
     [destinationId, JSON.stringify(quality)],
@@ -87,38 +86,38 @@ async function storeQuality(client: pg.PoolClient, destinationId: number, qualit
 }
 
 /** Deletes all digests, so that the next read is a full read. */
-export async function forgetDigests(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await client.query('delete from record_quality where destination_id = $1', [destinationId])
-  await client.query('delete from record_digest where destination_id = $1', [destinationId])
+export async function forgetDigests(tx: Transaction, destinationId: number): Promise<void> {
+  await tx.query('delete from record_quality where destination_id = $1', [destinationId])
+  await tx.query('delete from record_digest where destination_id = $1', [destinationId])
 }
 
 /**
  * Replaces all digests by the digests of a full read. Stores none if a valid row has no digest. `validKind`: kind of valid rows in
  * `stage`.
  */
-export async function replaceDigests(client: pg.PoolClient, destinationId: number, validKind: number, quality: unknown): Promise<void> {
-  await forgetDigests(client, destinationId)
-  const { rows } = await client.query<{ whole: boolean }>(`select count(*) = count(digest) as whole from stage where kind = ${validKind}`)
+export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
+  await forgetDigests(tx, destinationId)
+  const rows = await tx.query<{ whole: boolean }>(`select count(*) = count(digest) as whole from stage where kind = ${validKind}`)
   if (rows[0]?.whole !== true) return
-  await appendDigests(client, destinationId, validKind)
-  await storeQuality(client, destinationId, quality)
+  await appendDigests(tx, destinationId, validKind)
+  await storeQuality(tx, destinationId, quality)
 }
 
 /** Stores the result of a gated read: appends the digests of new records, and marks the unseen digests as outdated. */
 export async function updateDigests(
-  client: pg.PoolClient,
+  tx: Transaction,
   destinationId: number,
   validKind: number,
   unseen: readonly UnseenDigests[],
   quality: unknown,
 ): Promise<void> {
-  await client.query(
+  await tx.query(
     `update record_digest d set outdated = d.outdated || (select array_agg(p::int) from jsonb_array_elements_text(x.positions) p)
      from jsonb_to_recordset($2::jsonb) as x (chunk int, positions jsonb) where d.destination_id = $1 and d.chunk = x.chunk`,
     [destinationId, JSON.stringify(unseen)],
   )
-  await appendDigests(client, destinationId, validKind)
-  await storeQuality(client, destinationId, quality)
+  await appendDigests(tx, destinationId, validKind)
+  await storeQuality(tx, destinationId, quality)
 }
 
 /** Digests of one chunk that a read did not find. */
@@ -129,9 +128,9 @@ export interface UnseenDigests {
 }
 
 /** Creates the temporary table `unseen_key` with the record keys of the unseen digests. */
-export async function collectUnseenKeys(client: pg.PoolClient, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
-  await client.query('create temp table unseen_key (key bytea not null)')
-  await client.query(
+export async function collectUnseenKeys(tx: Transaction, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
+  await tx.query('create temp table unseen_key (key bytea not null)')
+  await tx.query(
     // The concatenations make Postgres read each chunk from its storage once, and not once per position, which took 0.1 s for
     // 10,000 of 1,000,000.
     `insert into unseen_key
@@ -143,16 +142,16 @@ export async function collectUnseenKeys(client: pg.PoolClient, destinationId: nu
        cross join lateral jsonb_array_elements_text(x.positions) as p`,
     [destinationId, JSON.stringify(unseen)],
   )
-  await client.query('analyze unseen_key')
+  await tx.query('analyze unseen_key')
 }
 
 /**
  * Stores the digests of the staged valid rows in new chunks. Those of a partition of the stage are in the order of the file, and start a
  * chunk (sync/read/knownDigests.ts).
  */
-async function appendDigests(client: pg.PoolClient, destinationId: number, validKind: number): Promise<void> {
-  for (const table of await stageTables(client)) {
-    await client.query(
+async function appendDigests(tx: Transaction, destinationId: number, validKind: number): Promise<void> {
+  for (const table of await stageTables(tx)) {
+    await tx.query(
       // The aggregates have no `order by`, because all four get the rows of a chunk in the same order, and sorting a million rows took 0.6 s.
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
      select $1, (select coalesce(max(chunk) + 1, 0) from record_digest where destination_id = $1) + part, digests, feature_sets, keys,
@@ -170,8 +169,8 @@ async function appendDigests(client: pg.PoolClient, destinationId: number, valid
 }
 
 /** Returns the partitions of the stage, or `stage` if it has none. */
-async function stageTables(client: pg.PoolClient): Promise<readonly string[]> {
-  const { rows } = await client.query<{ name: string }>(
+async function stageTables(tx: Transaction): Promise<readonly string[]> {
+  const rows = await tx.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'stage'::regclass order by inhrelid`,
   )
   return rows.length === 0 ? ['stage'] : rows.map(({ name }) => name)

@@ -290,7 +290,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   await eraseImpliedKeys(tx, destinationId, keys.identifiers)
   if (records.length > 0) {
     // Without digests the next run reads the whole source.
-    await forgetDigests(tx.client, destinationId)
+    await forgetDigests(tx, destinationId)
   }
   await forgetMentions(tx, destinationId, [...keys.identifiers.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)

@@ -2,11 +2,10 @@
  * Finds the record that implies an identifier (docs/decisions/implied-keys.md). For each identifier, `implied_key` has the first bytes of
  * its digest and of its record's key. Entries may be outdated, or equal by chance, so the record is checked.
  */
-import type pg from 'pg'
 import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
-import { queryable, type Queryable, type Transaction } from './database.ts'
+import { type Queryable, type Transaction } from './database.ts'
 import { behindAll, implyingBatch } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
@@ -49,7 +48,7 @@ export async function dropImpliedKeys(tx: Queryable, destinationId: number): Pro
  * Writes the entries of a load. Groups them in Node, which reads the records anyway: grouping two million identifiers took Postgres 4 s.
  */
 export class ImpliedKeyIndex {
-  readonly #client: pg.PoolClient
+  readonly #tx: Transaction
   readonly #destinationId: number
   readonly #digests: Uint32Array
   readonly #keys: Buffer
@@ -57,8 +56,8 @@ export class ImpliedKeyIndex {
   #parts: number
 
   /** `firstPart`: number of parts that the load has already stored. */
-  constructor(client: pg.PoolClient, destinationId: number, { firstPart = 0, entriesOfPart = partEntries } = {}) {
-    this.#client = client
+  constructor(tx: Transaction, destinationId: number, { firstPart = 0, entriesOfPart = partEntries } = {}) {
+    this.#tx = tx
     this.#destinationId = destinationId
     this.#parts = firstPart
     this.#digests = new Uint32Array(entriesOfPart)
@@ -117,7 +116,7 @@ export class ImpliedKeyIndex {
       digests.writeUInt32BE(digest, place * digestBytes)
       this.#keys.copy(keys, place * keyBytes, i * keyBytes, (i + 1) * keyBytes)
     }
-    const copy = new CopyWriter(this.#client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
+    const copy = new CopyWriter(this.#tx.client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
     let start = 0
     for (let chunk = 0; chunk < chunks; chunk++) {
       const end = ends[chunk] ?? 0
@@ -162,12 +161,12 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
  * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. `query`: SQL of
  * the identifiers. Requires an open transaction.
  */
-export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
-  for await (const rows of eachPortion<{ identifier: Buffer }>(client, 'implied_key_cursor', query, identifiersAtOnce)) {
+export async function* searchImpliedKeys(tx: Transaction, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
+  for await (const rows of eachPortion<{ identifier: Buffer }>(tx.client, 'implied_key_cursor', query, identifiersAtOnce)) {
     const identifiers = rows.map(({ identifier }) => identifier)
     yield await (rows.length > identifiersByQuery
-      ? scanImpliedKeys(client, destinationId, identifiers)
-      : findImpliedKeys(queryable(client), destinationId, identifiers))
+      ? scanImpliedKeys(tx, destinationId, identifiers)
+      : findImpliedKeys(tx, destinationId, identifiers))
   }
 }
 
@@ -175,7 +174,7 @@ export async function* searchImpliedKeys(client: pg.PoolClient, destinationId: n
  * Searches like `findImpliedKeys` for many identifiers: reads the digests of all chunks by COPY. A search for 10,000 of 2,000,000
  * identifiers takes a third of the time.
  */
-async function scanImpliedKeys(client: pg.PoolClient, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
+async function scanImpliedKeys(tx: Transaction, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
   // Almost no digest passes this filter, so almost no map is searched.
   const filter = new Uint8Array(2 ** (filterBits - 3))
@@ -186,12 +185,12 @@ async function scanImpliedKeys(client: pg.PoolClient, destinationId: number, ide
   }
   const places: Place[] = []
   const query = `select int4send(chunk) || int4send(part) || digests from implied_key where destination_id = ${destinationId}`
-  for await (const row of copyOut(client, query)) {
+  for await (const row of copyOut(tx.client, query)) {
     const digests = row.subarray(8)
     const chunk = row.readInt32BE(0)
     places.push(...placesOf({ chunk, part: row.readInt32BE(4), digests }, wanted.get(chunk), filter))
   }
-  return recordsAt(queryable(client), destinationId, places)
+  return recordsAt(tx, destinationId, places)
 }
 
 function passes(filter: Uint8Array, digest: number): boolean {
@@ -232,7 +231,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
  */
 export async function dropOutdatedKeys(tx: Transaction, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
-  const index = new ImpliedKeyIndex(tx.client, destinationId)
+  const index = new ImpliedKeyIndex(tx, destinationId)
   const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as keys from record
     where destination_id = ${destinationId} and load_id is not null`
   for await (const rows of eachPortion<{ key: Buffer; keys: string }>(tx.client, 'record_cursor', records, 5_000)) await index.add(rows)

@@ -2,7 +2,7 @@
  * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
  * ordinary plan. It sends nothing on its own.
  */
-import type pg from 'pg'
+import { connectionOf, type Transaction } from '../db/database.ts'
 import { UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { noteRun } from '../db/audit.ts'
@@ -45,10 +45,11 @@ export async function auditPipeline(
   const report = await runUnderLease(deps, run.row, async (lease) => {
     // Closes the connection, which drops its temporary tables.
     const client = await deps.db.connect()
+    const tx = connectionOf(client)
     try {
-      found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, client, pipeline, run: run.row, listing }))
+      found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, tx, pipeline, run: run.row, listing }))
       if (lease.deps.signal?.aborted) throw interrupted()
-      if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, client, pipeline, run.row)
+      if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, tx, pipeline, run.row)
     } finally {
       client.release(true)
     }
@@ -89,20 +90,20 @@ export function listingOf({ name, destination }: Pipeline): Listing {
 
 interface Audit {
   readonly deps: EngineDeps
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly pipeline: Pipeline
   readonly run: RunRow
   readonly listing: Listing
 }
 
-async function audit({ deps, client, pipeline, run, listing }: Audit): Promise<AuditFindings> {
+async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<AuditFindings> {
   const { accountId, targetId } = destinationIdentity(deps, pipeline)
   let done = 0
   let requests = 0
   const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
   await waitForReads(deps, run.destinationId, report)
   report()
-  const classifier = await ListingClassifier.open(client, run.destinationId)
+  const classifier = await ListingClassifier.open(tx, run.destinationId)
   const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
   for await (const page of readBack({ deps, listing, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
     await classifier.classifyPage(page)
@@ -110,7 +111,7 @@ async function audit({ deps, client, pipeline, run, listing }: Audit): Promise<A
     report()
   }
   await classifier.finish()
-  const found = await loadFindings(client, run.destinationId, { requests, notReturned: classifier.notReturned })
+  const found = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
   await noteRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
   return found
 }
@@ -130,9 +131,9 @@ async function waitForReads(deps: EngineDeps, destinationId: number, report: (wa
 }
 
 /** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
-async function planRepair(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<Planned> {
-  const prepare = (within: pg.PoolClient) => invalidateDrifted(within, run, deps.workerId)
-  return timed(deps, run, 'plan', async () => makePlan(deps, client, pipeline, run, { ...(await nothingRead(deps, client, run)), prepare }))
+async function planRepair(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<Planned> {
+  const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
+  return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await nothingRead(deps, tx, run)), prepare }))
 }
 
 /**

@@ -2,7 +2,7 @@
  * First half of a run: reads the sources, resolves the open requests of earlier runs, and makes the plan. Reads first, because a person
  * may have opted out since.
  */
-import type pg from 'pg'
+import { connectionOf, type Transaction } from '../db/database.ts'
 import { storeImageSample } from '../db/plans.ts'
 import { endFalseWaits } from '../db/remote/confirmKeys.ts'
 import type { Value } from '../db/row.ts'
@@ -52,23 +52,24 @@ export async function readAndPlan(
   const effective = run.options.source === undefined ? pipeline : await withBackfillSource(pipeline, run.options.source)
   let snapshot: SnapshotResult | undefined
   const client = await deps.db.connect()
+  const tx = connectionOf(client)
   let broken = true
   try {
     if (!run.options.failedOnly) {
-      snapshot = await read(deps, client, effective, run)
+      snapshot = await read(deps, tx, effective, run)
       await guardRead(deps, pipeline, run, snapshot)
     }
-    const input = snapshot ?? (await nothingRead(deps, client, run))
+    const input = snapshot ?? (await nothingRead(deps, tx, run))
     if (run.trigger !== 'plan') {
-      await settle(deps, run, client)
+      await settle(deps, run, tx)
       await waitForLateArrivals(deps, run.destinationId)
     }
     if (deps.signal?.aborted) throw interrupted()
-    const planned = await plan(deps, client, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
+    const planned = await plan(deps, tx, { pipeline, effective, run, input, onPart: onPart && ((id) => onPart(id, input.rows.valid)) })
     if (deps.signal?.aborted) throw interrupted()
     // Keeps the session for the pool, because it has cached the schema: a new session took 50 of the 220 ms that a small run took of the
     // server's processor (Postgres 18.4, 60 products or people). The plan is stored; if this statement fails, only the connection is lost.
-    broken = await client.query('discard temp').then(
+    broken = await tx.query('discard temp').then(
       () => false,
       () => true,
     )
@@ -87,14 +88,14 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
   return snapshot?.proof ?? 'nothing was read: only failed operations are sent again'
 }
 
-async function settle(deps: EngineDeps, run: RunRow, client: pg.PoolClient): Promise<void> {
+async function settle(deps: EngineDeps, run: RunRow, tx: Transaction): Promise<void> {
   await timed(deps, run, 'settle', () =>
-    settleLeftovers(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(client, batch) }),
+    settleLeftovers(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(tx, batch) }),
   )
 }
 
-async function read(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
-  const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, client, pipeline, run))
+async function read(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+  const snapshot = await timed(deps, run, 'read', () => readSnapshot(deps, tx, pipeline, run))
   await updateRun(deps.db, run, { counts: { ...noCounts, ...snapshot.rows }, snapshotId: snapshot.snapshotId })
   return snapshot
 }
@@ -122,7 +123,7 @@ async function guardRead(deps: EngineDeps, pipeline: Pipeline, run: RunRow, { re
 
 async function plan(
   deps: EngineDeps,
-  client: pg.PoolClient,
+  tx: Transaction,
   of: {
     readonly pipeline: Pipeline
     readonly effective: Pipeline
@@ -134,7 +135,7 @@ async function plan(
   const { pipeline, effective, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
   const planned = await timed(deps, run, 'plan', () =>
-    cancellingStatements(deps, client, () => makePlan(deps, client, effective, run, input, onPart)),
+    cancellingStatements(deps, tx.client, () => makePlan(deps, tx, effective, run, input, onPart)),
   )
   const { imageSample } = pipeline.mapping
   if (imageSample !== undefined && run.trigger === 'plan') await storeImageSample(deps.db, planned.planId, imageSample)
@@ -146,8 +147,8 @@ async function plan(
  * Creates an empty stage, and returns the input of a plan without a read: the last complete snapshot, or 0 if there is none. For
  * `rerun --failed`, limits the plan to the open operations of the earlier run.
  */
-export async function nothingRead(deps: EngineDeps, client: pg.PoolClient, run: RunRow): Promise<PlanInput> {
-  await createStage(client)
+export async function nothingRead(deps: EngineDeps, tx: Transaction, run: RunRow): Promise<PlanInput> {
+  await createStage(tx)
   const [last] = await deps.db.query<{ id: Value<'snapshot', 'id'> | null }>(
     `select max(id) as id from snapshot where destination_id = $1 and status = 'closed'`,
     [run.destinationId],

@@ -1,5 +1,5 @@
 /** Inserts batches: the batches of a plan by COPY, and batches that follow from another batch at the end of its plan. */
-import type pg from 'pg'
+import type { Transaction } from '../database.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'
 import type { ColumnName, Row } from '../row.ts'
@@ -43,8 +43,8 @@ const frozenColumns = (
 ).join(', ')
 
 /** Reserves the ids of `count` batches. */
-export async function reserveBatchIds(client: pg.PoolClient, count: number): Promise<readonly number[]> {
-  const { rows } = await client.query<Row<'batch', 'id'>>(
+export async function reserveBatchIds(tx: Transaction, count: number): Promise<readonly number[]> {
+  const rows = await tx.query<Row<'batch', 'id'>>(
     `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
     [count],
   )
@@ -52,8 +52,8 @@ export async function reserveBatchIds(client: pg.PoolClient, count: number): Pro
 }
 
 /** Inserts the batches of a plan. */
-export async function copyBatches(client: pg.PoolClient, batches: readonly FrozenBatch[]): Promise<void> {
-  const copy = new CopyWriter(client, `batch (${frozenColumns})`)
+export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch[]): Promise<void> {
+  const copy = new CopyWriter(tx.client, `batch (${frozenColumns})`)
   for (const batch of batches) {
     copy.row(13)
     copy.int8(batch.id)

@@ -1,7 +1,7 @@
 /**
  * Writes the entries of frozen batches: for people usually one row of `batch_entries` per batch, otherwise one row of `entry` per entry.
  */
-import type pg from 'pg'
+import type { Transaction } from '../database.ts'
 import type { Destination, Operation } from '../../destinations/destination.ts'
 import { recordKeyBytes, type WrittenUpdates } from '../../destinations/updateWriter.ts'
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
@@ -57,15 +57,15 @@ const togetherColumns = (
 
 /** Inserts the entries of the batches by COPY, into `batch_entries` or `entry`. */
 export async function writeEntries(
-  client: pg.PoolClient,
+  tx: Transaction,
   destinationId: number,
   destination: Pick<Destination, 'evidence'>,
   batches: readonly FrozenEntries[],
 ): Promise<void> {
   const together = batches.filter((batch) => areTogether(destination, batch))
-  if (together.length > 0) await writeTogether(client, destinationId, together)
+  if (together.length > 0) await writeTogether(tx, destinationId, together)
   const each = batches.filter((batch) => !together.includes(batch))
-  if (each.length > 0) await writeEach(client, destinationId, each)
+  if (each.length > 0) await writeEach(tx, destinationId, each)
 }
 
 /**
@@ -95,8 +95,8 @@ export function templateOf(
   )
 }
 
-async function writeTogether(client: pg.PoolClient, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(client, `batch_entries (${togetherColumns})`)
+async function writeTogether(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+  const copy = new CopyWriter(tx.client, `batch_entries (${togetherColumns})`)
   for (const { batchId, items, offsets, lengths, template } of batches) {
     const [first] = items
     if (first === undefined) continue
@@ -138,8 +138,8 @@ export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 
 }
 
 /** Writes the same rows as `writeEntries`, from bytes instead of objects. */
-export async function writeLoadedEntries(client: pg.PoolClient, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
-  const copy = new CopyWriter(client, `batch_entries (${togetherColumns})`)
+export async function writeLoadedEntries(tx: Transaction, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
+  const copy = new CopyWriter(tx.client, `batch_entries (${togetherColumns})`)
   for (const { batchId, recordKeys, keys, keyLengths, hash, expiresAtMs, firstOffset, lengths, template } of batches) {
     copy.row(13)
     copy.int8(batchId)
@@ -167,8 +167,8 @@ function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknow
   return values.slice(0, 1)
 }
 
-async function writeEach(client: pg.PoolClient, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(client, `entry (${frozenColumns.join(', ')})`)
+async function writeEach(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+  const copy = new CopyWriter(tx.client, `entry (${frozenColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {
       copy.row(11)

@@ -2,7 +2,7 @@
  * Classifies the products of a listing. Compares each page with the confirmed content, and stores one short row per product in a
  * temporary table. Memory therefore stays that of one page, and one join at the end finds the products that were not listed.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import type { Outer, Row } from '../../db/row.ts'
@@ -50,26 +50,26 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
     from entry e join batch b on b.id = e.batch_id
     where e.batch_id = m.batch_id and m.key = any(e.keys) and e.hash = m.synced_hash and b.body is not null limit 1) end`
 
-/** Classifies a listing page by page. Its temporary tables belong to the connection, so `client` must not be shared. */
+/** Classifies a listing page by page. Its temporary tables belong to the connection, so `tx` must not be shared. */
 export class ListingClassifier {
-  readonly #client: pg.PoolClient
+  readonly #tx: Transaction
   readonly #destinationId: number
   readonly #returned = new Set<string>()
   #changed = 0
 
-  private constructor(client: pg.PoolClient, destinationId: number) {
-    this.#client = client
+  private constructor(tx: Transaction, destinationId: number) {
+    this.#tx = tx
     this.#destinationId = destinationId
   }
 
   /** Starts the classification. Keys that are unresolved now are not compared, even if they are resolved during the read. */
-  static async open(client: pg.PoolClient, destinationId: number): Promise<ListingClassifier> {
-    await client.query(
+  static async open(tx: Transaction, destinationId: number): Promise<ListingClassifier> {
+    await tx.query(
       `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, group_id text, synced_hash bytea, fields text[], detail jsonb);
        create temp table audit_unresolved as ${unresolvedKeys(destinationId)};
        create temp table audit_began as select statement_timestamp() as at`,
     )
-    return new ListingClassifier(client, destinationId)
+    return new ListingClassifier(tx, destinationId)
   }
 
   /** Compared fields that no product of the listing had. This service does not return them. Empty if no product was listed. */
@@ -82,7 +82,7 @@ export class ListingClassifier {
     const products = [...new Map(listed.map((product) => [product.id, product])).values()]
     if (products.length === 0) return
     const keys = products.map(({ id }) => Buffer.from(id))
-    const { rows } = await this.#client.query<KnownProduct>(
+    const rows = await this.#tx.query<KnownProduct>(
       `select k.ord, m.ref_count, m.remote_key, m.synced_hash, exists (select from audit_unresolved u where u.key = k.key) as unresolved,
          case when m.ref_count > 0 and m.synced_hash is not null then ${confirmedContent} end as ours,
          case when m.ref_count > 0 and m.synced_hash <> r.hash then r.body end as desired
@@ -97,7 +97,7 @@ export class ListingClassifier {
       for (const field in product.fields) this.#returned.add(field)
       return { id: product.id, group: product.fields['item_group_id'], syncedHash: known.synced_hash, ...this.#classify(product, known) }
     })
-    await this.#client.query(
+    await this.#tx.query(
       `insert into audited (key, outcome, listed, group_id, synced_hash, fields, detail)
        select k, v, true, g, h, string_to_array(f, ','), d::jsonb
        from unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[]) as x (k, v, g, h, f, d)
@@ -119,8 +119,8 @@ export class ListingClassifier {
    */
   async finish(): Promise<void> {
     const id = this.#destinationId
-    await this.#client.query('analyze audited')
-    await this.#client.query(
+    await this.#tx.query('analyze audited')
+    await this.#tx.query(
       `insert into audited (key, outcome, listed, synced_hash)
        select o.key, case when o.body is null or (o.body::jsonb ->> 'item_group_id') in (select group_id from audited where group_id is not null) then 'hidden' else 'notListed' end,
          false, o.synced_hash
@@ -128,14 +128,14 @@ export class ListingClassifier {
          from remote m left join record r on r.destination_id = m.destination_id and r.key = m.key
          where m.destination_id = ${id} and m.ref_count > 0 and m.synced_hash is not null and not exists (select from audited a where a.key = m.key)) o`,
     )
-    await this.#client.query(
+    await this.#tx.query(
       `insert into audit_unresolved ${unresolvedKeys(id)}
        union select m.key from remote m, audit_began b where m.destination_id = ${id} and m.synced_at >= b.at`,
     )
-    await this.#client.query(
+    await this.#tx.query(
       `update audited a set outcome = 'unresolved' where exists (select from audit_unresolved u where u.key = a.key) and outcome <> 'unresolved'`,
     )
-    await this.#client.query('analyze audited')
+    await this.#tx.query('analyze audited')
   }
 
   #classify(

@@ -1,5 +1,5 @@
 /** Loads the findings of an audit from its table: counts by outcome and by field, and the first examples of each outcome. */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
@@ -13,30 +13,30 @@ const examplesEach = 10
 const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidden'] as const satisfies readonly ListingOutcome[]
 
 /**
- * Loads the findings after `ListingClassifier.finish`. `client`: the connection of the `ListingClassifier`, which has the temporary tables.
+ * Loads the findings after `ListingClassifier.finish`. `tx`: the connection of the `ListingClassifier`, which has the temporary tables.
  * `reading`: number of listing requests, and fields that no product had.
  */
 export async function loadFindings(
-  client: pg.PoolClient,
+  tx: Transaction,
   destinationId: number,
   reading: { readonly requests: number; readonly notReturned: readonly string[] },
 ): Promise<AuditFindings> {
   const { requests, notReturned } = reading
   return {
-    drift: await countDrift(client, destinationId),
+    drift: await countDrift(tx, destinationId),
     readRequests: requests,
-    changedFields: await countFields(client),
-    examples: await loadExamples(client, destinationId),
+    changedFields: await countFields(tx),
+    examples: await loadExamples(tx, destinationId),
     notReturned,
   }
 }
 
 /** Counts the products by outcome, and the keys that are out of sync (`waiting`). Products `unconfirmed` count only in `listed`. */
-async function countDrift(client: pg.PoolClient, destinationId: number): Promise<Drift> {
-  const { rows } = await client.query<{ outcome: ListingOutcome; n: number; listed: number }>(
+async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
+  const rows = await tx.query<{ outcome: ListingOutcome; n: number; listed: number }>(
     `select outcome, count(*)::int as n, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
-  const { rows: open } = await client.query<{ n: number }>(
+  const open = await tx.query<{ n: number }>(
     `select count(*)::int as n from remote m where m.destination_id = ${destinationId} and ${outOfSync}`,
   )
   const of = (outcome: ListingOutcome) => rows.find((row) => row.outcome === outcome)?.n ?? 0
@@ -53,8 +53,8 @@ async function countDrift(client: pg.PoolClient, destinationId: number): Promise
 }
 
 /** Counts the changed products by field that differs, the most frequent field first. */
-async function countFields(client: pg.PoolClient): Promise<AuditFindings['changedFields']> {
-  const { rows } = await client.query<{ field: string; count: number }>(
+async function countFields(tx: Transaction): Promise<AuditFindings['changedFields']> {
+  const rows = await tx.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
      where a.outcome = 'changed' group by f.field order by count desc, f.field`,
   )
@@ -62,11 +62,11 @@ async function countFields(client: pg.PoolClient): Promise<AuditFindings['change
 }
 
 /** Returns the first products of each shown outcome, by id. */
-async function loadExamples(client: pg.PoolClient, destinationId: number): Promise<AuditExample[]> {
+async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const found of shownOutcomes) {
     // Sluice may have deleted an unmanaged product: then `deleted_by` is the last run whose delete of the product was confirmed.
-    const { rows } = await client.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
+    const rows = await tx.query<{ id: string; detail: ShownDifference[] | null; deleted_by: Value<'plan', 'run_id'> | null }>(
       `select convert_from(a.key, 'UTF8') as id, a.detail, case when a.outcome = 'unmanaged' then (
          select max(p.run_id) from entry e join batch b on b.id = e.batch_id join plan p on p.id = b.plan_id
          where e.destination_id = ${destinationId} and e.record_key = a.key and e.change = 'delete' and ${entryOutcome} = 'confirmed') end as deleted_by

@@ -1,7 +1,6 @@
 /** Repairs drift: invalidates products that differ or are not listed, so that an ordinary plan sends them again. */
-import type pg from 'pg'
 import { noteRun } from '../../db/audit.ts'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { invalidateKeys } from '../../db/remote/confirmKeys.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
@@ -14,14 +13,14 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
  * state changes. Returns the number of invalidated products.
  */
 export async function invalidateDrifted(
-  client: pg.PoolClient,
+  tx: Transaction,
   run: { readonly id: number; readonly destinationId: number },
   actor: string,
 ): Promise<number> {
   const { destinationId } = run
-  await raiseStateVersion(queryable(client), destinationId)
-  const kinds = await invalidateKeys(queryable(client), run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
+  await raiseStateVersion(tx, destinationId)
+  const kinds = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
   const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
-  await noteRun(queryable(client), { actor, what: 'catalog.withdrawn', runId: run.id, detail })
+  await noteRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })
   return kinds.reduce((sum, { n }) => sum + n, 0)
 }

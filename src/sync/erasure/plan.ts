@@ -100,9 +100,9 @@ async function recordsOf(
 async function removeRecords(tx: Transaction, audience: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
   const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [audience])
-  await fillTable(tx.client, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
+  await fillTable(tx, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
   const desired = desiredIdentifiers({
-    client: tx.client,
+    tx,
     destinationId: audience,
     snapshotId: 0,
     implied: false,

@@ -51,10 +51,10 @@ export interface GuardedChanges {
 export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
   if (context.nothingToDelete) return guardFirstLoad(context)
   const { desired } = context
-  const { client } = desired.context
-  await client.query('savepoint removals')
+  const { tx } = desired.context
+  await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
-  await collectRemovals(client, { missing: context.missingPolicy === 'delete' })
+  await collectRemovals(tx, { missing: context.missingPolicy === 'delete' })
   await desired.applyRemovals()
   if (context.missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
   else if (context.missingPolicy === 'keep') await markMissing(desired.context)
@@ -82,8 +82,8 @@ export async function applyGuards(context: GuardContext): Promise<GuardedChanges
   const [result] = results
   if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, missing: removed }
 
-  await client.query('rollback to savepoint removals')
-  await collectRemovals(client, { missing: false })
+  await tx.query('rollback to savepoint removals')
+  await collectRemovals(tx, { missing: false })
   const unsent = context.missingPolicy === 'delete' ? await desired.collectUnsent() : 0
   await desired.applyRemovals()
   const deferred = await context.pending.collect()

@@ -1,5 +1,5 @@
 /** Applies the creates and updates of a read to the desired state, and computes figures for the review. */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { suppressErased } from '../read/resolveStage.ts'
 import { optOutByIdentifier, optOutByOtherRows, suppressErasedRecords, suppressListed } from './desired.ts'
@@ -27,14 +27,14 @@ const noDiff: Diff = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0
 
 /** Writes creates and updates to the desired state. The guards apply removals (`applyGuards.ts`). */
 export async function applyChanges(work: PlanWork): Promise<Changes> {
-  const { client, destinationId } = work
-  await refreshStatistics(client, destinationId, work.input.previousValid ?? 0)
+  const { tx, destinationId } = work
+  await refreshStatistics(tx, destinationId, work.input.previousValid ?? 0)
   // A person may have been erased after the rows were read.
   const erasures = { destinationId, service: work.deps.service.origin }
   const heedsErasures = work.type.reachesPeople && work.latestErasureId > 0
-  if (heedsErasures && work.input.reading !== 'unchanged') await suppressErased(client, erasures)
+  if (heedsErasures && work.input.reading !== 'unchanged') await suppressErased(tx, erasures)
   if (!work.untouched) return applyDiff(work)
-  await createTable(client, 'change')
+  await createTable(tx, 'change')
   crashPoint('plan.diffed')
   await work.desired.context.changed.addAll()
   const first = await work.desired.loadFirst({
@@ -42,18 +42,18 @@ export async function applyChanges(work: PlanWork): Promise<Changes> {
     valid: work.input.rows.valid,
     facts: work.input.identifiers,
   })
-  if (first.loadId === undefined) await refreshStatistics(client, destinationId, first.creates)
+  if (first.loadId === undefined) await refreshStatistics(tx, destinationId, first.creates)
   crashPoint('plan.desired')
-  await collectUnresolved(client, destinationId)
+  await collectUnresolved(tx, destinationId)
   return { diff: { ...noDiff, creates: first.creates }, missingPolicy: 'ignore', updateFields: [], first }
 }
 
 /** Compares the read with the stored records, and applies the changes except removals. */
 async function applyDiff(work: PlanWork): Promise<Changes> {
-  const { client, destinationId, desired, input } = work
+  const { tx, destinationId, desired, input } = work
   const { context } = desired
   const { removesBy, reachesPeople } = work.type
-  const found = input.reading === 'unchanged' ? await noChanges(client) : await diffStage(client, destinationId, input.reading)
+  const found = input.reading === 'unchanged' ? await noChanges(tx) : await diffStage(tx, destinationId, input.reading)
   const byIdentifier = removesBy === 'identifier' ? await optOutByIdentifier(context) : 0
   const erased = reachesPeople && work.latestErasureId > 0 ? await suppressErasedRecords(context, work.deps.service.origin) : noDiff
   const listed = await suppressListed(context, input.suppressedBy)
@@ -66,9 +66,9 @@ async function applyDiff(work: PlanWork): Promise<Changes> {
   )
   await context.changed.expect(found.creates + found.updates)
   await desired.applyUpserts()
-  await refreshStatistics(client, destinationId, input.rows.valid)
+  await refreshStatistics(tx, destinationId, input.rows.valid)
   crashPoint('plan.desired')
-  await collectUnresolved(client, destinationId)
+  await collectUnresolved(tx, destinationId)
 
   const earlierMissing = await desired.collectEarlierMissing(missingPolicy)
   const diff: Diff = {
@@ -99,9 +99,9 @@ export function changesDesired({ diff }: Changes, missing: number): boolean {
  * Returns the number of records that an unchanged source leaves stale: those of the last read that this plan does not remove. 0 without a
  * source.
  */
-async function countStale({ client, destinationId, sourceless }: PlanWork): Promise<number> {
+async function countStale({ tx, destinationId, sourceless }: PlanWork): Promise<number> {
   if (sourceless) return 0
-  const { rows } = await client.query<{ n: string }>(
+  const rows = await tx.query<{ n: string }>(
     `select count(*) as n from record r
      where r.destination_id = $1 and r.status = 'stale' and not exists (select from change c where c.key = r.key)`,
     [destinationId],
@@ -110,7 +110,7 @@ async function countStale({ client, destinationId, sourceless }: PlanWork): Prom
 }
 
 /** Creates the empty table `change` for an unchanged source. */
-async function noChanges(client: pg.PoolClient): Promise<Diff> {
-  await createTable(client, 'change')
+async function noChanges(tx: Transaction): Promise<Diff> {
+  await createTable(tx, 'change')
   return noDiff
 }

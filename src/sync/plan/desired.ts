@@ -6,7 +6,7 @@
  * `desiredState.ts` is the interface of the steps that differ between products and identifiers; the steps here are the same for both.
  */
 import pg from 'pg'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { plainTimes } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
@@ -20,7 +20,7 @@ import { fillTable } from './planTables.ts'
 
 /** Transaction and destination whose desired state is updated. */
 export interface DesiredContext {
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly destinationId: number
   readonly snapshotId: number
   /** True if the destination may have implied keys (`db/impliedKeys.ts`). */
@@ -35,9 +35,9 @@ export interface DesiredContext {
 }
 
 /** Fills the table `removal` with the records to remove and the cause. `missing`: also removes records whose row is missing. */
-export async function collectRemovals(client: pg.PoolClient, options: { readonly missing: boolean }): Promise<void> {
+export async function collectRemovals(tx: Transaction, options: { readonly missing: boolean }): Promise<void> {
   await fillTable(
-    client,
+    tx,
     'removal',
     `select key, what from change where what in ('opted_out', 'suppressed'${options.missing ? `, 'missing'` : ''})`,
   )
@@ -49,10 +49,10 @@ export async function collectRemovals(client: pg.PoolClient, options: { readonly
  * of record `c`.
  */
 export async function collectUnsent(
-  { client, destinationId, changed }: DesiredContext,
+  { tx, destinationId, changed }: DesiredContext,
   { group, keys }: { readonly group: 'key' | 'group_key'; readonly keys: string },
 ): Promise<number> {
-  const added = await client.query(
+  return tx.execute(
     `insert into removal
      select c.key, 'missing' from change c
      where c.what = 'missing' and c.key in (
@@ -63,15 +63,14 @@ export async function collectUnsent(
          select from (${keys}) k left join remote m on m.destination_id = ${destinationId} and m.key = k.key
          where m.key is null or m.synced_hash is not null or exists (select from unresolved u where u.key = k.key))`,
   )
-  return added.rowCount ?? 0
 }
 
 /**
  * Adds to the changes every record that has an identifier of an opted-out row, and returns the number of these records. Applies to lists
  * whose removals name identifiers and not row keys, because the person may be on the list under another row key.
  */
-export async function optOutByIdentifier({ client, destinationId }: DesiredContext): Promise<number> {
-  const added = await client.query(
+export async function optOutByIdentifier({ tx, destinationId }: DesiredContext): Promise<number> {
+  return tx.execute(
     // Records are searched only for identifiers that the list still has, and by a hash join: `= any (r.identifiers)` would compare each
     // identifier with all records (1,000 identifiers, 100,000 records: 68 s instead of 0.1).
     `with removed as materialized (
@@ -84,7 +83,6 @@ export async function optOutByIdentifier({ client, destinationId }: DesiredConte
      where r.destination_id = ${destinationId} and i.identifier in (select identifier from removed)
        and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
   )
-  return added.rowCount ?? 0
 }
 
 /**
@@ -92,12 +90,12 @@ export async function optOutByIdentifier({ client, destinationId }: DesiredConte
  * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function suppressListed(
-  { client, destinationId }: DesiredContext,
+  { tx, destinationId }: DesiredContext,
   lists: readonly number[],
 ): Promise<{ readonly missing: number; readonly stale: number }> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  const { rows } = await client.query<{ missing: string; stale: string }>(
+  const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
        where c.what in ('missing', 'stale') and exists (
@@ -115,8 +113,8 @@ export async function suppressListed(
  * erased people, and searches records by identifier only if one of these keys is desired.
  */
 export async function suppressErasedRecords(context: DesiredContext, service: string): Promise<Omit<Diff, 'creates'>> {
-  const { client, destinationId } = context
-  const { rows } = await client.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
+  const { tx, destinationId } = context
+  const rows = await tx.query<{ readonly keys: readonly Value<'remote', 'key'>[] | null }>(
     `select array_agg(m.key) as keys from remote m
      where m.destination_id = $2 and m.ref_count > 0 and m.key in (${erasedIdentifiers('$1')})`,
     [service, destinationId],
@@ -124,13 +122,13 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
   const implied: Buffer[] = []
   if (context.implied)
     for await (const found of searchImpliedKeys(
-      client,
+      tx,
       destinationId,
       `select key as identifier from (${erasedIdentifiers(pg.escapeLiteral(service))}) x`,
     ))
       implied.push(...found.map(({ identifier }) => identifier))
   const keys = [...(rows[0]?.keys ?? []), ...implied]
-  const erased = await client.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
+  const erased = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
        ${keys.length === 0 ? 'and $3::bytea[] is not null' : 'union select r.key from record r where r.destination_id = $2 and r.identifiers && $3::bytea[]'}),
@@ -142,7 +140,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
      from found`,
     [service, destinationId, keys],
   )
-  const [counts] = erased.rows
+  const [counts] = erased
   return {
     updates: Number(counts?.updates),
     stale: Number(counts?.stale),
@@ -157,10 +155,10 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
  * how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
 export async function optOutByOtherRows({
-  client,
+  tx,
   destinationId,
 }: DesiredContext): Promise<{ readonly missing: number; readonly stale: number }> {
-  const { rows } = await client.query<{ missing: string; stale: string }>(
+  const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
        where c.what in ('missing', 'stale') and exists (
@@ -173,12 +171,12 @@ export async function optOutByOtherRows({
 
 /** Applies `missing: keep`: marks the records as missing, so that the next diff does not report them again. */
 export async function markMissing(context: DesiredContext): Promise<void> {
-  await records.markMissing(queryable(context.client), context.destinationId, `select key from change where what = 'missing'`)
+  await records.markMissing(context.tx, context.destinationId, `select key from change where what = 'missing'`)
 }
 
 /** Writes the rows that the diff found new or changed to their records, and marks records whose row was rejected as stale. */
-export async function storeRecords({ client, destinationId, snapshotId }: DesiredContext): Promise<void> {
-  const [tx, read] = [queryable(client), { destinationId, snapshotId }]
+export async function storeRecords({ tx, destinationId, snapshotId }: DesiredContext): Promise<void> {
+  const read = { destinationId, snapshotId }
   // Updates come before inserts: Postgres has no statistics of new rows until they are analyzed, expects one row, and compares
   // all changes with each of them (200,000 products: more than ten minutes).
   await records.markStale(tx, destinationId, `select key from change where what = 'stale'`)
@@ -191,8 +189,8 @@ export async function storeRecords({ client, destinationId, snapshotId }: Desire
 }
 
 /** Counts the rows of `query`, SQL with the destination as `$1`. Stops at `enough` rows; undefined: counts all rows. */
-export async function countUpTo({ client, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
+export async function countUpTo({ tx, destinationId }: DesiredContext, query: string, enough: number | undefined): Promise<number> {
+  const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query} limit $2) c`, [destinationId, enough ?? null])
   return Number(rows[0]?.n)
 }
 

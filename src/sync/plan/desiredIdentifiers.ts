@@ -6,7 +6,6 @@
  *
  * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
  */
-import { queryable } from '../../db/database.ts'
 import { countImpliedRecords, plainTimes } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
@@ -40,7 +39,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  await context.client.query('analyze change')
+  await context.tx.query('analyze change')
   await collectIdentifierDelta(context)
   await countReferences(context)
   if (context.implied) await storeChangedKeys(context)
@@ -48,8 +47,7 @@ async function applyUpserts(context: DesiredContext): Promise<void> {
   await insertIdentifiers(context)
 }
 
-async function applyRemovals({ client, destinationId, implied, changed }: DesiredContext): Promise<void> {
-  const tx = queryable(client)
+async function applyRemovals({ tx, destinationId, implied, changed }: DesiredContext): Promise<void> {
   await removeReferences(
     tx,
     destinationId,
@@ -77,7 +75,7 @@ async function applyRemovals({ client, destinationId, implied, changed }: Desire
  */
 async function countConfirmed(context: DesiredContext, enough: number | undefined): Promise<number> {
   // Implied keys are confirmed here, because those of open batches were stored before (planWork.ts).
-  const loaded = context.implied ? await countImpliedRecords(queryable(context.client), context.destinationId, enough) : 0
+  const loaded = context.implied ? await countImpliedRecords(context.tx, context.destinationId, enough) : 0
   const stored = await countUpTo(
     context,
     `select distinct group_key from remote
@@ -91,13 +89,11 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
  * Stores the implied keys of updated records, and of records that have an identifier which another row gains. The reference counts
  * include `delta`. If this plan writes the new content of changed groups, the keys of updated records get that content.
  */
-async function storeChangedKeys({ client, destinationId, changed, renewed }: DesiredContext): Promise<void> {
-  await createTable(client, 'sharing')
-  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from delta where difference > 0')) {
+async function storeChangedKeys({ tx, destinationId, changed, renewed }: DesiredContext): Promise<void> {
+  await createTable(tx, 'sharing')
+  for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from delta where difference > 0')) {
     if (found.length === 0) continue
-    await client.query('insert into sharing select distinct key from unnest($1::bytea[]) as k (key)', [
-      found.map(({ recordKey }) => recordKey),
-    ])
+    await tx.query('insert into sharing select distinct key from unnest($1::bytea[]) as k (key)', [found.map(({ recordKey }) => recordKey)])
   }
   await insertChangedKeys(
     changed,
@@ -111,7 +107,7 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
       ...(renewed === undefined ? {} : { desired: `case when r.updated then ${renewed('r.key')} else ${plainTimes} end` }),
     },
   )
-  await records.endImplying(queryable(client), destinationId, 'select key from sharing')
+  await records.endImplying(tx, destinationId, 'select key from sharing')
 }
 
 /**
@@ -122,19 +118,19 @@ async function storeChangedKeys({ client, destinationId, changed, renewed }: Des
  * rows share, or that moved between rows, are summed. Summing all 2,000,000 identifiers of a first load, with the smallest key of each,
  * took twice as long.
  */
-async function collectIdentifierDelta({ client, destinationId }: DesiredContext): Promise<void> {
+async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Promise<void> {
   // The earlier version of the changed records is read once, for their identifiers and times.
   await fillTable(
-    client,
+    tx,
     'former',
     `select key, identifiers, effective_at, expires_at, load_id from change where what = 'update' and identifiers is not null
      union all
      select r.key, r.identifiers, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update' and c.identifiers is null`,
   )
-  await client.query('analyze former (key)')
+  await tx.query('analyze former (key)')
   await fillTable(
-    client,
+    tx,
     'delta',
     `select i.identifier, 1 as difference, s.key as group_key
      from change c join stage s using (key) left join former f using (key) cross join lateral unnest(s.identifiers) as i (identifier)
@@ -144,21 +140,21 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)
      where i.identifier <> all (s.identifiers)`,
   )
-  const shared = await fillTable(client, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
+  const shared = await fillTable(tx, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {
-    await client.query('analyze shared')
+    await tx.query('analyze shared')
     // The table is changed in place, because few of the 2,000,000 identifiers of a first load are shared. Writing a second table took
     // 0.6 s.
-    await client.query(
+    await tx.query(
       `with taken as (delete from delta d using shared x where d.identifier = x.identifier returning d.*)
        insert into delta
        select identifier, sum(difference)::int, decode(min(encode(group_key, 'hex') collate "C") filter (where difference = 1), 'hex')
        from taken group by identifier having sum(difference) <> 0`,
     )
   }
-  await client.query('analyze delta')
+  await tx.query('analyze delta')
   await fillTable(
-    client,
+    tx,
     'retimed',
     `select s.key, ${desiredTimes('s')} as times from former f join stage s using (key)
      where (s.effective_at, s.expires_at) is distinct from (f.effective_at, f.expires_at)`,
@@ -168,7 +164,7 @@ async function collectIdentifierDelta({ client, destinationId }: DesiredContext)
 /** Adds the delta to the reference counts of identifiers that have a row in `remote`. */
 async function countReferences(context: DesiredContext): Promise<void> {
   // Separate statements take 1.6 s for 60,000 of 2,000,000 keys. A single statement, which finds each identifier only once, took 3.4 s.
-  const tx = queryable(context.client)
+  const tx = context.tx
   await removeReferences(
     tx,
     context.destinationId,
@@ -178,22 +174,21 @@ async function countReferences(context: DesiredContext): Promise<void> {
 }
 
 /** Returns SQL of the identifiers that rows gain, with their desired content. */
-async function gainedIdentifiers({ client, renewed }: DesiredContext): Promise<string> {
-  const timed = await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')
-  const times = timed.rowCount === 0 ? plainTimes : desiredTimes('s')
+async function gainedIdentifiers({ tx, renewed }: DesiredContext): Promise<string> {
+  const timed = await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')
+  const times = timed.length === 0 ? plainTimes : desiredTimes('s')
   return `select x.identifier, x.difference as n, x.group_key,
       ${renewed === undefined ? times : `case when f.key is null then ${times} else ${renewed('x.group_key')} end`} as times
     from delta x left join former f on f.key = x.group_key
-      ${timed.rowCount === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.difference > 0`
+      ${timed.length === 0 ? '' : 'join stage s on s.key = x.group_key'} where x.difference > 0`
 }
 
 /** Inserts the gained identifiers that have no row in `remote`, and changes the times of groups. */
 async function insertIdentifiers(context: DesiredContext): Promise<void> {
-  const { client, destinationId, changed } = context
-  const tx = queryable(client)
+  const { tx, destinationId, changed } = context
   await insertReferences(tx, destinationId, await gainedIdentifiers(context))
   await changed.add('select identifier from delta')
-  if ((await client.query('select from retimed limit 1')).rowCount === 0) return
+  if ((await tx.query('select from retimed limit 1')).length === 0) return
   await changeTimes(tx, destinationId, 'select key as group_key, times from retimed')
   await changed.add('select m.key from retimed x join remote m on m.destination_id = $1 and m.group_key = x.key and m.ref_count > 0')
 }

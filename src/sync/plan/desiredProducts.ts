@@ -1,5 +1,4 @@
 /** Desired state of products: a product is one key, its id. */
-import { queryable } from '../../db/database.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
 import type { Row } from '../../db/row.ts'
@@ -30,19 +29,19 @@ export function desiredProducts(context: DesiredContext): DesiredState {
 
 async function loadFirst(context: DesiredContext): Promise<FirstLoad> {
   const creates = await insertValidRecords(context)
-  await insertFirstProducts(queryable(context.client), context.destinationId, 'select key, hash from record where destination_id = $1')
+  await insertFirstProducts(context.tx, context.destinationId, 'select key, hash from record where destination_id = $1')
   return { creates, plain: true, shared: false, loadId: undefined }
 }
 
 async function applyUpserts(context: DesiredContext): Promise<void> {
-  await context.client.query('analyze change')
+  await context.tx.query('analyze change')
   await storeRecords(context)
   await storeDesiredProducts(context)
 }
 
-async function storeDesiredProducts({ client, destinationId, changed }: DesiredContext): Promise<void> {
+async function storeDesiredProducts({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await desireProducts(
-    queryable(client),
+    tx,
     destinationId,
     `select s.key, s.hash from change c join stage s using (key) where c.what in ('create', 'update')`,
   )
@@ -53,27 +52,25 @@ async function storeDesiredProducts({ client, destinationId, changed }: DesiredC
  * Adds to the changes the products that were missing before this read and are still desired: an earlier `missing` policy kept them or set
  * them out of stock. The policy `out-of-stock` skips products that are out of stock already. Returns their number.
  */
-async function addEarlierMissing({ client, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
-  const added = await client.query(
+async function addEarlierMissing({ tx, destinationId }: DesiredContext, policy: 'delete' | 'out-of-stock'): Promise<number> {
+  return tx.execute(
     `insert into change
      select r.key, 'missing'
      from record r join remote m on m.destination_id = r.destination_id and m.key = r.key and m.ref_count > 0
      where r.destination_id = $1 and r.status = 'missing' ${policy === 'delete' ? '' : `and r.body not like '%"availability":"out of stock"%'`}`,
     [destinationId],
   )
-  return added.rowCount ?? 0
 }
 
 /**
  * Deletes records that were kept only for the delete of their product, once this delete is not needed: the service does not have the
  * product, and no request for it is unresolved.
  */
-async function dropUnneededRecords({ client, destinationId }: DesiredContext): Promise<void> {
-  await records.forgetMissing(queryable(client), destinationId, 'select key from unresolved')
+async function dropUnneededRecords({ tx, destinationId }: DesiredContext): Promise<void> {
+  await records.forgetMissing(tx, destinationId, 'select key from unresolved')
 }
 
-async function applyRemovals({ client, destinationId, changed }: DesiredContext): Promise<void> {
-  const tx = queryable(client)
+async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Promise<void> {
   await undesireProducts(tx, destinationId, 'select key from removal')
   await changed.add('select key from removal')
   // The content is kept until the delete is confirmed: if the product_key is unknown or was refused, the content is sent once more to
@@ -88,17 +85,15 @@ async function applyRemovals({ client, destinationId, changed }: DesiredContext)
 }
 
 /** Returns the first five ids, sorted. */
-async function removedExamples({ client }: DesiredContext): Promise<string[]> {
-  const { rows } = await client.query<Row<'record', 'key'>>(
-    `select key from change where what in ('missing', 'opted_out') order by key limit 5`,
-  )
+async function removedExamples({ tx }: DesiredContext): Promise<string[]> {
+  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where what in ('missing', 'opted_out') order by key limit 5`)
   return rows.map(({ key }) => key.toString())
 }
 
 /** Applies `missing: out-of-stock`: the missing products keep their content, but are set out of stock. */
 export async function markOutOfStock(context: DesiredContext): Promise<void> {
-  const { client, destinationId, snapshotId } = context
-  const { rows } = await client.query<Row<'record', 'key' | 'body'>>(
+  const { tx, destinationId, snapshotId } = context
+  const rows = await tx.query<Row<'record', 'key' | 'body'>>(
     `select r.key, r.body from change c join record r on r.destination_id = $1 and r.key = c.key where c.what = 'missing'`,
     [destinationId],
   )
@@ -107,8 +102,8 @@ export async function markOutOfStock(context: DesiredContext): Promise<void> {
     const changed = outOfStock(body)
     return [{ key, body: changed, hash: contentHash(changed) }]
   })
-  await records.replaceMissing(queryable(client), { destinationId, snapshotId }, products)
-  await changeProducts(queryable(client), destinationId, products)
+  await records.replaceMissing(tx, { destinationId, snapshotId }, products)
+  await changeProducts(tx, destinationId, products)
   await context.changed.add('select key from unnest($2::bytea[]) as x (key)', [products.map(({ key }) => key)])
 }
 

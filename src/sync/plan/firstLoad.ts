@@ -5,9 +5,8 @@
  * `pendingGroups.ts`, `operations.ts`).
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
-import type pg from 'pg'
 import { keyBytes } from '../../db/bodyTemplate.ts'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
@@ -47,13 +46,13 @@ export const sentIdentifiers = `case when l.key is null then r.identifiers
   else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
 
 /** Returns true if the destination has no record, no key and no open batch. */
-export async function isUntouched(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  const known = await client.query(
+export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
+  const known = await tx.query(
     `select from record where destination_id = $1 union all select from remote where destination_id = $1
      union all select from batch where destination_id = $1 and status in ${openStatuses} limit 1`,
     [destinationId],
   )
-  return known.rowCount === 0
+  return known.length === 0
 }
 
 export interface FirstLoadOptions {
@@ -70,18 +69,18 @@ export interface FirstLoadOptions {
  * identifiers; `insertLoaded` writes the others.
  */
 export async function loadFirstIdentifiers(context: DesiredContext, options: FirstLoadOptions): Promise<FirstLoad> {
-  const { client, destinationId } = context
+  const { tx, destinationId } = context
   const { facts, valid } = options
-  const plain = facts?.mayHaveTimes === false || !(await haveTimes(client))
-  const shared = await collectShared(client, facts?.mayShare)
-  const loadId = plain && (facts?.areDigests === true || (await areDigests(client))) ? options.loadId : undefined
+  const plain = facts?.mayHaveTimes === false || !(await haveTimes(tx))
+  const shared = await collectShared(tx, facts?.mayShare)
+  const loadId = plain && (facts?.areDigests === true || (await areDigests(tx))) ? options.loadId : undefined
   if (loadId === undefined) {
     const creates = await insertValidRecords(context)
     await insertKeys(context, shared)
     return { creates, plain, shared, loadId }
   }
   // Drops the search index of an earlier load. `planPart` writes the index of this load.
-  await dropImpliedKeys(queryable(client), destinationId)
+  await dropImpliedKeys(tx, destinationId)
   // All records that share identifiers are written here, because reference counts must be right even if only some parts are stored.
   if (shared) {
     await insertRecords(context, `${validRows} and s.key in (select key from sharing)`)
@@ -110,16 +109,16 @@ export async function insertLoaded(
   )
 }
 
-async function insertRecords({ client, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
-  const creates = await records.insertRecords(queryable(client), { destinationId, snapshotId }, rows)
-  await refreshStatistics(client, destinationId, creates, ['record'])
+async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {
+  const creates = await records.insertRecords(tx, { destinationId, snapshotId }, rows)
+  await refreshStatistics(tx, destinationId, creates, ['record'])
   return creates
 }
 
 /** Inserts the keys that are not implied, each in the group of one record, in sending order (desired.ts). */
-async function insertKeys({ client, destinationId }: DesiredContext, shared: boolean): Promise<void> {
+async function insertKeys({ tx, destinationId }: DesiredContext, shared: boolean): Promise<void> {
   await insertFirstIdentifiers(
-    queryable(client),
+    tx,
     destinationId,
     `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
@@ -128,20 +127,20 @@ async function insertKeys({ client, destinationId }: DesiredContext, shared: boo
   )
 }
 
-async function haveTimes(client: pg.PoolClient): Promise<boolean> {
-  return (await client.query('select from stage where effective_at is not null or expires_at is not null limit 1')).rowCount === 1
+async function haveTimes(tx: Transaction): Promise<boolean> {
+  return (await tx.query('select from stage where effective_at is not null or expires_at is not null limit 1')).length === 1
 }
 
 /**
  * Returns true if every identifier is a digest. Only a `partner_user_id` is not; because identifiers are sorted, it is the last one
  * of its row.
  */
-async function areDigests(client: pg.PoolClient): Promise<boolean> {
+async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
-  const other = await client.query(
+  const other = await tx.query(
     `select from stage where kind = ${stagedKind.valid} and (length(${last}) <> ${keyBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
   )
-  return other.rowCount === 0
+  return other.length === 0
 }
 
 /**
@@ -150,38 +149,38 @@ async function areDigests(client: pg.PoolClient): Promise<boolean> {
  * false, without the last three tables, if there are none. `among`: first bytes of all identifiers that may be shared; if undefined, all
  * identifiers are grouped, which took Postgres 5 s for two million.
  */
-async function collectShared(client: pg.PoolClient, among: readonly Buffer[] | undefined): Promise<boolean> {
+async function collectShared(tx: Transaction, among: readonly Buffer[] | undefined): Promise<boolean> {
   if (among?.length === 0) return false
   const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
   // Two steps, because computing the smallest record key of every identifier takes twice as long.
   const shared = await fillTable(
-    client,
+    tx,
     'shared',
     `select i.identifier from ${identifiers} where s.kind = ${stagedKind.valid}
        ${among === undefined ? '' : `and substring(i.identifier for ${sharedBytes}) = any($1::bytea[])`} group by i.identifier having count(*) > 1`,
     among === undefined ? [] : [among],
   )
   if (shared === 0) return false
-  await client.query('analyze shared')
+  await tx.query('analyze shared')
   await fillTable(
-    client,
+    tx,
     'shared_group',
     `select i.identifier, count(*)::int, decode(min(encode(s.key, 'hex') collate "C"), 'hex')
      from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid} group by i.identifier`,
   )
-  await client.query('analyze shared_group')
+  await tx.query('analyze shared_group')
   await fillTable(
-    client,
+    tx,
     'omitted',
     `select s.key, array_agg(i.identifier)
      from ${identifiers} join shared_group x on x.identifier = i.identifier and x.group_key <> s.key where s.kind = ${stagedKind.valid} group by s.key`,
   )
-  await client.query('analyze omitted')
+  await tx.query('analyze omitted')
   await fillTable(
-    client,
+    tx,
     'sharing',
     `select distinct s.key from ${identifiers} join shared x on x.identifier = i.identifier where s.kind = ${stagedKind.valid}`,
   )
-  await client.query('analyze sharing')
+  await tx.query('analyze sharing')
   return true
 }

@@ -2,8 +2,8 @@
  * Freezes planned operations: writes them as batches and entries, by COPY in the plan's transaction. Bodies are final, so every
  * attempt sends the same bytes (docs/guarantees.md).
  */
+import type { Transaction } from '../../db/database.ts'
 import { createHash, type Hash } from 'node:crypto'
-import type pg from 'pg'
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'
 import { copyBatches, reserveBatchIds, type FrozenBatch } from '../../db/batches/insert.ts'
@@ -54,7 +54,7 @@ const bytesAtATime = 4_000_000
 
 /** Writes operations as batches. Returns the sum of their totals and of `before`, which does not change. */
 export async function freeze(
-  client: pg.PoolClient,
+  tx: Transaction,
   destination: Destination,
   operations: AsyncIterable<readonly PlannedOperation[]>,
   context: FreezeContext & { readonly onProgress: (done: number) => void },
@@ -76,7 +76,7 @@ export async function freeze(
     together.operations = 0
     together.bytes = 0
     await writing
-    writing = writeBatches(client, destination, group, { ...context, firstSeq })
+    writing = writeBatches(tx, destination, group, { ...context, firstSeq })
     // Prevents an unhandled rejection: the next `await writing` throws the error.
     writing.catch(() => undefined)
     context.onProgress(done)
@@ -182,12 +182,12 @@ class DeletedIds {
 }
 
 async function writeBatches(
-  client: pg.PoolClient,
+  tx: Transaction,
   destination: Destination,
   collected: readonly Collected[],
   context: FreezeContext & { readonly firstSeq: number },
 ): Promise<void> {
-  const ids = await reserveBatchIds(client, collected.length)
+  const ids = await reserveBatchIds(tx, collected.length)
   const frozen: { batch: FrozenBatch; entries: FrozenEntries }[] = []
   for (const [i, { batch, op, phase }] of collected.entries()) {
     const id = ids[i]
@@ -219,12 +219,12 @@ async function writeBatches(
     })
   }
   await copyBatches(
-    client,
+    tx,
     frozen.map(({ batch }) => batch),
   )
   crashPoint('plan.batches_written')
   await writeEntries(
-    client,
+    tx,
     context.destinationId,
     destination,
     frozen.map(({ entries }) => entries),

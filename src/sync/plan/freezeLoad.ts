@@ -3,7 +3,7 @@
  * `firstMembers`, but reads records and writes bodies as bytes, without an object or a string per user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { copyBatches, reserveBatchIds } from '../../db/batches/insert.ts'
 import { copyValue } from '../../db/copyOut.ts'
@@ -40,7 +40,7 @@ const batchesAtATime = 2
 type LoadedBatch = Omit<WrittenUpdates, 'body'>
 
 /** Writes the users of the range as batches. Returns the sum of their totals and of `before`, which does not change. */
-export async function freezeLoad(client: pg.PoolClient, destination: Destination, load: LoadToFreeze, before: Frozen): Promise<Frozen> {
+export async function freezeLoad(tx: Transaction, destination: Destination, load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { terms, index } = load
   const bodies = before.bodies.copy()
   const limitClass = destination.limitClass('upsert')
@@ -58,7 +58,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
     const firstSeq = load.lastSeq + batches - group.length + 1
     collected = []
     await writing
-    writing = writeBatches(client, load, group, firstSeq)
+    writing = writeBatches(tx, load, group, firstSeq)
     // Prevents an unhandled rejection: the next `await writing` throws the error.
     writing.catch(() => undefined)
     load.onProgress(users)
@@ -74,7 +74,7 @@ export async function freezeLoad(client: pg.PoolClient, destination: Destination
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride, count: 0 }
   try {
-    for await (const records of recordBuffers(client, load)) {
+    for await (const records of recordBuffers(tx, load)) {
       user.source = records
       for (let end = 0; end < records.length;) {
         end = findUser(user, end)
@@ -124,38 +124,38 @@ function findUser(user: UserAt, at: number): number {
  * Yields the records of the range in key order, up to `rowsAtATime` in a buffer. Each is its key, and the identifiers that it sends as
  * `array_send` writes them. Postgres collects the next records while the caller works on a buffer.
  */
-async function* recordBuffers(client: pg.PoolClient, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
+async function* recordBuffers(tx: Transaction, { destinationId, shared, range }: LoadToFreeze): AsyncGenerator<Buffer> {
   const identifiers = shared ? sentIdentifiers : 'r.identifiers'
   // The value ends with the last key once more, after which the next read begins.
   const read = (after: Buffer | undefined) =>
     copyValue(
-      client,
+      tx.client,
       `select string_agg(r.key || array_send(r.identifiers), '') || (array_agg(r.key))[count(*)] from (
          select r.key, ${identifiers} as identifiers from record r ${shared ? 'left join omitted l on l.key = r.key' : ''}
          where r.destination_id = ${destinationId} and ${inRange('r.key', { after, upTo: range.upTo })} order by r.key limit ${rowsAtATime}) r`,
     )
-  forgetCause(client)
+  forgetCause(tx.client)
   let records = await read(range.after)
   while (records !== undefined) {
     const next = read(records.subarray(-recordKeyBytes))
     // If the caller stops or fails, this promise is not awaited. The next statement of the transaction then fails too, and `causeOf` returns
     // this error.
-    next.catch((error: unknown) => setCause(client, error))
+    next.catch((error: unknown) => setCause(tx.client, error))
     yield records.subarray(0, -recordKeyBytes)
     records = await next
   }
 }
 
-async function writeBatches(client: pg.PoolClient, load: LoadToFreeze, batches: readonly LoadedBatch[], firstSeq: number): Promise<void> {
+async function writeBatches(tx: Transaction, load: LoadToFreeze, batches: readonly LoadedBatch[], firstSeq: number): Promise<void> {
   const { planId, destinationId, loadId, terms } = load
-  const ids = await reserveBatchIds(client, batches.length)
+  const ids = await reserveBatchIds(tx, batches.length)
   const stored = batches.map((batch, i) => {
     const id = ids[i]
     if (id === undefined) throw new Error('each batch has an id')
     return { ...batch, id, seq: firstSeq + i }
   })
   await copyBatches(
-    client,
+    tx,
     stored.map(({ id, seq, sha256, users, recordKeys }) => ({
       id,
       planId,
@@ -173,7 +173,7 @@ async function writeBatches(client: pg.PoolClient, load: LoadToFreeze, batches: 
   )
   crashPoint('plan.batches_written')
   await writeLoadedEntries(
-    client,
+    tx,
     destinationId,
     stored.map(({ id, ...entries }) => ({ ...entries, batchId: id, hash: plainHash, expiresAtMs: terms.expiresAtMs })),
   )

@@ -4,9 +4,8 @@
  * state: if the process dies, the next run plans the remaining rows as new, because they are not in `record` yet. If there are several
  * parts, a last transaction completes the snapshot.
  */
-import type pg from 'pg'
 import { lastSeqOf, lockEndOfPlan } from '../../db/batches/insert.ts'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
@@ -79,28 +78,23 @@ export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'fro
  */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const { work, first, terms, changes, guarded, isFirst } = part
-  const { client, destinationId, planId, deps } = work
+  const { tx, destinationId, planId, deps } = work
   if (!isFirst) await beginLaterPart(work)
   const [upTo, ...later] = part.ends
   const range = { after: part.after, upTo }
   await insertLoaded(work.desired.context, first, range)
-  const lastSeq = isFirst ? 0 : await reserveEnd(planId, client)
-  const index = new ImpliedKeyIndex(client, destinationId, { firstPart: part.indexParts })
+  const lastSeq = isFirst ? 0 : await reserveEnd(planId, tx)
+  const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
   // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const { shared, loadId } = first
   const frozen =
     terms.usersPerOperation === 1 && loadId !== undefined
-      ? await freezeLoad(
-          client,
-          work.type,
-          { planId, destinationId, loadId, lastSeq, terms, shared, range, index, onProgress },
-          part.frozen,
-        )
+      ? await freezeLoad(tx, work.type, { planId, destinationId, loadId, lastSeq, terms, shared, range, index, onProgress }, part.frozen)
       : await freeze(
-          client,
+          tx,
           work.type,
-          firstMembers({ client, destinationId, full: work.full }, terms, { shared, range, index }),
+          firstMembers({ tx, destinationId, full: work.full }, terms, { shared, range, index }),
           { planId, destinationId, loadId, lastSeq, onProgress },
           part.frozen,
         )
@@ -110,8 +104,8 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst, isLast })
   if (isFirst && isLast) return { planned, isLoad: true, next: undefined }
   if (isFirst) {
-    await startPlan(queryable(client), planId)
-    await raiseStateVersion(queryable(client), destinationId)
+    await startPlan(tx, planId)
+    await raiseStateVersion(tx, destinationId)
   }
   const nextPart = { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts }
   return { planned, isLoad: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
@@ -136,21 +130,20 @@ async function endLoad(work: PlanWork, planned: Planned): Promise<PlannedPart> {
  *
  * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */
-async function beginLaterPart({ client, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
-  await client.query('select from destination where id = $1 for key share', [destinationId])
-  if (!(await isApplying(queryable(client), planId))) throw interrupted()
+async function beginLaterPart({ tx, destinationId, deps, planId, type, latestErasureId }: PlanWork): Promise<void> {
+  await tx.query('select from destination where id = $1 for key share', [destinationId])
+  if (!(await isApplying(tx, planId))) throw interrupted()
   const service = deps.service.origin
-  if (type.reachesPeople && (await latestErasure(queryable(client), service)) > latestErasureId)
-    await suppressErased(client, { destinationId, service })
+  if (type.reachesPeople && (await latestErasure(tx, service)) > latestErasureId) await suppressErased(tx, { destinationId, service })
 }
 
 /**
  * Locks the end of the plan until the part is committed, and returns the `seq` of the plan's last batch. A part takes this lock late,
  * because answers that split a batch wait for it.
  */
-async function reserveEnd(planId: string, client: pg.PoolClient): Promise<number> {
-  await lockEndOfPlan(queryable(client), planId)
-  return lastSeqOf(queryable(client), planId)
+async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
+  await lockEndOfPlan(tx, planId)
+  return lastSeqOf(tx, planId)
 }
 
 /**

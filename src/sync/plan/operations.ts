@@ -3,6 +3,7 @@
  * so that memory does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would
  * double the time.
  */
+import type { Transaction } from '../../db/database.ts'
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
@@ -38,7 +39,7 @@ export interface PlannedOperation {
 
 /** Transaction and destination whose operations are read. */
 export interface OperationContext {
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly destinationId: number
   /** True for `--full`: all desired records are sent again. */
   readonly full: boolean
@@ -65,9 +66,9 @@ const operationBytes = 4_500_000
 
 /** Yields products to delete, then products to put, both in the order of their ids. `freeze` separates ids that differ only in case. */
 export async function* productOperations(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
-  const { client, destinationId } = context
+  const { tx, destinationId } = context
   const deletes = cursor<{ key: Buffer; remote_key: string }>(
-    client,
+    tx,
     `select m.key, m.remote_key from remote m join pending_product t using (key)
      where m.destination_id = ${destinationId} and t.what = 'delete' order by m.key`,
   )
@@ -85,7 +86,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
     }))
   }
   const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
-    client,
+    tx,
     `select m.key, ${createsAgain('m.synced_hash')} as created, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
@@ -112,7 +113,7 @@ function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): Pl
 /** Yields all products of an untouched destination as creates, in the order of their ids. */
 export async function* firstProducts(context: OperationContext): AsyncGenerator<PlannedOperation[]> {
   const products = cursor<{ key: Buffer; body: string; hash: Buffer }>(
-    context.client,
+    context.tx,
     `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,
   )
   for await (const portion of products) yield portion.map(({ key, body, hash }) => putProduct(key, body, hash, 'create'))
@@ -124,14 +125,14 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
  * implied keys; undefined if no key is implied.
  */
 export function firstMembers(
-  { client, destinationId }: OperationContext,
+  { tx, destinationId }: OperationContext,
   terms: MembershipTerms,
   of: { readonly shared: boolean; readonly range: KeyRange; readonly index: ImpliedKeyIndex | undefined },
 ): AsyncGenerator<PlannedOperation[]> {
   const hex = (identifiers: string) => `replace(array_to_string(${identifiers}, ','), '\\x', '')`
   const mine = `r.destination_id = ${destinationId} and ${inRange('r.key', of.range)}`
   const rows = cursor<{ key: Buffer; keys: string }>(
-    client,
+    tx,
     of.shared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
          from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
@@ -168,9 +169,9 @@ async function* firstGroups(
 
 /** Yields users to delete, then users to update. The update of a user that lost an identifier is in phase 2. */
 export async function* memberOperations(context: OperationContext, terms: MembershipTerms): AsyncGenerator<PlannedOperation[]> {
-  const { client, destinationId } = context
+  const { tx, destinationId } = context
   const deletes = cursor<{ group_key: Buffer; keys: string }>(
-    client,
+    tx,
     `select group_key, keys_to_delete as keys from pending_group where deletes and not overdue and keys_to_delete is not null
      union all
      select t.group_key, ${hexKeys}
@@ -187,11 +188,11 @@ export async function* memberOperations(context: OperationContext, terms: Member
     })
   }
 
-  const timed = await client.query(
+  const timed = await tx.query(
     'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null) limit 1',
     [destinationId],
   )
-  yield* packUsers(cursor<GroupRow>(client, timed.rowCount === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
+  yield* packUsers(cursor<GroupRow>(tx, timed.length === 0 ? untimedGroups(destinationId) : timedGroups(destinationId)), terms)
 }
 
 const groupColumns = 't.group_key, t.deletes, t.renewal, t.created, t.content_version'
@@ -290,6 +291,6 @@ function changeOf(group: GroupRow): Change {
   return group.created ? 'create' : 'update'
 }
 
-function cursor<Row extends pg.QueryResultRow>(client: pg.PoolClient, query: string): AsyncGenerator<Row[]> {
-  return eachPortion(client, 'operation_cursor', query, fetchRows)
+function cursor<Row extends pg.QueryResultRow>(tx: Transaction, query: string): AsyncGenerator<Row[]> {
+  return eachPortion(tx.client, 'operation_cursor', query, fetchRows)
 }

@@ -3,7 +3,7 @@
  * first row and expires with the last row. If one of these rows has no start, the membership starts with the plan; if one has no expiry,
  * the `expires_in` of the pipeline applies (docs/guarantees.md#reference-counts).
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { createTable } from './planTables.ts'
 
 /**
@@ -30,15 +30,15 @@ export const overdue = `(m.ref_count > 0 and m.synced_hash is not null and ${own
  * rows; reads all identifiers once. If no row has an expiry or a future start, leaves the table empty, because all past starts have the
  * same effect. Returns true if a row has an expiry.
  */
-export async function collectOwnEnds(client: pg.PoolClient, destinationId: number): Promise<boolean> {
-  await createTable(client, 'own_end')
-  const { rows } = await client.query<{ readonly expires: boolean; readonly starts: boolean }>(
+export async function collectOwnEnds(tx: Transaction, destinationId: number): Promise<boolean> {
+  await createTable(tx, 'own_end')
+  const rows = await tx.query<{ readonly expires: boolean; readonly starts: boolean }>(
     `select exists (select from record where destination_id = ${destinationId} and expires_at is not null) as expires,
        exists (select from record where destination_id = ${destinationId} and effective_at > statement_timestamp()) as starts`,
   )
   const expires = rows[0]?.expires === true
   if (!expires && rows[0]?.starts !== true) return false
-  await client.query(
+  await tx.query(
     `insert into own_end
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
        case when bool_or(r.expires_at is null) then null else max(r.expires_at) end
@@ -46,6 +46,6 @@ export async function collectOwnEnds(client: pg.PoolClient, destinationId: numbe
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )
-  await client.query('analyze own_end')
+  await tx.query('analyze own_end')
   return expires
 }

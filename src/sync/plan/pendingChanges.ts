@@ -2,7 +2,7 @@
  * Selects the pending changes: keys that are out of sync and may be sent now. Keys with an unresolved older operation wait
  * (docs/guarantees.md#key-order) and count as deferred. All statements run in the plan's transaction.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { decodeResync } from '../../db/plans.ts'
@@ -13,7 +13,7 @@ import { fillTable } from './planTables.ts'
 
 /** Transaction, destination and plan whose changes are selected. */
 export interface PendingContext {
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly destinationId: number
   readonly full: boolean
   readonly changed: ChangedKeys
@@ -76,9 +76,9 @@ export const unresolvedKeys = (destinationId: number): string =>
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 
 /** Fills the table `unresolved` with the keys of `unresolvedKeys`. */
-export async function collectUnresolved(client: pg.PoolClient, destinationId: number): Promise<void> {
-  await fillTable(client, 'unresolved', unresolvedKeys(destinationId))
-  await client.query('analyze unresolved')
+export async function collectUnresolved(tx: Transaction, destinationId: number): Promise<void> {
+  await fillTable(tx, 'unresolved', unresolvedKeys(destinationId))
+  await tx.query('analyze unresolved')
 }
 
 /** Returns SQL of the plans `p` of a destination, except plans of `sluice plan` that wait for `apply`. */
@@ -91,12 +91,12 @@ export const lastBegun = 'order by coalesce(p.applied_at, p.created_at) desc lim
  * Fills the table `resync` with the unconfirmed keys of interrupted full refreshes. Returns the plans of these refreshes; empty if no
  * such key is left, and then the table may not exist.
  */
-export async function collectResync(client: pg.PoolClient, destinationId: number): Promise<readonly string[]> {
-  const { rows } = await client.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
+export async function collectResync(tx: Transaction, destinationId: number): Promise<readonly string[]> {
+  const rows = await tx.query<Row<'plan', 'id' | 'review'>>(`select p.id, p.review from ${begunPlans(destinationId)} ${lastBegun}`)
   const plans = rows.flatMap(({ id, review }) => decodeResync(review, id).resync)
   if (plans.length === 0) return []
   const filled = await fillTable(
-    client,
+    tx,
     'resync',
     `select distinct e.key from batch b cross join ${keysOf('b.id')} e
      where b.plan_id = any($1) and b.operation = 'upsert' and ${entryOutcome} <> 'confirmed'`,
@@ -115,7 +115,7 @@ export function onlyFailed({ onlyFailedOf }: PendingContext): string {
 }
 
 /** Counts the rows of `query`, trusted SQL without columns (`select from …`). */
-export async function countRows(client: pg.PoolClient, query: string): Promise<number> {
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from (${query}) c`)
+export async function countRows(tx: Transaction, query: string): Promise<number> {
+  const rows = await tx.query<{ n: string }>(`select count(*) as n from (${query}) c`)
   return Number(rows[0]?.n)
 }

@@ -1,8 +1,7 @@
 /** Pending changes of people: groups of identifiers that are sent under one record, in the table `pending_group`. */
-import type pg from 'pg'
 import { isDue, mayMembersEnd, updateMemberEnds, type DueEnds } from '../../db/batches/memberEnds.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
@@ -46,7 +45,7 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
     replacedIdentifiers: () => replacedIdentifiers(context),
     withholdDeletes: (sendCleared) => withholdDeletes(context, sendCleared),
     unifyGroups: () => unifyChanged(context),
-    countCreates: () => countRows(context.client, 'select from pending_group where created and desired and not deletes'),
+    countCreates: () => countRows(context.tx, 'select from pending_group where created and desired and not deletes'),
     countKeyLookups: () => Promise.resolve(0),
     operations: (first) =>
       first?.plain === true
@@ -57,12 +56,12 @@ export function pendingGroups(context: MembershipContext): PendingChanges {
 
 /** Fills `pending_group` with the groups that have pending changes. Returns the number of deferred groups, which it leaves out. */
 async function collect(context: MembershipContext): Promise<number> {
-  const { client, destinationId, full, planId, hasResync } = context
-  if (!full) await storeEndingKeys(queryable(client), destinationId, dueEnds(context))
-  const unresolved = await hasRows(client, 'select from unresolved')
-  const confirmed = await hasRows(client, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
+  const { tx, destinationId, full, planId, hasResync } = context
+  if (!full) await storeEndingKeys(tx, destinationId, dueEnds(context))
+  const unresolved = await hasRows(tx, 'select from unresolved')
+  const confirmed = await hasRows(tx, `select from remote where destination_id = ${destinationId} and synced_hash is not null`)
   const ending = confirmed && !full && (await mayBeDue(context))
-  const timed = await collectOwnEnds(client, destinationId)
+  const timed = await collectOwnEnds(tx, destinationId)
   const mine = `from remote m where m.destination_id = ${destinationId} ${onlyFailed(context)}`
   const due = timed
     ? `from remote m ${joinOwnEnds(destinationId)} where m.destination_id = ${destinationId} and ${notEnded} ${onlyFailed(context)}`
@@ -90,7 +89,7 @@ async function collect(context: MembershipContext): Promise<number> {
     )
   }
   await fillTable(
-    client,
+    tx,
     'pending_group',
     `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal, bool_or(m.ref_count > 0 and not m.overdue) as desired,
        bool_and(m.synced_hash is null) as created, ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
@@ -99,29 +98,29 @@ async function collect(context: MembershipContext): Promise<number> {
      from (${parts.join(' union all ')}) m
      group by m.group_key`,
   )
-  await client.query('analyze pending_group')
+  await tx.query('analyze pending_group')
   if (unresolved) {
-    await client.query(
+    await tx.query(
       `update pending_group t set deferred = true where not deferred and exists (
          select ${mine} and m.group_key = t.group_key and exists (select from unresolved u where u.key = m.key))`,
     )
   }
-  const deferred = await queryable(client).execute('delete from pending_group where deferred')
+  const deferred = await tx.execute('delete from pending_group where deferred')
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
     // Any other group gets one new content, so that one answer confirms all its identifiers.
-    await client.query(
+    await tx.query(
       `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
-    await client.query(`update pending_group t set content_version = ${contentVersion} where deletes or (out_of_sync and not created)`, [
+    await tx.query(`update pending_group t set content_version = ${contentVersion} where deletes or (out_of_sync and not created)`, [
       planId,
     ])
   }
   // If a user gained an identifier after an interrupted update, the user's identifiers have different desired contents, and one answer
   // could confirm only some of them. Therefore all of them get one new content. Without an earlier plan there is no such update.
   if (context.hadPlan) {
-    await client.query(
+    await tx.query(
       `update pending_group t set content_version = ${contentVersion} from (
          select m.group_key from pending_group d join remote m on m.destination_id = ${destinationId} and m.group_key = d.group_key and m.ref_count > 0
          where d.content_version is null group by m.group_key having min(m.desired_hash::text) <> max(m.desired_hash::text)) x
@@ -157,14 +156,15 @@ const dueEnds = ({ renewBeforeMs, terms }: MembershipContext): DueEnds => ({
 
 /** Returns true if a membership may be due for renewal. Updates the stored ends of batches whose keys were removed or end later. */
 async function mayBeDue(context: MembershipContext): Promise<boolean> {
-  const [tx, { destinationId }, due] = [queryable(context.client), context, dueEnds(context)]
+  const { tx, destinationId } = context
+  const due = dueEnds(context)
   if (!(await mayMembersEnd(tx, destinationId, due))) return false
   await updateMemberEnds(tx, destinationId, due)
   return mayMembersEnd(tx, destinationId, due)
 }
 
-async function hasRows(client: pg.PoolClient, query: string): Promise<boolean> {
-  return (await client.query(`${query} limit 1`)).rowCount === 1
+async function hasRows(tx: Transaction, query: string): Promise<boolean> {
+  return (await tx.query(`${query} limit 1`)).length === 1
 }
 
 const notExempt = 'not exists (select from exempt x where x.group_key = t.group_key)'
@@ -181,19 +181,19 @@ const groupsThatKeepTheirRow = (destinationId: number) =>
      and (u.key is not null or (select true from record r where r.destination_id = ${destinationId} and r.key = t.group_key))`
 
 async function markAndCountDeletes(context: PendingContext, suppressedBy: readonly number[]): Promise<GuardedDeletes> {
-  const { client, destinationId } = context
+  const { tx, destinationId } = context
   await markCleared(context)
   await markExempt(context, suppressedBy)
   const deletes = `select from pending_group t where t.deletes and ${notExempt}`
   return {
-    all: await countRows(client, deletes),
-    cleared: await countRows(client, `${deletes} and t.group_key in (select key from cleared)`),
-    replaced: await countRows(client, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
+    all: await countRows(tx, deletes),
+    cleared: await countRows(tx, `${deletes} and t.group_key in (select key from cleared)`),
+    replaced: await countRows(tx, `${groupsThatKeepTheirRow(destinationId)} and ${notCleared}`),
   }
 }
 
-async function replacedIdentifiers({ client, destinationId }: PendingContext): Promise<string[]> {
-  const { rows } = await client.query<Row<'record', 'line' | 'key'> & { readonly replaced: Buffer[] }>(
+async function replacedIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
+  const rows = await tx.query<Row<'record', 'line' | 'key'> & { readonly replaced: Buffer[] }>(
     `select r.line, r.key, array_agg(m.key order by m.key) as replaced
      from (${groupsThatKeepTheirRow(destinationId)}) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key
@@ -209,11 +209,11 @@ async function replacedIdentifiers({ client, destinationId }: PendingContext): P
  * Fills `cleared` with the deletes that an earlier plan was allowed to send. A removed member has no record that shows since when it is
  * missing, so only the plan before this one counts.
  */
-async function markCleared({ client, destinationId }: PendingContext): Promise<void> {
+async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   // Reads the operations of the few batches with deletes. Searching the operations of each key took 27 s for 10,000 keys, after a first
   // load whose batches were not analyzed yet.
   await fillTable(
-    client,
+    tx,
     'cleared',
     `with own as materialized (
        select b.id, b.status from batch b
@@ -227,24 +227,22 @@ async function markCleared({ client, destinationId }: PendingContext): Promise<v
  * Fills `exempt` with groups of suppressed people, to which no guard applies. Includes people who were suppressed after their row
  * was removed, and people whose removal from a do-not-reach list is not confirmed.
  */
-async function markExempt({ client, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
+async function markExempt({ tx, destinationId, changed }: PendingContext, suppressedBy: readonly number[]): Promise<void> {
   const lists = `array[${suppressedBy.join(', ')}]`
   const listed = `select m.group_key from remote m
      where m.destination_id = ${destinationId} and ${changed.outOfSync} and m.ref_count = 0
        and exists (select from remote r where r.destination_id = any(${lists}) and r.key = m.key and ${isSuppressed(lists)})`
   await fillTable(
-    client,
+    tx,
     'exempt',
     `select group_key from pending_group where suppressed ${suppressedBy.length === 0 ? '' : `union ${listed}`}`,
   )
 }
 
-async function withholdDeletes({ client }: PendingContext, sendCleared: boolean): Promise<void> {
-  await client.query(
-    `update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`,
-  )
+async function withholdDeletes({ tx }: PendingContext, sendCleared: boolean): Promise<void> {
+  await tx.query(`update pending_group t set deletes = false where t.deletes and ${notExempt} ${sendCleared ? `and ${notCleared}` : ''}`)
   // A group without any other pending change is not sent.
-  await client.query('delete from pending_group where not deletes and not desired')
+  await tx.query('delete from pending_group where not deletes and not desired')
 }
 
 async function unifyChanged({ changed, renews }: MembershipContext): Promise<void> {

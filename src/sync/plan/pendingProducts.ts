@@ -1,5 +1,4 @@
 /** Pending changes of products in the table `pending_product`. Each product is one key. */
-import { queryable } from '../../db/database.ts'
 import { outOfSync } from '../../db/changedKeys.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
@@ -8,37 +7,37 @@ import { fillTable } from './planTables.ts'
 
 /** Returns the pending changes of a catalog. */
 export function pendingProducts(context: PendingContext): PendingChanges {
-  const { client } = context
+  const { tx } = context
   return {
     collect: () => collect(context),
     markAndCountDeletes: () => markAndCountDeletes(context),
     replacedIdentifiers: () => Promise.resolve([]),
     withholdDeletes: async (sendCleared) => {
       const cleared = sendCleared ? 'and not exists (select from cleared c where c.key = t.key)' : ''
-      await client.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
+      await tx.query(`delete from pending_product t where t.what in ('delete', 'lookup') ${cleared}`)
     },
     unifyGroups: () => Promise.resolve(),
     countCreates: () => Promise.resolve(0),
-    countKeyLookups: () => countRows(client, `select from pending_product where what = 'lookup'`),
+    countKeyLookups: () => countRows(tx, `select from pending_product where what = 'lookup'`),
     operations: (first) => (first === undefined ? productOperations(context) : firstProducts(context)),
   }
 }
 
 /** Fills `pending_product`. Returns the number of deferred products, which it leaves out. */
 async function collect(context: PendingContext): Promise<number> {
-  const { client, destinationId, full, hasResync } = context
+  const { tx, destinationId, full, hasResync } = context
   const again = full ? 'or m.ref_count > 0' : hasResync ? 'or (m.ref_count > 0 and m.key in (select key from resync))' : ''
   const unlike = full ? outOfSync : context.changed.outOfSync
   await fillTable(
-    client,
+    tx,
     'pending_product',
     // lookup: the product must be deleted, but its product_key is unknown or was refused. The product is put once more, because the
     // answer has the current product_key (docs/decisions/lost-deletes.md).
     `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
-  const deferred = await queryable(client).execute('delete from pending_product where deferred')
-  await client.query('analyze pending_product')
+  const deferred = await tx.execute('delete from pending_product where deferred')
+  await tx.query('analyze pending_product')
   return deferred
 }
 
@@ -46,16 +45,16 @@ async function markAndCountDeletes(context: PendingContext): Promise<GuardedDele
   await markCleared(context)
   const deletes = `select from pending_product where what in ('delete', 'lookup')`
   return {
-    all: await countRows(context.client, deletes),
-    cleared: await countRows(context.client, `${deletes} and key in (select key from cleared)`),
+    all: await countRows(context.tx, deletes),
+    cleared: await countRows(context.tx, `${deletes} and key in (select key from cleared)`),
     replaced: 0,
   }
 }
 
 /** Fills `cleared` with the deletes that an earlier plan was allowed to send, and whose product has been missing since then. */
-async function markCleared({ client, destinationId }: PendingContext): Promise<void> {
+async function markCleared({ tx, destinationId }: PendingContext): Promise<void> {
   await fillTable(
-    client,
+    tx,
     'cleared',
     `select t.key from pending_product t join record r on r.destination_id = ${destinationId} and r.key = t.key and r.status = 'missing'
      where t.what in ('delete', 'lookup') and exists (

@@ -3,10 +3,9 @@
  * operations. An error rolls back the transaction. A first load of many people has one transaction for each of its parts
  * (`loadParts.ts`).
  */
-import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { isRetryable, queryable } from '../../db/database.ts'
+import { isRetryable, type Transaction } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
@@ -29,23 +28,21 @@ export type { Planned } from './storePlan.ts'
  */
 export async function makePlan(
   deps: EngineDeps,
-  client: pg.PoolClient,
+  tx: Transaction,
   pipeline: Pipeline,
   run: RunRow,
   input: PlanInput,
   onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
-  let pages = await recordPages(queryable(client))
-  let stored = await inTransaction(client, async () =>
-    planInTransaction(await openWork(deps, client, pipeline, run, input), onPart !== undefined),
-  )
+  let pages = await recordPages(tx)
+  let stored = await inTransaction(tx, async () => planInTransaction(await openWork(deps, tx, pipeline, run, input), onPart !== undefined))
   for (;;) {
     const { planned, next } = stored
     if (next !== undefined) await onPart?.(planned.planId)
-    if (stored.isLoad) await markRecordsVisible(queryable(client), run.destinationId, pages)
+    if (stored.isLoad) await markRecordsVisible(tx, run.destinationId, pages)
     if (next === undefined) return planned
-    pages = await recordPages(queryable(client))
-    stored = await inTransaction(client, next)
+    pages = await recordPages(tx)
+    stored = await inTransaction(tx, next)
   }
 }
 
@@ -53,20 +50,20 @@ export async function makePlan(
  * Runs `work` in a transaction, at most five times: a deadlock is possible with a worker that records an answer at the same time. Rolls
  * back and throws any other error.
  */
-async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
-    await client.query('begin')
+    await tx.query('begin')
     try {
       // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
-      await client.query(`set local work_mem = '64MB'`)
+      await tx.query(`set local work_mem = '64MB'`)
       const result = await work()
       crashPoint('plan.before_commit')
-      await client.query('commit')
+      await tx.query('commit')
       crashPoint('plan.after_commit')
       return result
     } catch (thrown) {
-      const error = causeOf(client, thrown)
-      await client.query('rollback').catch(() => undefined)
+      const error = causeOf(tx.client, thrown)
+      await tx.query('rollback').catch(() => undefined)
       if (attempt === 5 || !isRetryable(error)) throw error
     }
   }
@@ -74,7 +71,7 @@ async function inTransaction<Result>(client: pg.PoolClient, work: () => Promise<
 
 /** Makes the whole plan. With `inParts`, makes only the first part of a first load; `next` is undefined after the last part. */
 async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
-  const { deps, client, destinationId, planId, pending, terms } = work
+  const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
   const guarded = await guardPlan(work, changes)
@@ -86,7 +83,7 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
   if (first?.loadId !== undefined && terms !== undefined) return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
-  const frozen = await freeze(client, work.type, pending.operations(first), {
+  const frozen = await freeze(tx, work.type, pending.operations(first), {
     planId,
     destinationId,
     loadId: undefined,

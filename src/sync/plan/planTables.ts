@@ -1,7 +1,7 @@
 /**
  * Declares the temporary tables of a plan. They are dropped after the plan (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 
 /** Columns of a table with their types. */
 interface PlanTable {
@@ -88,21 +88,13 @@ type PlanTableName = keyof typeof planTables
  * Creates a table from the rows of `query`, trusted SQL whose columns have the declared order. Replaces an existing table. Returns the
  * number of rows.
  */
-export async function fillTable(
-  client: pg.PoolClient,
-  name: PlanTableName,
-  query: string,
-  values: readonly unknown[] = [],
-): Promise<number> {
-  await client.query(`drop table if exists ${name}`)
-  const filled = await client.query(`create temp table ${name} (${Object.keys(planTables[name].columns).join(', ')}) as ${query}`, [
-    ...values,
-  ])
-  return filled.rowCount ?? 0
+export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
+  await tx.query(`drop table if exists ${name}`)
+  return tx.execute(`create temp table ${name} (${Object.keys(planTables[name].columns).join(', ')}) as ${query}`, [...values])
 }
 
 /** Creates an empty table, or replaces an existing table by an empty one. */
-export async function createTable(client: pg.PoolClient, name: PlanTableName): Promise<void> {
+export async function createTable(tx: Transaction, name: PlanTableName): Promise<void> {
   const columns = Object.entries(planTables[name].columns).map(([column, type]) => `null::${type} as ${column}`)
-  await fillTable(client, name, `select ${columns.join(', ')} limit 0`)
+  await fillTable(tx, name, `select ${columns.join(', ')} limit 0`)
 }

@@ -1,9 +1,8 @@
 /** Opens the shared data of all steps of one plan. */
 import { randomBytes } from 'node:crypto'
-import type pg from 'pg'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
-import { queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { latestErasure } from '../../db/erasures.ts'
 import { supersedeUnsent } from '../../db/batches/release.ts'
 import { supersedeStarted } from '../../db/plans.ts'
@@ -36,13 +35,13 @@ export interface PlanInput extends Omit<SnapshotResult, 'proof' | 'warnings'> {
   /** Run whose refused, ambiguous and pending operations the plan is limited to; undefined: no limit. */
   readonly onlyFailedOf?: number
   /** Changes the synced state at the start of the transaction (repair of an audit). */
-  readonly prepare?: (client: pg.PoolClient) => Promise<unknown>
+  readonly prepare?: (tx: Transaction) => Promise<unknown>
 }
 
 /** Shared data of all steps of one plan. */
 export interface PlanWork {
   readonly deps: EngineDeps
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly pipeline: Pipeline
   readonly type: Destination
   readonly run: RunRow
@@ -75,50 +74,43 @@ export interface PlanWork {
  * Calls `input.prepare`, locks the destination, supersedes started plans with their unsent batches, stores the implied keys that the plan
  * must see, and makes the contexts of the plan's steps.
  */
-export async function openWork(
-  deps: EngineDeps,
-  client: pg.PoolClient,
-  pipeline: Pipeline,
-  run: RunRow,
-  input: PlanInput,
-): Promise<PlanWork> {
+export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow, input: PlanInput): Promise<PlanWork> {
   const { destination } = pipeline
   const { destinationId } = run
   const planId = `p_${randomBytes(5).toString('hex')}`
-  await input.prepare?.(client)
-  const { rows } = await client.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
+  await input.prepare?.(tx)
+  const rows = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms from destination where id = $1 for update`,
     [destinationId],
   )
   const [locked] = rows
   if (locked === undefined) throw new Error(`destination ${destinationId} is not stored`)
-  const latestErasureId = await latestErasure(queryable(client), deps.service.origin)
+  const latestErasureId = await latestErasure(tx, deps.service.origin)
   const type = destinationOf(destination.kind)
   const membership = type.membership(destination)
-  const changed = new ChangedKeys(queryable(client), destinationId, locked.all_changed)
+  const changed = new ChangedKeys(tx, destinationId, locked.all_changed)
   const full = run.options.full ?? false
-  await storeOpenKeys(queryable(client), destinationId, changed)
+  await storeOpenKeys(tx, destinationId, changed)
   // A full refresh sends all keys, so keys that only batches imply get their rows in `remote` first (docs/decisions/implied-keys.md).
-  if (full) await storeAllKeys(queryable(client), destinationId)
+  if (full) await storeAllKeys(tx, destinationId)
   crashPoint('plan.keys_stored')
-  await supersedeUnsent(queryable(client), destinationId)
-  await supersedeStarted(queryable(client), destinationId)
-  const resyncPlans = await collectResync(client, destinationId)
-  const hadPlan =
-    (await client.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).rowCount === 1
+  await supersedeUnsent(tx, destinationId)
+  await supersedeStarted(tx, destinationId)
+  const resyncPlans = await collectResync(tx, destinationId)
+  const hadPlan = (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
   const renews = run.trigger !== 'plan' && hadPlan
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const plannedAtMs = Math.floor(Number(locked.now_ms) / 1000) * 1000
   const context: DesiredContext = {
-    client,
+    tx,
     destinationId,
     snapshotId: input.snapshotId,
-    implied: await hasImpliedKeys(queryable(client), destinationId),
+    implied: await hasImpliedKeys(tx, destinationId),
     changed,
     renewed: renews ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
   }
   const pending: PendingContext = {
-    client,
+    tx,
     destinationId,
     full,
     changed,
@@ -132,7 +124,7 @@ export async function openWork(
       : stepsOfMembers(context, { ...pending, hadPlan, renews }, membership, plannedAtMs)
   return {
     deps,
-    client,
+    tx,
     pipeline,
     type,
     run,
@@ -144,7 +136,7 @@ export async function openWork(
     ...stepsOfType,
     full,
     resyncPlans,
-    untouched: input.reading === 'whole' && (await isUntouched(client, destinationId)),
+    untouched: input.reading === 'whole' && (await isUntouched(tx, destinationId)),
     ignoresMissing: readsBackfillSource(run) || sourceless,
     latestErasureId,
     sourceless,

@@ -2,7 +2,7 @@
  * Computes guard results for warnings on a source that need a review (docs/inputs.md, outcome H), and for changes of ids, prices
  * and stock.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
 import { withholdingCodes, type QualityCode } from '../../mapping/qualityCodes.ts'
 import type { GuardResult, WarningSummary } from '../../model/report.ts'
@@ -104,12 +104,12 @@ const doubtfulPercent = 10
  * the last sync, confirmed or not. `creates`: number of new ids; `missing`: number of ids that are no longer in the source.
  */
 export async function changeNotes(
-  client: pg.PoolClient,
+  tx: Transaction,
   options: { readonly destinationId: number; readonly guards: Guards; readonly creates: number; readonly missing: number },
 ): Promise<WarningSummary[]> {
   const { destinationId, guards, creates, missing } = options
   const percent = guards.maxPriceChangePercent ?? 50
-  const { rows } = await client.query<{
+  const rows = await tx.query<{
     updated: string
     sold_out: string
     moved: string

@@ -1,6 +1,5 @@
 /** Compares products with their earlier desired content: guards of ids, prices and stock, and the changed fields for the review. */
-import type pg from 'pg'
-import type { Database } from '../../db/database.ts'
+import type { Database, Transaction } from '../../db/database.ts'
 import { addWarnings, type RunRow } from '../../db/runs.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { DesiredContext } from './desired.ts'
@@ -31,22 +30,22 @@ export interface UpdatedField {
  * @throws {RunWithheld} if ids, prices or stock of too many products changed
  */
 export async function guardUpdates(
-  { client, destinationId }: DesiredContext,
+  { tx, destinationId }: DesiredContext,
   run: ReviewedRun,
   diff: ReviewedDiff,
 ): Promise<readonly UpdatedField[]> {
   if (diff.updates === 0 && Math.min(diff.creates, diff.missing) === 0) return []
-  await guardChanges(client, run, diff)
-  return diff.updates === 0 ? [] : fieldsUpdated(client, destinationId, diff.updates)
+  await guardChanges(tx, run, diff)
+  return diff.updates === 0 ? [] : fieldsUpdated(tx, destinationId, diff.updates)
 }
 
 /** Compares ids, prices and stock with the stored content. Stores the warnings with the run. @throws {RunWithheld} */
-async function guardChanges(client: pg.PoolClient, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
+async function guardChanges(tx: Transaction, { db, pipeline, run, isIncomplete }: ReviewedRun, diff: ReviewedDiff): Promise<void> {
   const { approveDeletes = 0 } = run.options
   // If the operator has approved the deletes, the missing ids are intended. An incomplete read deletes nothing even with an approval, so
   // the catalog would have every product twice.
   const missing = isIncomplete || diff.missing > approveDeletes ? diff.missing : 0
-  const notes = await changeNotes(client, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
+  const notes = await changeNotes(tx, { destinationId: run.destinationId, guards: pipeline.guards, creates: diff.creates, missing })
   if (notes.length === 0) return
   const withholding = guardNotes(pipeline, notes, { isIncomplete })
   if (withholding.length > 0) throw new RunWithheld(withholding)
@@ -55,9 +54,9 @@ async function guardChanges(client: pg.PoolClient, { db, pipeline, run, isIncomp
 }
 
 /** Counts the products by changed field, the most frequent first. Returns nothing above 20,000 updates, where counting takes seconds. */
-async function fieldsUpdated(client: pg.PoolClient, destinationId: number, updates: number): Promise<readonly UpdatedField[]> {
+async function fieldsUpdated(tx: Transaction, destinationId: number, updates: number): Promise<readonly UpdatedField[]> {
   if (updates > 20_000) return []
-  const { rows } = await client.query<{ field: string; n: string }>(
+  const rows = await tx.query<{ field: string; n: string }>(
     `select f.field, count(*) as n
      from change c join stage s using (key) join record r on r.destination_id = $1 and r.key = c.key
        cross join lateral (

@@ -1,6 +1,5 @@
 /** Stores a plan: its row and counts. Completes its snapshot. */
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
-import { queryable } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'
 import { attachPlan, readsBackfillSource } from '../../db/runs.ts'
@@ -30,7 +29,7 @@ export interface Planned {
 export async function insertPlan(work: PlanWork, guards: readonly GuardResult[]): Promise<void> {
   const { planId, run, pipeline, destinationId, input, stateVersion } = work
   const { snapshotId } = input
-  await plans.insertPlan(queryable(work.client), {
+  await plans.insertPlan(work.tx, {
     id: planId,
     runId: run.id,
     pipeline: pipeline.name,
@@ -60,7 +59,7 @@ export async function storePlan(
   frozen: Frozen,
   { isFirst, isLast, keyLookups = 0 }: StoredPart & { readonly keyLookups?: number },
 ): Promise<Planned> {
-  const { client, planId, run, input } = work
+  const { tx, planId, run, input } = work
   const { destination } = work.pipeline
   const { entries } = frozen
   const outOfStock =
@@ -79,7 +78,6 @@ export async function storePlan(
     // The next plan deletes the products of key lookups. If this run is interrupted, the next plan also has the later parts.
     deferred: guarded.deferred + keyLookups + (isLast ? 0 : notSent),
   }
-  const tx = queryable(client)
   await plans.storeFigures(tx, planId, {
     digest: frozen.bodies.copy().digest('hex'),
     counts,
@@ -100,10 +98,10 @@ export async function storePlan(
 
 /** Returns the figures for the review, as stored in `plan.review`. */
 async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChanges): Promise<object> {
-  const { client, destinationId, planId, input } = work
+  const { tx, destinationId, planId, input } = work
   return {
     updateFields: changes.updateFields,
-    desiredVersion: await raiseDesiredVersion(queryable(client), destinationId, changesDesired(changes, guarded.missing) ? 1 : 0),
+    desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.missing) ? 1 : 0),
     erasures: work.latestErasureId,
     renewed: work.desired.context.renewed !== undefined,
     // The setting `destination.suppress` of an audience.
@@ -114,12 +112,12 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
 }
 
 /** Completes the snapshot, and stores its digests, with which the next read is compared. Does nothing for an unchanged source. */
-export async function endSnapshot({ client, destinationId, run, input }: PlanWork): Promise<void> {
+export async function endSnapshot({ tx, destinationId, run, input }: PlanWork): Promise<void> {
   if (input.reading === 'unchanged') return
   // Only a complete read stores digests; an incomplete read or a backfill does not.
-  if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(client, destinationId)
-  else if (input.reading === 'gated') await updateDigests(client, destinationId, stagedKind.valid, input.unseen, input.quality)
-  else await replaceDigests(client, destinationId, stagedKind.valid, input.quality)
+  if (input.incomplete !== undefined || readsBackfillSource(run)) await forgetDigests(tx, destinationId)
+  else if (input.reading === 'gated') await updateDigests(tx, destinationId, stagedKind.valid, input.unseen, input.quality)
+  else await replaceDigests(tx, destinationId, stagedKind.valid, input.quality)
   const status = input.incomplete === undefined ? 'closed' : 'incomplete'
-  await closeSnapshot(queryable(client), input.snapshotId, { status, counts: input.rows })
+  await closeSnapshot(tx, input.snapshotId, { status, counts: input.rows })
 }

@@ -2,7 +2,7 @@
  * Collects the identifiers that a row of this read opted out, in the temporary table `opted_out`, which the diff uses too. No other row
  * may send these identifiers (docs/consent.md).
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
@@ -19,28 +19,28 @@ export interface OptingOut {
 }
 
 /** Fills `opted_out` and returns its number of identifiers. */
-export async function collectOptedOut(client: pg.PoolClient, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
+export async function collectOptedOut(tx: Transaction, { optedOut, withholding, filteredOut }: OptingOut): Promise<number> {
   if (optedOut + withholding + filteredOut === 0) return 0
-  const collected = await client.query(
+  const collected = await tx.execute(
     `insert into opted_out
      select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier)
      where s.kind in (${stagedKind.optedOut}, ${stagedKind.filtered})
      union
      select i.identifier from stage s cross join lateral unnest(s.withheld) as i (identifier) where s.withheld is not null`,
   )
-  await client.query('analyze opted_out')
-  return collected.rowCount ?? 0
+  await tx.query('analyze opted_out')
+  return collected
 }
 
 /** Returns true if an unchanged record, which was not staged, has an opted-out identifier. Then a full read is needed. */
-export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+export async function unstagedRecordsHaveOptedOut(tx: Transaction, destinationId: number): Promise<boolean> {
   const implied: Buffer[] = []
   // A transaction for the cursor of the search, with one snapshot: retention and erasures change the search meanwhile.
-  await client.query('begin isolation level repeatable read')
-  for await (const found of searchImpliedKeys(client, destinationId, 'select identifier from opted_out'))
+  await tx.query('begin isolation level repeatable read')
+  for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
     implied.push(...found.map(({ identifier }) => identifier))
-  await client.query('commit')
-  const { rowCount } = await client.query(
+  await tx.query('commit')
+  const beside = await tx.query(
     `with desired as (
        select m.key as identifier, m.ref_count from opted_out o join remote m on m.destination_id = $1 and m.key = o.identifier where m.ref_count > 0
        union all
@@ -53,7 +53,7 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
      select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
   )
-  return rowCount === 1
+  return beside.length === 1
 }
 
 /**
@@ -61,10 +61,10 @@ export async function unstagedRecordsHaveOptedOut(client: pg.PoolClient, destina
  * such as that of `sluice plan`, may have found an opt-out that this gated read does not stage again.
  */
 export async function findOptedOutEntries(
-  client: pg.PoolClient,
+  tx: Transaction,
   batch: { readonly id: number; readonly destinationId: number },
 ): Promise<readonly number[]> {
-  const { rows } = await client.query<Row<'entry', 'ord'>>(
+  const rows = await tx.query<Row<'entry', 'ord'>>(
     `with carried as materialized (
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key))
      select ord from carried where key in (select identifier from opted_out)
@@ -90,22 +90,22 @@ export interface SharedRows {
  * Removes the identifiers of `opted_out` from the valid rows of the stage. The changed rows get no digest, so that the next read maps
  * them again, because their outcome depends on other rows.
  */
-export async function omitOptedOut(client: pg.PoolClient): Promise<SharedRows> {
-  await client.query(
+export async function omitOptedOut(tx: Transaction): Promise<SharedRows> {
+  await tx.query(
     `create temp table shared_row as
      select s.ctid as row, s.key, array(select i from unnest(s.identifiers) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
        select from unnest(s.identifiers) as i (identifier) join opted_out o using (identifier))`,
   )
-  const updated = await client.query(
+  const updated = await tx.execute(
     `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
        hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
      -- Rows of two partitions of the stage may have the same ctid.
      from shared_row x where s.ctid = x.row and s.key = x.key`,
   )
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from shared_row where kept = '{}'`)
-  await client.query('drop table shared_row')
-  return { rows: updated.rowCount ?? 0, emptied: Number(rows[0]?.n) }
+  const rows = await tx.query<{ n: string }>(`select count(*) as n from shared_row where kept = '{}'`)
+  await tx.query('drop table shared_row')
+  return { rows: updated, emptied: Number(rows[0]?.n) }
 }

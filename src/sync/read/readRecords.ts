@@ -2,7 +2,7 @@
  * Reads the rows of a snapshot: all rows, or only rows that the last complete snapshot does not have (a gated read;
  * docs/benchmarks.md).
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { z } from 'zod'
 import { dropBuffers } from '../../flatMemory.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
@@ -28,7 +28,7 @@ import { destinationOf } from '../../destinations/index.ts'
 
 export interface ReadContext {
   readonly deps: EngineDeps
-  readonly client: pg.PoolClient
+  readonly tx: Transaction
   readonly pipeline: Pipeline
   readonly run: RunRow
   /** Ids of the do-not-reach lists that the pipeline respects. */
@@ -89,8 +89,8 @@ export interface KnownRecords {
  * Returns the digests of the last complete snapshot. Returns undefined if a full read is needed: if not every valid record has a digest,
  * there are too many records, or the statistics require it. `last`: row counts of that snapshot.
  */
-export async function knownRecords(client: pg.PoolClient, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
-  const stored = await loadDigests(client, destinationId)
+export async function knownRecords(tx: Transaction, destinationId: number, last: RowCounts): Promise<KnownRecords | undefined> {
+  const stored = await loadDigests(tx, destinationId)
   if (stored === undefined || stored.count !== last.valid || stored.stored > mostKnown) return undefined
   const quality = decodeQuality(stored.quality, destinationId)
   if (quality.due) return undefined
@@ -126,13 +126,13 @@ export async function readRecords(
   gate: DigestGate,
   known: KnownRecords | undefined,
 ): Promise<ReadRecords | undefined> {
-  const { deps, client, pipeline, run } = context
+  const { deps, tx, pipeline, run } = context
   if (known) gate.setKnown(known.digests)
   // A full read counts the frequent values of the last read separately.
-  const before = known?.quality ?? (await lastQuality(client, run.destinationId))
+  const before = known?.quality ?? (await lastQuality(tx, run.destinationId))
   const statistics = openStatistics(before, known !== undefined)
   const staged = await stageSources(deps, pipeline, {
-    client,
+    tx,
     runId: run.id,
     startedAtMs: run.startedAtMs,
     previous: context.previous,
@@ -144,24 +144,24 @@ export async function readRecords(
   })
   crashPoint('read.staged')
   // Analyzes only the columns of joins and groups; the long columns would take five times as long.
-  await client.query('analyze stage (key, kind)')
+  await tx.query('analyze stage (key, kind)')
   const type = destinationOf(pipeline.destination.kind)
-  const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(client, staged) : 0
+  const optedOutIdentifiers = type.reachesPeople ? await collectOptedOut(tx, staged) : 0
   const unseen = known?.digests.unseen()
   if (unseen) {
-    await collectUnseenKeys(client, run.destinationId, unseen)
+    await collectUnseenKeys(tx, run.destinationId, unseen)
     // Removing an identifier from a list also removes the skipped records that have it.
     const removesSkipped = type.removesBy === 'identifier' && staged.optedOut > 0
-    const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(client, run.destinationId))
-    if (removesSkipped || isShared || staged.doubts.length > 0 || (await meetsUnstaged(client, run.destinationId))) {
-      await client.query('truncate stage, opted_out')
-      await client.query('drop table unseen_key')
+    const isShared = optedOutIdentifiers > 0 && (await unstagedRecordsHaveOptedOut(tx, run.destinationId))
+    if (removesSkipped || isShared || staged.doubts.length > 0 || (await meetsUnstaged(tx, run.destinationId))) {
+      await tx.query('truncate stage, opted_out')
+      await tx.query('drop table unseen_key')
       await deleteRejects(deps.db, [run.id])
       return undefined
     }
   }
   // Rejects of conflicting rows are written outside of the run's transaction, like all rejects, so that a failed run keeps them.
-  const resolved = await resolveStage(client, staged, {
+  const resolved = await resolveStage(tx, staged, {
     runId: run.id,
     keyField: type.keyField,
     removesBy: type.removesBy,
@@ -183,8 +183,8 @@ export async function readRecords(
   return { staged: { ...staged, warnings }, rows, unseen, quality: storeStatistics(statistics) }
 }
 
-async function lastQuality(client: pg.PoolClient, destinationId: number): Promise<StoredQuality | undefined> {
-  const stored = await loadQuality(client, destinationId)
+async function lastQuality(tx: Transaction, destinationId: number): Promise<StoredQuality | undefined> {
+  const stored = await loadQuality(tx, destinationId)
   return stored === undefined ? undefined : decodeQuality(stored, destinationId)
 }
 
@@ -196,11 +196,11 @@ function optedOutNote(rows: number): WarningSummary {
 /**
  * Returns true if a staged row has the key of a skipped record. First deletes rejected rows with such a key, because they change nothing.
  */
-async function meetsUnstaged(client: pg.PoolClient, destinationId: number): Promise<boolean> {
+async function meetsUnstaged(tx: Transaction, destinationId: number): Promise<boolean> {
   const unstaged = `select from record r where r.destination_id = ${destinationId} and r.key = s.key and r.status = 'live'
     and not exists (select from unseen_key l where l.key = s.key)`
-  const meets = async () => (await client.query(`select from stage s where exists (${unstaged}) limit 1`)).rowCount === 1
+  const meets = async () => (await tx.query(`select from stage s where exists (${unstaged}) limit 1`)).length === 1
   if (!(await meets())) return false
-  await client.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
+  await tx.query(`delete from stage s where s.kind = ${stagedKind.rejected} and exists (${unstaged})`)
   return meets()
 }

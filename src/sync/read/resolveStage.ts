@@ -3,7 +3,7 @@
  * `duplicates: last`, the last row stays. An opted-out row wins over other rows of its key, and suppressed people are marked. Repeats are
  * searched with one hash aggregate, and only if a key may be repeated. The caller must analyze the stage first.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { addRejects } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -28,7 +28,7 @@ const noneShared: SharedRows = { rows: 0, emptied: 0 }
 
 /** Resolves the staged rows, and stores the rejects of contradicting rows. */
 export async function resolveStage(
-  client: pg.PoolClient,
+  tx: Transaction,
   staged: Pick<Staged, 'valid' | 'optedOut' | 'mayRepeat'>,
   options: {
     readonly runId: number
@@ -43,32 +43,32 @@ export async function resolveStage(
     readonly optedOutIdentifiers: number
   },
 ): Promise<Resolved> {
-  const shared = options.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(client)
+  const shared = options.optedOutIdentifiers === 0 ? noneShared : await omitOptedOut(tx)
   const optedOutRows = staged.optedOut + shared.emptied
   const validRows = staged.valid - shared.emptied
-  const repeats = staged.mayRepeat ? await resolveRepeats(client, options) : undefined
+  const repeats = staged.mayRepeat ? await resolveRepeats(tx, options) : undefined
   const suppressed =
     options.removesBy === 'identifier'
       ? staged.optedOut === 0
         ? 0
-        : await suppressWithRemoved(client)
-      : (options.suppressedBy.length === 0 ? 0 : await suppressListedMembers(client, options.suppressedBy)) +
-        (options.erasures === undefined ? 0 : await suppressErased(client, options.erasures))
+        : await suppressWithRemoved(tx)
+      : (options.suppressedBy.length === 0 ? 0 : await suppressListedMembers(tx, options.suppressedBy)) +
+        (options.erasures === undefined ? 0 : await suppressErased(tx, options.erasures))
   if (repeats === undefined)
     return { duplicates: 0, conflicting: 0, suppressed: suppressed + optedOutRows, valid: validRows - suppressed, sharedRows: shared.rows }
-  const optedOut = await countKind(client, stagedKind.optedOut)
-  await keepOneRowAKey(client)
-  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(client, stagedKind.valid), sharedRows: shared.rows }
+  const optedOut = await countKind(tx, stagedKind.optedOut)
+  await keepOneRowAKey(tx)
+  return { ...repeats, suppressed: suppressed + optedOut, valid: await countKind(tx, stagedKind.valid), sharedRows: shared.rows }
 }
 
 /** Resolves repeated keys. Returns undefined if no key is repeated. */
 async function resolveRepeats(
-  client: pg.PoolClient,
+  tx: Transaction,
   options: { readonly runId: number; readonly keyField: string; readonly duplicates: 'reject' | 'last' },
 ): Promise<Pick<Resolved, 'duplicates' | 'conflicting'> | undefined> {
-  const repeated = await client.query('create temp table repeated as select key from stage group by key having count(*) > 1')
-  if (repeated.rowCount === 0) return undefined
-  await client.query(`
+  const repeated = await tx.execute('create temp table repeated as select key from stage group by key having count(*) > 1')
+  if (repeated === 0) return undefined
+  await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
       bool_or(s.kind = ${stagedKind.optedOut}) over k as opts_out,
@@ -77,50 +77,46 @@ async function resolveRepeats(
     from stage s join repeated using (key)
     window k as (partition by s.key)`)
   // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out too.
-  await client.query(`
+  await tx.query(`
     update stage s set kind = ${stagedKind.optedOut}
     from repeated_row r where s.ctid = r.row and s.key = r.key and r.opts_out and r.kind = ${stagedKind.valid}`)
-  await client.query('drop table repeated_row')
-  if (options.duplicates === 'last') return { duplicates: await keepLast(client), conflicting: 0 }
-  await client.query(`
+  await tx.query('drop table repeated_row')
+  if (options.duplicates === 'last') return { duplicates: await keepLast(tx), conflicting: 0 }
+  await tx.query(`
     create temp table repeated_row as
     select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
       bool_or(s.kind <> ${stagedKind.rejected}) over (partition by s.key) as has_usable,
       row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
     from stage s join repeated using (key)`)
-  await client.query(`
+  await tx.query(`
     create temp table contradiction as
     select key, count(distinct hash) as contents, array_agg(line order by source, line) as lines
     from repeated_row where kind = ${stagedKind.valid} group by key having count(distinct hash) > 1`)
 
-  const conflicting = await rejectContradictions(client, options)
+  const conflicting = await rejectContradictions(tx, options)
   // Of rows with the same key and content, one stays (docs/inputs.md 57).
-  const collapsed = await client.query(`
+  const collapsed = await tx.execute(`
     delete from stage s using repeated_row r
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid} and r.nth > 1
       and not exists (select 1 from contradiction c where c.key = r.key)`)
-  return { duplicates: collapsed.rowCount ?? 0, conflicting }
+  return { duplicates: collapsed, conflicting }
 }
 
 /**
  * Keeps the last valid row of each key: of the last source, then of the last line. Rows of one line are ordered by `ctid`, which is the
  * order of the file except for rows that `omitOptedOut` changed. Returns the number of deleted rows.
  */
-async function keepLast(client: pg.PoolClient): Promise<number> {
-  const dropped = await client.query(`
+async function keepLast(tx: Transaction): Promise<number> {
+  return tx.execute(`
     delete from stage s using (
       select t.ctid as row, t.key, row_number() over (partition by t.key order by t.source desc, t.line desc, t.ctid desc) as nth
       from stage t join repeated using (key) where t.kind = ${stagedKind.valid}) r
     where s.ctid = r.row and s.key = r.key and r.nth > 1`)
-  return dropped.rowCount ?? 0
 }
 
 /** Rejects all rows with one key and different contents; the message has their lines (docs/inputs.md 58). Returns their number. */
-async function rejectContradictions(
-  client: pg.PoolClient,
-  options: { readonly runId: number; readonly keyField: string },
-): Promise<number> {
-  const inserted = await client.query(
+async function rejectContradictions(tx: Transaction, options: { readonly runId: number; readonly keyField: string }): Promise<number> {
+  const conflicting = await tx.execute(
     addRejects(`select $1, r.line, r.source, 'DUPLICATE_CONFLICT', $2,
        'the same ' || $2::text || ' is in lines ' || array_to_string(c.lines[1:10], ', ') || ' with different content',
        'keep one of these rows; or set duplicates: last, if the last one is right', r.key
@@ -128,28 +124,27 @@ async function rejectContradictions(
      where r.kind = ${stagedKind.valid}`),
     [options.runId, options.keyField],
   )
-  await client.query(`
+  await tx.query(`
     update stage s set kind = ${stagedKind.rejected}
     from repeated_row r join contradiction c using (key)
     where s.ctid = r.row and s.key = r.key and r.kind = ${stagedKind.valid}`)
-  return inserted.rowCount ?? 0
+  return conflicting
 }
 
 /**
  * Marks members with at least one identifier on the do-not-reach lists as suppressed (docs/guarantees.md#suppression-wins). Returns
  * their number.
  */
-async function suppressListedMembers(client: pg.PoolClient, listIds: readonly number[]): Promise<number> {
-  const listed = await client.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
-  if (listed.rowCount === 0) return 0
-  const marked = await client.query(
+async function suppressListedMembers(tx: Transaction, listIds: readonly number[]): Promise<number> {
+  const listed = await tx.query('select 1 from remote where destination_id = any($1::int[]) limit 1', [listIds])
+  if (listed.length === 0) return 0
+  return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
        join remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isSuppressed('$1::int[]')})`,
     [listIds],
   )
-  return marked.rowCount ?? 0
 }
 
 /** Audience, and the address of its service. */
@@ -159,10 +154,10 @@ export interface ErasureScope {
 }
 
 /** Marks staged rows of erased people as suppressed, and returns their number. */
-export async function suppressErased(client: pg.PoolClient, { destinationId, service }: ErasureScope): Promise<number> {
-  const known = await client.query('select from erased_key where service = $1 limit 1', [service])
-  if (known.rowCount === 0) return 0
-  const marked = await client.query(
+export async function suppressErased(tx: Transaction, { destinationId, service }: ErasureScope): Promise<number> {
+  const known = await tx.query('select from erased_key where service = $1 limit 1', [service])
+  if (known.length === 0) return 0
+  return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
        ${erasedRecords('$1', '$2')}
@@ -171,12 +166,11 @@ export async function suppressErased(client: pg.PoolClient, { destinationId, ser
        where i.identifier in (${erasedIdentifiers('$1')}))`,
     [service, destinationId],
   )
-  return marked.rowCount ?? 0
 }
 
 /** Keeps one row per key, because the diff joins on the key. Prefers a row that was not rejected. */
-async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
-  await client.query(`
+async function keepOneRowAKey(tx: Transaction): Promise<void> {
+  await tx.query(`
     delete from stage s using (
       select t.ctid as row, t.key, row_number() over (partition by t.key order by (t.kind = ${stagedKind.rejected}), t.source, t.line) as nth
       from stage t join repeated using (key)) r
@@ -188,18 +182,17 @@ async function keepOneRowAKey(client: pg.PoolClient): Promise<void> {
  * without this the next run would add the identifier again. The other identifiers of the suppressed rows suppress no further rows.
  * Returns the number of suppressed rows.
  */
-async function suppressWithRemoved(client: pg.PoolClient): Promise<number> {
-  const marked = await client.query(
+async function suppressWithRemoved(tx: Transaction): Promise<number> {
+  return tx.execute(
     `update stage s set kind = ${stagedKind.suppressed}
      where s.kind = ${stagedKind.valid} and s.key in (
        select t.key from stage t cross join lateral unnest(t.identifiers) as i (identifier)
        where i.identifier in (
          select unnest(l.identifiers) from stage l where l.kind = ${stagedKind.optedOut}))`,
   )
-  return marked.rowCount ?? 0
 }
 
-async function countKind(client: pg.PoolClient, kind: number): Promise<number> {
-  const { rows } = await client.query<{ n: string }>(`select count(*) as n from stage where kind = ${kind}`)
+async function countKind(tx: Transaction, kind: number): Promise<number> {
+  const rows = await tx.query<{ n: string }>(`select count(*) as n from stage where kind = ${kind}`)
   return Number(rows[0]?.n)
 }

@@ -2,7 +2,6 @@
  * Reads the sources of a pipeline into a snapshot. If nothing can differ from the last complete snapshot (same bytes, definition
  * and do-not-reach lists), reads no rows and uses the last snapshot (docs/benchmarks.md).
  */
-import type pg from 'pg'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { definitionHashOf } from '../../mapping/mapper.ts'
@@ -11,7 +10,7 @@ import type { QualityCode } from '../../mapping/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database, Transaction } from '../../db/database.ts'
 import { digestKey, type UnseenDigests } from '../../db/digests.ts'
 import { decodeColumns, decodeWarnings } from '../../db/runColumns.ts'
 import { readsBackfillSource, updateRun, type RunRow } from '../../db/runs.ts'
@@ -93,7 +92,7 @@ interface LastSnapshot {
  * Reads the sources into a new snapshot and the temporary table `stage`, or returns the last snapshot if nothing changed. Stores the
  * warnings and columns with the run. If the read fails, discards the new snapshot and throws the error.
  */
-export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
+export async function readSnapshot(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<SnapshotResult> {
   const definitionHash = definitionHashOf(pipeline)
   const suppression = await suppressionOf(deps, pipeline)
   const notes = [...suppression.notes, ...(await formerDestination(deps, pipeline, run))]
@@ -108,7 +107,7 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   const key = await digestKey(deps.db, run.destinationId)
   const gate = new DigestGate(key)
   const bytes = comparable ? await sameBytes(deps, pipeline, last, gate) : { same: false, opened: new Map<number, OpenedSource>() }
-  await createStage(client)
+  await createStage(tx)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
     const warnings = [...notes, ...last.warnings.filter(({ code }) => !comparingCodes.has(code))]
@@ -133,11 +132,11 @@ export async function readSnapshot(deps: EngineDeps, client: pg.PoolClient, pipe
   try {
     const known =
       comparable && isGateable(pipeline, last.sources, last.rows.duplicates)
-        ? await knownRecords(client, run.destinationId, last.rows)
+        ? await knownRecords(tx, run.destinationId, last.rows)
         : undefined
     const context: ReadContext = {
       deps,
-      client,
+      tx,
       pipeline,
       run,
       suppressedBy: suppression.destinationIds,

@@ -2,7 +2,7 @@
  * Stages the mapped rows of the sources in a temporary table by COPY. Memory does not grow with the feed, because the raw text of a row
  * is dropped once the row is staged.
  */
-import type pg from 'pg'
+import type { Transaction } from '../../db/database.ts'
 import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
@@ -72,7 +72,7 @@ export async function stageSources(
   deps: EngineDeps,
   pipeline: Pipeline,
   options: {
-    readonly client: pg.PoolClient
+    readonly tx: Transaction
     readonly runId: number
     readonly startedAtMs: number
     readonly previous: readonly SourceFacts[]
@@ -113,7 +113,7 @@ export async function stageSources(
 
   for (const [index, definition] of pipeline.sources.entries()) {
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, options.previous[index], options.gate))
-    let writer = new Stage(options.client, index, tally)
+    let writer = new Stage(options.tx, index, tally)
     const previous = options.previous[index]
     if (gated && options.gate) options.gate.columns = previous?.columns ?? []
     mapper.begin(gated ? previous : undefined)
@@ -154,8 +154,8 @@ export async function stageSources(
           read >= deps.settings.usersInFirstPart * firstPartsUntilPartitioned
         ) {
           await writer.copy.end()
-          await partitionStage(options.client)
-          writer = new Stage(options.client, index, tally)
+          await partitionStage(options.tx)
+          writer = new Stage(options.tx, index, tally)
           isPartitioned = true
         }
         if (growing && read >= rowsUntilFlat) {

@@ -1,6 +1,6 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
+import type { Transaction } from '../../db/database.ts'
 import { hash } from 'node:crypto'
-import type pg from 'pg'
 import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
@@ -20,9 +20,9 @@ const columns = `key bytea not null, hash bytea not null, kind int2 not null, li
   body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
 
 /** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
-export async function createStage(client: pg.PoolClient): Promise<void> {
+export async function createStage(tx: Transaction): Promise<void> {
   // Join and group columns need only coarse statistics: 3,000 sampled rows instead of 30,000.
-  await client.query(`
+  await tx.query(`
     create temp table stage (${columns});
     alter table stage alter key set statistics 10, alter kind set statistics 10;
     create temp table opted_out (identifier bytea primary key)`)
@@ -35,14 +35,14 @@ const partitions = 16
  * Replaces the table `stage` by a table with the same rows that is partitioned by key. Each part of a first load (plan/loadParts.ts) then
  * reads only the partitions of its keys: 14 parts read a million rows twice in total instead of 14 times. Reading them once took 0.15 s.
  */
-export async function partitionStage(client: pg.PoolClient): Promise<void> {
+export async function partitionStage(tx: Transaction): Promise<void> {
   const bound = (i: number) => `'\\x${(i * (256 / partitions)).toString(16).padStart(2, '0')}'`
   const parts = Array.from({ length: partitions }, (_, i) => {
     const from = i === 0 ? 'minvalue' : bound(i)
     const to = i === partitions - 1 ? 'maxvalue' : bound(i + 1)
     return `create temp table stage_${i} partition of partitioned_stage for values from (${from}) to (${to});`
   })
-  await client.query(`
+  await tx.query(`
     create temp table partitioned_stage (${columns}) partition by range (key);
     ${parts.join('\n')}
     -- Samples 300 rows of each partition, in total somewhat more than of the unpartitioned table.
@@ -80,8 +80,8 @@ export abstract class StageWriter {
   readonly #own: number
 
   /** `own`: columns of the subclass. */
-  constructor(client: pg.PoolClient, source: number, tally: StageTally, own: readonly string[]) {
-    this.copy = new CopyWriter(client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
+  constructor(tx: Transaction, source: number, tally: StageTally, own: readonly string[]) {
+    this.copy = new CopyWriter(tx.client, `stage (key, hash, kind, line, source, digest, feature_set, ${own.join(', ')})`)
     this.tally = tally
     this.#source = source
     this.#own = own.length
@@ -129,8 +129,8 @@ class ProductStage extends StageWriter {
   static readonly keysAreDigests = false
   override readonly recordKind = 'product'
 
-  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    super(client, source, tally, ['body'])
+  constructor(tx: Transaction, source: number, tally: StageTally) {
+    super(tx, source, tally, ['body'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
@@ -147,8 +147,8 @@ class MemberStage extends StageWriter {
   override readonly recordKind = 'member'
   readonly #hash = Buffer.alloc(16)
 
-  constructor(client: pg.PoolClient, source: number, tally: StageTally) {
-    super(client, source, tally, ['identifiers', 'withheld', 'effective_at', 'expires_at'])
+  constructor(tx: Transaction, source: number, tally: StageTally) {
+    super(tx, source, tally, ['identifiers', 'withheld', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {

@@ -56,7 +56,7 @@ async function plant(
   )
   const batch: FrozenEntries = { batchId: Number(row?.id), op: 'upsert', items, offsets, lengths }
   // Entries with an outcome each have rows from the start, with any content.
-  await db.transaction((tx) => writeEntries(tx.client, planted.destinationId, { evidence }, [batch]))
+  await db.transaction((tx) => writeEntries(tx, planted.destinationId, { evidence }, [batch]))
   return batch.batchId
 }
 

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
 import { eraseImpliedKeys, findImpliedKeys, ImpliedKeyIndex, searchImpliedKeys, type ImpliedKey } from '../../../src/db/impliedKeySearch.ts'
@@ -337,7 +338,7 @@ async function foundPairs(engine: EngineUnderTest, identifiers: readonly Buffer[
   const scanned = await engine.db.transaction(async (tx) => {
     await tx.execute('create temp table wanted on commit drop as select unnest($1::bytea[]) as identifier', [identifiers])
     const all: ImpliedKey[] = []
-    for await (const portion of searchImpliedKeys(tx.client, 1, 'select identifier from wanted')) all.push(...portion)
+    for await (const portion of searchImpliedKeys(tx, 1, 'select identifier from wanted')) all.push(...portion)
     return pairs(all)
   })
   expect(scanned).toEqual(found)
@@ -350,7 +351,7 @@ test('a load that is indexed in several parts is found whole, and one person is 
   const { pairs, identifiers } = await storedIdentifiers(engine)
   await engine.db.transaction(async (tx) => {
     await tx.execute('delete from implied_key')
-    const index = new ImpliedKeyIndex(tx.client, 1, { entriesOfPart: 64 })
+    const index = new ImpliedKeyIndex(tx, 1, { entriesOfPart: 64 })
     const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record order by key')
     await index.add(records.map(({ key, identifiers }) => ({ key, keys: identifiers.map((one) => one.toString('hex')).join(',') })))
     await index.end()
@@ -497,7 +498,7 @@ test('an opted-out identifier is found although the search for implied keys chan
         return Reflect.apply(query, client, call)
       },
     })
-    expect(await unstagedRecordsHaveOptedOut(client, 1)).toBe(true)
+    expect(await unstagedRecordsHaveOptedOut(connectionOf(client), 1)).toBe(true)
   } finally {
     client.release(true)
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { outOfSync } from '../../../src/db/changedKeys.ts'
@@ -422,7 +423,7 @@ test('operations that cannot be read leave no batch and no entries, although bat
     throw new Error('cannot be read')
   }
   const context = { planId, destinationId: 1, loadId: undefined, lastSeq: 1_000, onProgress: () => undefined }
-  await expect(freeze(client, destination, operations(), context)).rejects.toThrow('cannot be read')
+  await expect(freeze(connectionOf(client), destination, operations(), context)).rejects.toThrow('cannot be read')
   await client.query('rollback')
   client.release()
   // Longer than it takes to store the batches.

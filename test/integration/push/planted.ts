@@ -125,7 +125,7 @@ export async function plantBatch(
     users,
   }))
   await db.transaction((tx) =>
-    writeEntries(tx.client, planted.destinationId, destinationOf(options.kind ?? 'audience'), [{ ...batch, batchId: id, op, items }]),
+    writeEntries(tx, planted.destinationId, destinationOf(options.kind ?? 'audience'), [{ ...batch, batchId: id, op, items }]),
   )
   await db.execute(
     op === 'delete'
