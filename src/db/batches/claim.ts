@@ -137,19 +137,20 @@ export async function claimById(tx: Queryable, id: number, workerId: string, lea
 export interface OpenWork {
   /** Number of claimed batches, also of those whose lease has expired. */
   readonly inFlight: number
-  /** Number of batches that may be sent now or later in this run, after a backoff, a horizon, a delete or a sibling. */
+  /**
+   * Number of batches that may be sent now or later in this run, after a backoff, a horizon, a delete or a sibling. Leaves out batches of
+   * phase 2 that wait for a parked delete.
+   */
   readonly waiting: number
   /** Milliseconds until the first waiting batch may be sent, as far as a time is known; else 0. */
   readonly waitMs: number
-  /** Number of batches of phase 2 that cannot be sent in this run, because they wait for a parked delete. */
-  readonly blocked: number
   /** True if the destination of an open batch is paused. */
   readonly paused: boolean
 }
 
 /** Counts the open batches of a scope. */
 export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<OpenWork> {
-  const [row] = await db.query<{ in_flight: number; waiting: number; blocked: number; wait_ms: number | null; paused: boolean }>(
+  const [row] = await db.query<{ in_flight: number; waiting: number; wait_ms: number | null; paused: boolean }>(
     `with open as (
        select b.*, b.phase = 2 and exists (
            select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete' and d.status = 'parked') as blocked,
@@ -158,7 +159,6 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
        from batch b where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous', 'in_flight'))
      select count(*) filter (where status = 'in_flight')::int as in_flight,
        count(*) filter (where status <> 'in_flight' and not blocked)::int as waiting,
-       count(*) filter (where status <> 'in_flight' and blocked)::int as blocked,
        min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000)) filter (where status <> 'in_flight' and not blocked)::float8 as wait_ms,
        coalesce(bool_or(exists (select from destination t where t.id = open.destination_id and t.paused_at is not null)), false) as paused
      from open`,
@@ -167,7 +167,6 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
   return {
     inFlight: row?.in_flight ?? 0,
     waiting: row?.waiting ?? 0,
-    blocked: row?.blocked ?? 0,
     waitMs: row?.wait_ms ?? 0,
     paused: row?.paused ?? false,
   }

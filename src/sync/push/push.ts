@@ -277,7 +277,7 @@ async function openSending(
     target,
     allowances,
     pace: new Pace(clock, settings, upsert),
-    runId,
+    by: { workerId: deps.workerId, runId, horizonMs: settings.horizonMs },
     signal: options.signal,
     hardStop: options.hardStop,
     findOptedOut: options.findOptedOut,

@@ -18,16 +18,14 @@ import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/rem
 import type { Database, Queryable, Transaction } from '../../db/database.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailed } from './isolateRecord.ts'
+import type { BatchHandler } from './removeEntries.ts'
 import { confirmsAll, trySettleLoad, type EntriesOutcome } from './trySettleLoad.ts'
 
 /** Settings of the run, and the exchange to store. */
-export interface ReconcileOptions {
+export interface ReconcileOptions extends BatchHandler {
   readonly maxAttempts: number
-  readonly horizonMs: number
   /** Wait before the same bytes are sent again. */
   readonly waitMs: number
-  readonly workerId: string
-  readonly runId: number
   /** True to split a batch at the records that its answer points at. False after a wrong pointer in this push. */
   readonly trustPointers: boolean
   /** Exchange as stored with the attempt. */

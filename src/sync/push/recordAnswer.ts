@@ -22,16 +22,14 @@ const leastWaitMs = 10
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
-  const { deps, destination, runId } = sending
+  const { deps, destination, by } = sending
   const { batch, exchange } = answered
   const { settings } = deps
   const outcome = await classify(sending, answered)
   const result = await reconcile(deps.db, destination, batch, answered.attemptId, outcome, {
+    ...by,
     maxAttempts: settings.maxAttempts,
-    horizonMs: settings.horizonMs,
     waitMs: retryWaitMs(sending, batch, exchange, outcome),
-    workerId: deps.workerId,
-    runId,
     trustPointers: sending.state.trustPointers,
     sent: {
       httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
@@ -47,11 +45,11 @@ export async function recordAnswer(sending: Sending, answered: Answered): Promis
 }
 
 /** Logs one line per attempt: at debug level if all was confirmed, else at info level. */
-function logAttempt({ deps, runId }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
+function logAttempt({ deps, by }: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): void {
   const clear = outcome.kind === 'entries' && outcome.entries.every((entry) => entry.outcome === 'confirmed')
   deps.log[clear ? 'debug' : 'info'](
     {
-      runId: `r_${runId}`,
+      runId: `r_${by.runId}`,
       batch: batch.id,
       operation: batch.operation,
       attempt: batch.attempts + 1,

@@ -28,8 +28,8 @@ export interface Sending {
   readonly target: Target
   readonly allowances: Readonly<Record<'upsert' | 'delete', Allowance>>
   readonly pace: Pace
-  /** Run with which the attempts are stored. */
-  readonly runId: number
+  /** Worker, and run with which the attempts are stored. */
+  readonly by: BatchHandler
   /** On abort: no new attempts. */
   readonly signal: AbortSignal
   /** On abort: attempts in flight are abandoned. */
@@ -76,10 +76,9 @@ const unreachableAfter = 16
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
-  const { deps, destination, pace, runId } = sending
+  const { deps, destination, pace, by } = sending
   const { db, clock, settings } = deps
-  const by = { workerId: deps.workerId, runId, horizonMs: settings.horizonMs }
-  if (batch.expired) return supersedeExpired(sending, batch, by)
+  if (batch.expired) return supersedeExpired(sending, batch)
   if (await splitFailingHalf(db, destination, batch, by)) return undefined
   crashPoint('push.claimed')
 
@@ -135,11 +134,10 @@ async function beginUnderGrant(
  * are suppressed or opted out, and `blocked` if the service has requested a wait.
  */
 async function begin(sending: Sending, batch: ClaimedBatch): Promise<Begun | 'split' | 'blocked'> {
-  const { deps, destination, runId } = sending
-  const { db, settings, workerId } = deps
+  const { deps, destination, by } = sending
+  const { db, settings } = deps
   const atMs = deps.clock.monotonic()
-  const options = { runId, workerId, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
-  const by = { workerId, runId, horizonMs: settings.horizonMs }
+  const options = { ...by, leaseMs: settings.leaseMs, budget: sending.allowances[batch.operation].name }
   const toPeople = destination.reachesPeople && batch.operation === 'upsert'
   const optedOut = toPeople ? ((await sending.findOptedOut?.(batch)) ?? []) : []
   const attemptId = !toPeople
@@ -205,7 +203,7 @@ async function release({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
  * move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
  * account's audiences read their sources again.
  */
-async function supersedeExpired({ deps, destination }: Sending, batch: ClaimedBatch, by: BatchHandler): Promise<undefined> {
+async function supersedeExpired({ deps, destination, by }: Sending, batch: ClaimedBatch): Promise<undefined> {
   await deps.db.transaction(async (tx) => {
     await expandEntries(tx, [batch.id])
     if (batch.maybeApplied) {

@@ -15,14 +15,13 @@ import { kindsWhere } from '../../destinations/index.ts'
 import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEntries.ts'
 
 /**
- * Supersedes the batch if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch
+ * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch
  * may have been applied, deletes of the suppressed entries' users are inserted. Must run in the transaction that commits the attempt:
  * it locks the lists and the erasures until the commit, so an erasure is either found here or made after the attempt was committed.
  *
  * Runs only three short statements if the lists are unchanged and no person was erased after the plan was made.
  */
 export async function splitOffSuppressed(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
-  if (!destination.reachesPeople || batch.operation !== 'upsert') return false
   const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t

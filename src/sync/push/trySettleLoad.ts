@@ -7,12 +7,10 @@ import type { AttemptResult } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { isRetryable, type Database } from '../../db/database.ts'
+import type { BatchHandler } from './removeEntries.ts'
 
 /** Worker, run and exchange of the attempt. */
-interface SettleOptions {
-  readonly horizonMs: number
-  readonly workerId: string
-  readonly runId: number
+interface SettleOptions extends BatchHandler {
   /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
 }
