@@ -49,7 +49,7 @@ export const hasImplied = (b: string): string =>
  * checkpoint, these marks would write each page to the log: 21 MB for the first change after a million users. Just after the load they
  * write nothing to the log.
  */
-export async function markVisible(db: Queryable, planId: string): Promise<void> {
+export async function markImpliedKeysVisible(db: Queryable, planId: string): Promise<void> {
   const [load] = await db.query<Row<'batch', 'destination_id'>>(
     'select destination_id from batch where plan_id = $1 and load_id is not null limit 1',
     [planId],

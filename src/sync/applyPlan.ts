@@ -3,7 +3,7 @@ import { RunError, UsageError } from '../errors.ts'
 import { forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
-import { markVisible } from '../db/impliedKeys.ts'
+import { markImpliedKeysVisible } from '../db/impliedKeys.ts'
 import { attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
 import { renewGroups, contentVersionOf } from '../db/remote/referenceCounts.ts'
@@ -123,7 +123,7 @@ export async function sendPlan(
   options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined; readonly push?: () => Promise<void> },
 ): Promise<Ending> {
   const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
-  const marking = markVisible(deps.db, planId)
+  const marking = markImpliedKeysVisible(deps.db, planId)
   // Its error is thrown only after the push, because a run that has ended must send nothing more.
   marking.catch(() => undefined)
   await push()

@@ -53,7 +53,7 @@ export class EarlyPush implements GrowingPlan {
    * of operations of the whole plan.
    * @throws the error that ended the push
    */
-  async grew(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {
+  async registerPart(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#wake()
     if (this.isBegun) return

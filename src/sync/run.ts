@@ -92,7 +92,8 @@ async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reques
     await assertOwnDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
     const early = new EarlyPush(lease.deps, run)
-    const onPart = (planId: string, rows: number) => early.grew(planId, rows, () => request.onPlanned?.(planId, batchesOf(pipeline, rows)))
+    const onPart = (planId: string, rows: number) =>
+      early.registerPart(planId, rows, () => request.onPlanned?.(planId, batchesOf(pipeline, rows)))
     const made = await early.during(() => readAndPlan(lease.deps, pipeline, run, onPart))
     if (!made.planned) return { status: 'withheld', guards: made.guards }
     const { planId, batches } = made.planned
