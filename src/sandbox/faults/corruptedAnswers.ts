@@ -8,8 +8,15 @@ import { isRecord, listOf, recordOf } from '../../unknownValue.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+/** Properties of a request that changes of its answer depend on. */
+interface Asked {
+  readonly cursor: string | undefined
+  /** Number of products or users. */
+  readonly items: number
+}
+
 /** Returns the answer as the fault changes it. Kinds that act on the connection, or replace the answer, do not change it here. */
-export function corruptAnswer(answer: Answer, fault: Fault): Answer {
+export function corruptAnswer(answer: Answer, fault: Fault, { cursor, items }: Asked): Answer {
   const { kind } = fault
   if (isOnProducts(kind)) return edit(answer, (body) => editResults(body, (results) => PRODUCTS[kind](results, fault)))
   switch (kind) {
@@ -36,7 +43,9 @@ export function corruptAnswer(answer: Answer, fault: Fault): Answer {
     case 'page_shift':
       return edit(answer, (body) => shiftPage(body, wholeNumberOr(fault['by'], 1)))
     case 'cursor_repeats':
-      return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: fault['cursor'] ?? body['next_cursor'] } : body))
+      return edit(answer, (body) => ('next_cursor' in body ? { ...body, next_cursor: cursor ?? body['next_cursor'] } : body))
+    case 'partial_apply':
+      return answerPartially(answer, fault, items)
     default:
       return corruptBytes(answer, fault, kind)
   }
@@ -121,14 +130,15 @@ function first(results: unknown[], change: (one: Json) => unknown): unknown[] {
  * Returns the answer with the result of a partly applied request: the applied count, and an error for each product that was left out. True
  * for `half` and `first:N`; for any other `apply` all entries count as applied.
  */
-export function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
+function answerPartially(answer: Answer, fault: Fault, items: number): Answer {
   if (answer.status >= 400) return answer
   const { apply } = effectOf(fault)
   const applied =
     apply === 'half' ? Math.floor(items / 2) : typeof apply === 'string' && apply.startsWith('first:') ? Number(apply.slice(6)) : items
   const body: unknown = JSON.parse(answer.body.toString())
   const { delete_products: deletes, products_response: puts } = recordOf(recordOf(body)['data'])
-  if (!Array.isArray(deletes) && !Array.isArray(puts)) return corruptAnswer(answer, { kind: 'counts', success: applied })
+  if (!Array.isArray(deletes) && !Array.isArray(puts))
+    return edit(answer, (one) => corruptCounts(one, { kind: 'counts', success: applied }))
   listOf(deletes)
     .slice(applied)
     .map(recordOf)

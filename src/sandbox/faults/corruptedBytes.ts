@@ -2,11 +2,12 @@
 import { gzipSync } from 'node:zlib'
 import type { Answer } from '../answer.ts'
 import { textOf } from '../text.ts'
-import { wholeNumberOr, type Fault, type RunnerKind } from './faultKinds.ts'
+import type { ActingKind } from './faultActions.ts'
+import { wholeNumberOr, type Fault } from './faultKinds.ts'
 import type { InjectedKind } from './injectedAnswers.ts'
 
 /** Returns the answer as the fault of this kind changes it. Kinds that other modules implement do not change it here. */
-export function corruptBytes(answer: Answer, fault: Fault, kind: keyof typeof CHANGES | InjectedKind | RunnerKind): Answer {
+export function corruptBytes(answer: Answer, fault: Fault, kind: keyof typeof CHANGES | InjectedKind | ActingKind): Answer {
   return isOnBytes(kind) ? { ...answer, ...CHANGES[kind](answer, Buffer.from(answer.body), fault) } : answer
 }
 

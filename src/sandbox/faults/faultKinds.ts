@@ -2,8 +2,8 @@
  * Kinds of faults (docs/sandbox.md#faults): the stage at which each acts, and how much of the request it applies to the state.
  *
  * To add a kind: name it in `KINDS`, then implement it in `injectedAnswers.ts` (replaces the answer), `corruptedAnswers.ts` or
- * `corruptedBytes.ts` (changes the answer), or `faultRunner.ts` (waits, or breaks the connection; name it in `RunnerKind` too). A kind that
- * is in neither does not compile.
+ * `corruptedBytes.ts` (changes the answer), or `faultActions.ts` (waits, breaks the connection, or chooses the state). A kind that is in
+ * none of them does not compile.
  */
 
 export const STAGES = [
@@ -31,10 +31,11 @@ export interface Fault {
   readonly [field: string]: unknown
 }
 
-/** Default stage and applied part of each kind. */
+/** Default stage and applied part of each kind. The last argument is the applied part if the fault is armed for a stage after applying. */
 const KINDS = {
-  ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token stall crash'),
-  ...kinds('none', 'after_read', 'reset close refuse accept_close'),
+  ...kinds('none', 'before_apply', 'status html empty rate_limit expire_token'),
+  ...kinds('none', 'before_apply', 'stall crash', 'all'),
+  ...kinds('none', 'after_read', 'reset close refuse accept_close', 'all'),
   ...kinds('none', 'after_apply', 'counts error_without_errors failed_key errors_in_200 operation_errors'),
   ...kinds('all', 'before_apply', 'delay latency hold clock_skew cursor_expired'),
   ...kinds(
@@ -55,12 +56,6 @@ const KINDS = {
 export type FaultKind = keyof typeof KINDS
 export const FAULT_KINDS: readonly string[] = Object.keys(KINDS)
 
-/**
- * Kinds that `faultRunner.ts` implements: they wait, break the connection, or choose the state that is read or the part that is applied.
- */
-export type RunnerKind =
-  Words<'reset close commit_then_reset refuse accept_close stall crash half_open idle_close slow_upload delay latency hold clock_skew cursor_expired stale partial_apply truncate slow drip wrong_length no_chunk_end interim http10'>
-
 export function isFaultKind(kind: unknown): kind is FaultKind {
   return typeof kind === 'string' && Object.hasOwn(KINDS, kind)
 }
@@ -68,22 +63,30 @@ export function isFaultKind(kind: unknown): kind is FaultKind {
 /** Union of the words of a text. */
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-/** Returns the same defaults for each of the names, which are separated by spaces. */
-function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names): Record<Words<Names>, { apply: Apply; stage: Stage }> {
-  const entries = names.split(' ').map((name) => [name, { apply, stage }])
-  return Object.fromEntries(entries) as Record<Words<Names>, { apply: Apply; stage: Stage }> // the keys are the words of `names`
+/** Defaults of a kind. */
+interface Effect {
+  readonly stage: Stage
+  readonly apply: Apply
+  /** Applied part if the stage is after applying. */
+  readonly lateApply: Apply
 }
 
-/**
- * Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. A kind that breaks the connection
- * applies the whole request by default, if its stage is after applying.
- */
-export function effectOf(fault: Fault): { apply: Apply; stage: Stage } {
+/** Returns the same defaults for each of the names, which are separated by spaces. */
+function kinds<Names extends string>(apply: Apply, stage: Stage, names: Names, lateApply: Apply = apply): Record<Words<Names>, Effect> {
+  const entries = names.split(' ').map((name) => [name, { apply, stage, lateApply }])
+  return Object.fromEntries(entries) as Record<Words<Names>, Effect> // the keys are the words of `names`
+}
+
+/** Returns the stage and the applied part of the fault: its own settings, else the defaults of its kind. */
+export function effectOf(fault: Fault): { readonly apply: Apply; readonly stage: Stage } {
   const defaults = KINDS[fault.kind]
   const stage = fault.stage ?? stageOfAt(fault['at']) ?? defaults.stage
-  const late = stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
-  const breaks = ['reset', 'close', 'stall', 'crash', 'refuse', 'accept_close'].includes(fault.kind)
-  return { stage, apply: fault.apply ?? (breaks && late ? 'all' : defaults.apply) }
+  return { stage, apply: fault.apply ?? (actsAfterApplying(stage) ? defaults.lateApply : defaults.apply) }
+}
+
+/** Returns true for the stages after the request was applied. */
+export function actsAfterApplying(stage: Stage): boolean {
+  return stage === 'after_apply' || stage === 'mid_response' || stage === 'after_response'
 }
 
 /** Returns the age of the state that a `stale` fault reads, in milliseconds (`lag_ms`, by default 60,000). */

@@ -1,0 +1,200 @@
+/** Faults that wait, that break the connection, or that choose the state or the clock of a request (docs/sandbox.md#faults). */
+import type { Answer } from '../answer.ts'
+import { adsRefusals, invalidParameter, type Refusal } from '../refusal.ts'
+import type { SandboxWorld } from '../state/world.ts'
+import { parseForm } from '../verify/signature.ts'
+import type { FaultRule } from './armedFaults.ts'
+import type { FaultContext } from './faultContext.ts'
+import { lagMsOf, wholeNumberOr, type Apply, type Fault, type FaultKind, type Stage } from './faultKinds.ts'
+import type { Waits } from './waits.ts'
+import {
+  readSlowly,
+  reset,
+  sendHalfThen,
+  sendHttp10Answer,
+  sendInterimAnswers,
+  sendSlowly,
+  sendThenCut,
+  sendWithoutEnd,
+  silence,
+  type Port,
+} from './wireFaults.ts'
+
+/** Functions of the server that a fault calls for its request. */
+export interface FaultHooks {
+  /** Handles the request. Returns refusals as answers. */
+  readonly apply: (apply: Apply) => Answer | Promise<Answer>
+  /** Converts a refusal to an answer. Sends nothing. */
+  readonly refuse: (refusal: Refusal) => Answer
+  /** Handles a read on the state as it was `lagMs` ago. */
+  readonly applyAsOf: (lagMs: number) => Answer | Promise<Answer>
+  readonly send: (answer: Answer) => void
+  /** Number of products or users in the request. */
+  readonly items: number
+}
+
+/** Parts of the sandbox that faults use. */
+export interface FaultTools {
+  readonly world: SandboxWorld
+  readonly waits: Waits
+  readonly port: Port
+  /** Ends the process like a kill. Undefined where the sandbox shares its process with others. */
+  readonly crash: (() => void) | undefined
+}
+
+/** Request that has a fault. */
+export interface FaultyRequest {
+  readonly context: FaultContext
+  readonly rule: FaultRule
+  readonly fault: Fault
+  readonly stage: Stage
+  readonly tools: FaultTools
+}
+
+/** Actions of a kind on a request, in the order in which they run. Without an action, the request is handled as without a fault. */
+interface FaultAction {
+  /** Runs before the body is read, and calls `readBody` if the stage of the fault is so early. */
+  readonly upload?: (on: FaultyRequest, readBody: () => void) => void
+  /** Resolves when the request is to continue: before or after it is applied, as the stage says. */
+  readonly wait?: (on: FaultyRequest) => Promise<void>
+  /** Handles the request itself. Undefined: it is applied as the fault's `apply` says. */
+  readonly apply?: (on: FaultyRequest, hooks: FaultHooks) => Answer | Promise<Answer> | undefined
+  /** Ends the request without an answer. Returns false if the fault lets this stage be answered. */
+  readonly end?: (on: FaultyRequest) => boolean
+  /** Acts on the connection of an answer that is sent as usual. */
+  readonly accompany?: (on: FaultyRequest) => void
+  /** Sends the answer, or a part of it. */
+  readonly send?: (on: FaultyRequest, answer: Answer) => void | Promise<void>
+}
+
+const delay: FaultAction = { wait: ({ fault, tools }) => tools.waits.pause(delayMsOf(fault, tools.world)) }
+
+/** Closes or resets the connection: before the body, in the middle of it, before the answer, in the middle of it, or after it. */
+const breakConnection = (cut: (context: FaultContext) => void): FaultAction => ({
+  end: ({ context, stage }) => {
+    if (stage === 'mid_response' || stage === 'after_response') return false
+    if (stage === 'mid_upload') {
+      context.request.once('data', () => cut(context))
+      context.request.once('end', () => cut(context))
+    } else cut(context)
+    return true
+  },
+  send: ({ context, stage }, answer) => {
+    if (stage === 'mid_response') return sendThenCut(context, answer, Math.floor(answer.body.length / 2))
+    context.response.once('finish', () => cut(context))
+    context.entry.status = answer.status
+    context.response.writeHead(answer.status, answer.headers)
+    context.response.end(answer.body)
+  },
+})
+
+const resetConnection = breakConnection(({ request }) => reset(request.socket))
+
+const breakPort = (state: keyof Port): FaultAction => ({
+  end: ({ context, fault, tools }) => {
+    tools.port[state](wholeNumberOr(fault['ms'], 1000))
+    reset(context.request.socket)
+    return true
+  },
+})
+
+const sendBySeconds: FaultAction = {
+  send: ({ context, fault, tools }, answer) =>
+    sendSlowly(context, answer, wholeNumberOr(fault['bytes_per_s'], 100), (ms) => tools.waits.pause(ms)),
+}
+
+const ACTIONS = {
+  delay,
+  latency: delay,
+  hold: { wait: ({ context, rule, stage, tools }) => tools.waits.hold(rule, context.entry, stage) },
+  slow_upload: {
+    upload: ({ context, fault, tools }, readBody) => {
+      readBody()
+      readSlowly(context.request, wholeNumberOr(fault['bytes_per_s'], 65_536), (ms) => tools.waits.pause(ms))
+    },
+  },
+  clock_skew: { apply: applyBySkewedClock },
+  stale: { apply: ({ context, fault }, hooks) => (context.entry.method === 'GET' ? hooks.applyAsOf(lagMsOf(fault)) : undefined) },
+  cursor_expired: {
+    apply: ({ context }, hooks) => {
+      const cursor = cursorOf(context)
+      return cursor === undefined
+        ? undefined
+        : hooks.refuse(adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer', cursor)]))
+    },
+  },
+  reset: resetConnection,
+  commit_then_reset: resetConnection,
+  close: breakConnection(({ request }) => request.socket.destroySoon()),
+  refuse: breakPort('refuse'),
+  accept_close: breakPort('acceptAndClose'),
+  stall: { end: () => true },
+  crash: {
+    end: ({ stage, tools }) => {
+      if (stage === 'mid_response') return false
+      tools.crash?.()
+      return true
+    },
+    send: ({ context, tools }, answer) => sendHalfThen(context, answer, () => tools.crash?.()),
+  },
+  half_open: {
+    end: ({ context, stage }) => {
+      if (stage === 'after_response') return false
+      silence(context.request.socket)
+      return true
+    },
+    accompany: ({ context }) => context.response.once('finish', () => silence(context.request.socket)),
+  },
+  idle_close: {
+    accompany: ({ context, fault, tools }) =>
+      context.response.once(
+        'finish',
+        () => void tools.waits.pause(delayMsOf(fault, tools.world, 0)).then(() => context.request.socket.destroySoon()),
+      ),
+  },
+  interim: { accompany: ({ context, fault }) => sendInterimAnswers(context, fault) },
+  http10: { send: ({ context }, answer) => sendHttp10Answer(context, answer) },
+  truncate: {
+    send: ({ context, fault }, answer) => sendThenCut(context, answer, wholeNumberOr(fault['bytes'], Math.floor(answer.body.length / 2))),
+  },
+  slow: sendBySeconds,
+  drip: sendBySeconds,
+  wrong_length: {
+    send: ({ context, fault }, answer) =>
+      sendThenCut(context, answer, answer.body.length, answer.body.length + wholeNumberOr(fault['by'], 10)),
+  },
+  no_chunk_end: { send: ({ context }, answer) => sendWithoutEnd(context, answer) },
+} satisfies Partial<Record<FaultKind, FaultAction>>
+
+/** Kinds that act on the request or the connection, and leave the content of the answer as it is. */
+export type ActingKind = keyof typeof ACTIONS
+
+/** Returns the actions of a kind; none for a kind that only changes the answer. */
+export function actionsOf(kind: FaultKind): FaultAction {
+  return isActing(kind) ? ACTIONS[kind] : {}
+}
+
+function isActing(kind: FaultKind): kind is ActingKind {
+  return Object.hasOwn(ACTIONS, kind)
+}
+
+/** Returns the `cursor` of the request's query. */
+export function cursorOf(context: FaultContext): string | undefined {
+  return parseForm(context.entry.query).find(([name]) => name === 'cursor')?.[1]
+}
+
+function delayMsOf(fault: Fault, world: SandboxWorld, defaultMs = 1000): number {
+  return wholeNumberOr(fault['ms'], defaultMs) + Math.floor(world.random() * wholeNumberOr(fault['jitter'], 0))
+}
+
+/** Handles the request by a clock that is `s` seconds ahead: for the check of the caller's timestamp, and for the `Date` header. */
+async function applyBySkewedClock({ fault, tools: { world } }: FaultyRequest, hooks: FaultHooks): Promise<Answer> {
+  const skewMs = wholeNumberOr(fault['s'], 3600) * 1000
+  world.skewMs = skewMs
+  // Authentication ends before `apply` returns, so the clock can be reset before the handler ends.
+  const applied = hooks.apply('all')
+  world.skewMs = 0
+  const answer = await applied
+  answer.headers['date'] = new Date(world.machineNow() + skewMs).toUTCString()
+  return answer
+}
