@@ -1,4 +1,4 @@
-/** Loads the data for metrics: ended runs and requests in the order of their ids, and the current state. */
+/** Loads the data for metrics: runs and ended requests in the order of their ids, and the current state. */
 import { z } from 'zod'
 import type { Queryable } from './database.ts'
 import { jsonColumn } from './jsonColumn.ts'
@@ -7,7 +7,7 @@ import { listBudgets } from './budget.ts'
 import { queueState } from './queuedRuns.ts'
 import { endingMembers, openUnresolved, type EndingMembers } from './alertCounts.ts'
 
-export interface EndedRun {
+export interface MetricRun {
   readonly id: number
   readonly pipeline: string
   readonly status: string
@@ -20,42 +20,33 @@ export interface EndedRun {
   readonly seconds: number | null
 }
 
-/**
- * Returns at most `limit` runs after the run `id`, in order. Stops at the first open run, so that a caller who continues after the last
- * returned run misses none.
- */
-export async function endedRunsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRun[]> {
-  const rows = await db.query<EndedRow>(
-    `select ${columns} from run where id > $1
-       and id < coalesce((select min(o.id) from run o where o.status in ('queued', 'running')), 9223372036854775807)
-     order by id limit $2`,
-    [id, limit],
-  )
-  return rows.map(toEnded)
+/** Returns at most `limit` runs after the run `id`, in order. Open runs have the status `queued` or `running`. */
+export async function runsAfter(db: Queryable, id: number, limit: number): Promise<readonly MetricRun[]> {
+  return (await db.query<MetricRow>(`select ${columns} from run where id > $1 order by id limit $2`, [id, limit])).map(toMetricRun)
 }
 
-/** Returns these ended runs with the counts that they have now. */
-export async function endedRunsOf(db: Queryable, ids: readonly number[]): Promise<readonly EndedRun[]> {
+/** Returns those of the runs `ids` that still exist, as they are now. */
+export async function runsOf(db: Queryable, ids: readonly number[]): Promise<readonly MetricRun[]> {
   if (ids.length === 0) return []
-  return (await db.query<EndedRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toEnded)
+  return (await db.query<MetricRow>(`select ${columns} from run where id = any($1::bigint[])`, [ids])).map(toMetricRun)
 }
 
 const columns = `id, pipeline, status, trigger = 'plan' as sends_nothing, counts - 'settled' - 'drift' as counts,
   extract(epoch from finished_at - started_at)::float8 as seconds`
 
-type EndedRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
+type MetricRow = Row<'run', 'id' | 'pipeline' | 'status' | 'counts'> & {
   readonly sends_nothing: boolean
   readonly seconds: number | null
 }
 
-export const decodeEndedCounts = jsonColumn(
+export const decodeRunCounts = jsonColumn(
   'run',
   'counts',
   z.object({ unconfirmed: z.record(z.string(), z.record(z.string(), z.number())).nullable().default(null) }).catchall(z.number()),
 )
 
-function toEnded({ id, pipeline, status, sends_nothing, seconds, ...row }: EndedRow): EndedRun {
-  const { unconfirmed, ...counts } = decodeEndedCounts(row.counts, id)
+function toMetricRun({ id, pipeline, status, sends_nothing, seconds, ...row }: MetricRow): MetricRun {
+  const { unconfirmed, ...counts } = decodeRunCounts(row.counts, id)
   return { id: Number(id), pipeline, status, sendsNothing: sends_nothing, counts, unconfirmed, seconds }
 }
 

@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
-import { endedRunsAfter, endedRunsOf, endedRequestsAfter, lastRequestId, loadGauges, type EndedRun } from '../db/metricRows.ts'
+import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
 
 export interface Metrics {
   readonly contentType: string
@@ -59,30 +59,40 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
   gauges.build.set({ version: deps.version }, 1)
   let seenRun = 0
-  const undecided = new Map<number, EndedRun>()
+  /** Runs up to `seenRun` that have not ended. They may stay open for hours, or until their pipeline is resumed, while others end. */
+  let open = new Set<number>()
+  const undecided = new Map<number, MetricRun>()
   // Requests that the process sends before the first scrape count too. If the database is down now, counting starts with a later scrape.
   const started = lastRequestId(deps.db).catch(() => undefined)
   let seenRequest: number | undefined
   /** Last scrape. Scrapes wait for each other, because two simultaneous scrapes would count the same runs twice. */
   let collecting: Promise<void> = Promise.resolve()
 
+  const countEnded = (run: MetricRun) => {
+    const { pipeline, status, counts } = run
+    runs.inc({ pipeline, status })
+    if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
+    if (run.sendsNothing) return
+    for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
+    for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
+    if ((counts['ambiguous'] ?? 0) + (counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+  }
+
   const collect = async () => {
     for (;;) {
-      const batch = await endedRunsAfter(deps.db, seenRun, 5_000)
+      const batch = await runsAfter(deps.db, seenRun, 5_000)
       for (const run of batch) {
-        const { pipeline, status, counts } = run
-        runs.inc({ pipeline, status })
-        if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
-        if (run.sendsNothing) continue
-        for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)
-        for (const { kind, result, count } of operationsOf(run)) operations.inc({ pipeline, kind, result }, count)
-        if ((counts['ambiguous'] ?? 0) + (counts['pending'] ?? 0) > 0) undecided.set(run.id, run)
+        if (isOpen(run)) open.add(run.id)
+        else countEnded(run)
       }
       seenRun = batch.at(-1)?.id ?? seenRun
       if (batch.length < 5_000) break
     }
+    const openNow = await runsOf(deps.db, [...open])
+    open = new Set(openNow.filter(isOpen).map(({ id }) => id))
+    for (const run of openNow) if (!isOpen(run)) countEnded(run)
     // Operations that a later run settled are counted for the run that planned them, like in `show`.
-    for (const run of await endedRunsOf(deps.db, [...undecided.keys()])) {
+    for (const run of await runsOf(deps.db, [...undecided.keys()])) {
       const before = undecided.get(run.id)
       const counted = new Map(
         (before === undefined ? [] : operationsOf(before)).map(({ kind, result, count }) => [`${kind} ${result}`, count]),
@@ -143,6 +153,10 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
   }
 }
 
+function isOpen({ status }: MetricRun): boolean {
+  return status === 'queued' || status === 'running'
+}
+
 interface OperationCount {
   readonly kind: string
   readonly result: string
@@ -157,7 +171,7 @@ const openResults = ['refused', 'ambiguous', 'pending'] as const
  * Runs of earlier versions did not store the kinds of unconfirmed operations (`unconfirmed` is null). If such a run was sent and not
  * fully confirmed, all its results have the kind `unknown`.
  */
-function operationsOf({ counts, unconfirmed }: Pick<EndedRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
+function operationsOf({ counts, unconfirmed }: Pick<MetricRun, 'counts' | 'unconfirmed'>): readonly OperationCount[] {
   const planned = Object.entries(kinds).map(([name, kind]) => ({ kind, result: 'planned', count: counts[name] ?? 0 }))
   const of = (name: string) => counts[name] ?? 0
   if (unconfirmed === null && of('confirmed') + of('refused') + of('ambiguous') === 0)

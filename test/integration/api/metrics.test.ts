@@ -1,4 +1,4 @@
-/** The counts of a run are the same on its page, in `show`, over the API and in the metrics. */
+/** The counts of a run are the same on its page, in `show`, over the API and in the metrics. An open run delays no metric of others. */
 import { expect, test } from 'vitest'
 import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
@@ -70,4 +70,25 @@ test('page, show, API and metrics have the same counts', async () => {
   await engine.sandbox.control.clearFaults()
   await engine.run('shop')
   await expectAgreement(engine)
+})
+
+test('runs count when they end, also after a run that stays queued because its pipeline is paused', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  for (const name of ['shop', 'paused']) {
+    engine.pipeline(name, catalogYaml(`${name}.xml`).replace('4001', name === 'shop' ? '4001' : '4002'))
+    engine.write(`${name}.xml`, rss([item(products(1)[0]!)]))
+  }
+  const { json } = await server.call('POST', '/api/pipelines/paused/runs', { body: {} })
+  expect(json.runId).toBe('r_1')
+  expect((await server.call('POST', '/api/pipelines/paused/pause', { body: {} })).status).toBe(200)
+  expect((await engine.run('shop')).status).toBe('succeeded')
+  const ended = async () =>
+    [...(await server.call('GET', '/metrics')).text.matchAll(/^sluice_runs_total\{pipeline="(\w+)",status="(\w+)"\} (\d+)$/gm)].map(
+      (found) => found.slice(1).join(' '),
+    )
+  expect(await ended()).toEqual(['shop succeeded 1'])
+  await engine.db.execute(`update run set status = 'failed', finished_at = statement_timestamp() where id = 1`)
+  expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
+  expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
 })

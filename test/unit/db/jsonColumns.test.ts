@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decodeAlertDetail } from '../../../src/alerts/message.ts'
 import { decodeAnswer } from '../../../src/db/attempts.ts'
 import { decodeDetail } from '../../../src/db/audit.ts'
-import { decodeEndedCounts } from '../../../src/db/metricRows.ts'
+import { decodeRunCounts } from '../../../src/db/metricRows.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview, decodeResync } from '../../../src/db/plans.ts'
 import { decodeContent } from '../../../src/db/productSets.ts'
 import { decodeCells, decodeFaults } from '../../../src/db/rejects.ts'
@@ -176,7 +176,7 @@ const decoders = [
   ['audit.detail', decodeDetail, { was: 1 }, [null]],
   [
     'run.counts',
-    decodeEndedCounts,
+    decodeRunCounts,
     { ...counts, unconfirmed: { create: { refused: 1 } } },
     [{ read: '1' }, { unconfirmed: { create: { refused: '1' } } }],
   ],
