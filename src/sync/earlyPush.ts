@@ -1,7 +1,8 @@
 /** Sends the first parts of a plan while the later ones are being planned (`plan/loadParts.ts`). */
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
-import { pushPlan, type GrowingPlan } from './push/push.ts'
+import { pushPlan } from './push/push.ts'
+import { type GrowingPlan } from './push/sendOpenBatches.ts'
 import { timed } from './runUnderLease.ts'
 
 /** Push of a plan that is not complete yet. */

@@ -16,7 +16,7 @@ import {
 import { keptDaysOf } from '../db/runRetention.ts'
 import type { Row } from '../db/row.ts'
 import { failuresOf } from './failures.ts'
-import { planCounts } from './push/push.ts'
+import { planCounts } from './planCounts.ts'
 import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../model/report.ts'
 
 /** Stored run with its stages. `columns`: columns of the source, in the order of the cells of its rejects. */

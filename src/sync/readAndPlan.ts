@@ -18,7 +18,7 @@ import { guardRejects } from './plan/guard.ts'
 import { makePlan, type Planned, type PlanInput } from './plan/plan.ts'
 import { guardNotes, RunWithheld } from './plan/qualityGuard.ts'
 import { planSetsOf } from './productSets.ts'
-import { settleLeftovers } from './push/push.ts'
+import { resendUnresolved } from './push/resendUnresolved.ts'
 import { withBackfillSource } from './read/backfillSource.ts'
 import { findOptedOutEntries } from './read/optedOut.ts'
 import { readSnapshot, type SnapshotResult } from './read/snapshot.ts'
@@ -90,7 +90,7 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 
 async function settle(deps: EngineDeps, run: RunRow, tx: Transaction): Promise<void> {
   await timed(deps, run, 'settle', () =>
-    settleLeftovers(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(tx, batch) }),
+    resendUnresolved(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(tx, batch) }),
   )
 }
 

@@ -8,7 +8,7 @@ import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
 import type { Present, Row } from '../db/row.ts'
-import { planCounts, type PlanCounts } from './push/push.ts'
+import { planCounts, type PlanCounts } from './planCounts.ts'
 import type { Settled } from '../model/report.ts'
 
 /** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */

@@ -12,11 +12,11 @@ import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /**
- * Batches that a push sends: all of one plan, those of one destination that were sent at least once (`leftoversOf`), or those of an erasure.
+ * Batches that a push sends: all of one plan, those of one destination that were sent at least once (`resendOf`), or those of an erasure.
  */
 export type BatchScope = (
   | { readonly planId: string }
-  | { readonly leftoversOf: number }
+  | { readonly resendOf: number }
   /** The deletes of an erasure at one audience. */
   | { readonly erasure: number; readonly audience: number }
 ) & { readonly fence: Fence }
@@ -84,7 +84,7 @@ const inFence = withinFence('b.destination_id', '$2', '$3')
 
 /** Returns the parameters `$1` of `inScope`, `$2` and `$3` of `inFence`. */
 const scopeValues = (scope: BatchScope) => [
-  'planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.leftoversOf,
+  'planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.resendOf,
   scope.fence.origin,
   scope.fence.credentials,
 ]

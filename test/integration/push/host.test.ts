@@ -6,7 +6,9 @@ import { systemClock } from '../../../src/clock.ts'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
 import type { Database } from '../../../src/db/database.ts'
-import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts } from '../../../src/sync/planCounts.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { fakeService } from './fakeService.ts'
@@ -48,7 +50,7 @@ describe('a process that is stopped for a while', () => {
       await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
       const transport = transportTo(sandbox.url)
       const deps = await engineDeps(db, transport)
-      await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+      await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
       await transport.close()
       expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, pending: 0, ambiguous: 0 })
     }
@@ -117,7 +119,7 @@ describe('a process that is stopped for a while', () => {
     await sandbox.control.release('h')
     const transport = transportTo(sandbox.url)
     const deps = await engineDeps(db, transport)
-    await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 15, pending: 0, ambiguous: 0 })
@@ -137,7 +139,7 @@ test('W11: a changed secret signs the next attempt with the same bytes', async (
   expect(await batchStates(db, planted.planId)).toEqual([expect.stringMatching(/^pending/)])
   expect(await planCounts(db, planted.planId)).toMatchObject({ refused: 0, pending: 5 })
   const transport = transportTo(sandbox.url)
-  await settleLeftovers(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
+  await resendUnresolved(await engineDeps(db, transport), planted.destinationId, { runId: planted.runId })
   await transport.close()
   expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
   expect(new Set(await uploads(sandbox)).size).toBe(1)

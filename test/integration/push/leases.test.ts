@@ -7,7 +7,9 @@ import { beginAttempt } from '../../../src/db/attempts.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { recoverRuns } from '../../../src/db/runs.ts'
 import { deadWorkers, isAlive, identifyProcess } from '../../../src/db/workers.ts'
-import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts } from '../../../src/sync/planCounts.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
 import { fakeService, lost } from './fakeService.ts'
@@ -105,7 +107,7 @@ describe('a lease', () => {
     await beginAttempt(db, batch!, { runId: planted.runId, workerId: deps.workerId, leaseMs: 600, budget: 'none' })
     const stop = AbortSignal.timeout(10_000)
     // The next run in the same process waits for the batch, and sends it again.
-    await settleLeftovers({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
+    await resendUnresolved({ ...deps, signal: stop }, planted.destinationId, { runId: planted.runId })
     expect(stop.aborted).toBe(false)
     expect(await batchStates(db, planted.planId)).toEqual(['settled'])
     expect(service.seen).toHaveLength(1)
@@ -203,7 +205,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     }
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect([...service.members.keys()]).toEqual([hex(email(1))])
     const updatesOf2 = service.seen.slice(1).filter((request) => request.body.includes('Update') && request.body.includes(hex(email(2))))
     expect(updatesOf2).toEqual([])
@@ -224,7 +226,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     }
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect([...service.members]).toEqual([])
     const deletes = service.seen.filter(({ body }) => body.includes('Delete'))
     const users = [[1, 2], [3], [4], [5, 6]].map((seeds) => ({ email: seeds.map((seed) => hex(email(seed))) }))
@@ -258,7 +260,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     const from = performance.now()
     const deps = await engineDeps(db, service, { horizonMs: 60 })
     await pushPlan(deps, planted.planId)
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect(deletesAt).toHaveLength(2)
     expect((deletesAt[1] ?? 0) - from).toBeGreaterThan(120)
     expect([...service.members.keys()]).toEqual([hex(email(1))])

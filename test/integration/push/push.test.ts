@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { failuresOf } from '../../../src/sync/failures.ts'
-import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts } from '../../../src/sync/planCounts.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
 import {
@@ -205,11 +207,11 @@ describe('recording an answer', () => {
     service.script = () => failure(500, 'INTERNAL_ERROR')
     const deps = await engineDeps(db, service, { maxAttempts: 2 })
     await pushPlan(deps, planted.planId)
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect(service.seen.length).toBe(3)
     expect(await batchStates(db, planted.planId)).toEqual(['parked:http-500'])
     service.script = () => undefined
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect(service.seen.length).toBe(4)
     expect(new Set(service.seen.map((request) => request.sha256)).size).toBe(1)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5, ambiguous: 0 })
@@ -228,7 +230,7 @@ describe('recording an answer', () => {
     const [row] = await db.query<{ paused_reason: string }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toContain('SERVICE_UNREACHABLE')
     service.script = () => undefined
-    await settleLeftovers(await engineDeps(db, service), destinationId, { runId: planted.runId })
+    await resendUnresolved(await engineDeps(db, service), destinationId, { runId: planted.runId })
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 30 })
   })
@@ -270,7 +272,7 @@ describe('recording an answer', () => {
     const [row] = await db.query<{ paused_reason: string | null }>('select paused_reason from sluice.destination')
     expect(row?.paused_reason).toBeTruthy()
     service.script = () => undefined
-    await settleLeftovers(deps, destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, destinationId, { runId: planted.runId })
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 5 })
     expect(await db.query('select from sluice.destination where paused_at is not null')).toEqual([])
   })

@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
-import { planCounts, pushPlan, settleLeftovers } from '../../../src/sync/push/push.ts'
+import { planCounts } from '../../../src/sync/planCounts.ts'
+import { pushPlan } from '../../../src/sync/push/push.ts'
+import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
 import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, user, type Planted } from './planted.ts'
@@ -155,7 +157,7 @@ describe('a process killed at a named instant', () => {
 
     const transport = transportTo(sandbox.url)
     const deps = await engineDeps(database.db, transport)
-    await settleLeftovers(deps, planted.destinationId, { runId: planted.runId })
+    await resendUnresolved(deps, planted.destinationId, { runId: planted.runId })
     await pushPlan(deps, planted.planId)
     await transport.close()
     expect(await planCounts(database.db, planted.planId)).toMatchObject({ confirmed: 82, refused: 0, ambiguous: 0, pending: 0 })

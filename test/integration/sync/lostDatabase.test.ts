@@ -65,7 +65,7 @@ test('a run that fails beside its push ends only when its requests in flight hav
     },
   }
   const query = async (text: string, values?: unknown[]) => {
-    // A statement beside the push (`markVisible`).
+    // A statement beside the push.
     if (!text.includes('load_id is not null limit 1')) return engine.db.query(text, values)
     await sent.promise
     throw lost()

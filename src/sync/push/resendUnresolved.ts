@@ -1,0 +1,26 @@
+/** Sends requests of earlier runs again whose outcome is unknown, or that the service did not accept in time (docs/guarantees.md#key-order). */
+import { recoverBatches, resetAttempts, unparkBatches } from '../../db/batches/release.ts'
+import { resumeDestination } from '../../db/destinations.ts'
+import { deadWorkers } from '../../db/workers.ts'
+import { crashPoint } from '../crashPoint.ts'
+import type { EngineDeps } from '../engine.ts'
+import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
+
+/**
+ * Settles open batches of earlier runs before a newer plan is made. Releases the batches of expired workers, in all destinations of this
+ * environment. Then sends the open batches of the destination that were sent at least once again, byte for byte, except people whom
+ * `options.findOptedOut` finds. Ends any pause of the destination, because this is the next attempt.
+ */
+export async function resendUnresolved(
+  deps: EngineDeps,
+  destinationId: number,
+  options: PushOptions & { readonly runId: number },
+): Promise<void> {
+  await recoverBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs, deps.service)
+  await resumeDestination(deps.db, destinationId)
+  await resetAttempts(deps.db, destinationId)
+  await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
+  crashPoint('settle.opened')
+  const scope = { resendOf: destinationId, fence: deps.service }
+  await sendOpenBatches(deps, { scope, destinationId, runId: options.runId }, options)
+}
