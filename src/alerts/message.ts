@@ -58,8 +58,10 @@ export function alertMessage(delivery: DueDelivery, baseUrl: string): AlertMessa
   const event = conditionEvents.find((name) => name === delivery.event) ?? 'failed'
   const condition = decodeAlertDetail(delivery.detail, delivery.alertId)
   const { runId = null, planId = null } = condition
-  const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? `/pipelines/${pipeline}` : `/runs/${runId}`
-  const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : `/pipelines/${pipeline}`}`
+  // An invalid file has no page of its own; the first page names its problems.
+  const page = event === 'failed' && runId === null ? '/' : `/pipelines/${pipeline}`
+  const path = event === 'withheld' && planId !== null ? `/plans/${planId}` : runId === null ? page : `/runs/${runId}`
+  const link = `${baseUrl.replace(/\/+$/, '')}${state === 'firing' ? path : page}`
   const subject = state === 'firing' ? `${headlines[event]} ${pipeline}` : `RECOVERED ${pipeline}: ${headlines[event].toLowerCase()}`
   const text =
     state === 'firing'

@@ -3,9 +3,10 @@ import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'
-import type { Pipeline } from '../model/pipeline.ts'
+import type { LoadedPipelines } from '../pipeline/load.ts'
 import type { ProjectFile } from '../pipeline/projectFile.ts'
 import { findConditions } from './conditions.ts'
 import { alertMessage } from './message.ts'
@@ -15,7 +16,7 @@ export interface AlertDeps {
   readonly db: Database
   readonly clock: Clock
   readonly log: Logger
-  readonly loadPipelines: () => Promise<{ readonly pipelines: readonly Pipeline[] }>
+  readonly loadPipelines: () => Promise<FilesOfPipelines>
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
@@ -29,12 +30,18 @@ export interface AlertDeps {
   readonly retryMs?: number
 }
 
+type FilesOfPipelines = Pick<LoadedPipelines, 'pipelines' | 'byFile' | 'broken'>
+
+/** Name in the place of a pipeline in the alert of an invalid `sluice.yaml`. No pipeline has it, because names of pipelines have no dots. */
+const projectFileName = 'sluice.yaml'
+
 const longestRetryMs = 30 * 60_000
 /** Poll interval in milliseconds while no run is open. A notification ends the interval early. */
 const idleMs = 15_000
 
 /** Starts the loop. `stop` ends it and waits for the deliveries in progress. */
-export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<void> } {
+export function startAlerts(given: AlertDeps): { readonly stop: () => Promise<void> } {
+  const deps = { ...given, loadProject: lastValid(given.loadProject), loadPipelines: () => usableFiles(given) }
   const ending = new AbortController()
   const sending = new Set<Promise<void>>()
   const { everyMs = 2_000, unchangedEveryMs = 60_000, clock } = deps
@@ -67,9 +74,34 @@ export function startAlerts(deps: AlertDeps): { readonly stop: () => Promise<voi
   }
 }
 
+/** Returns a loader that returns the last valid result while `sluice.yaml` is invalid: an alert about that needs the receivers. */
+function lastValid(load: AlertDeps['loadProject']): AlertDeps['loadProject'] {
+  let last: Awaited<ReturnType<typeof load>> | undefined
+  return async () => {
+    try {
+      return (last = await load())
+    } catch (error) {
+      if (last === undefined || !(error instanceof ConfigError)) throw error
+      return last
+    }
+  }
+}
+
+/** Loads the pipelines. Without a folder there are none, and if `sluice.yaml` is invalid, its error is the only one. */
+async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
+  try {
+    return await deps.loadPipelines()
+  } catch (error) {
+    const none = { pipelines: [], byFile: new Map(), broken: new Map() }
+    if (error instanceof ConfigError) return { ...none, broken: new Map([[projectFileName, error]]) }
+    if (error instanceof UsageError) return none
+    throw error
+  }
+}
+
 /** Finds the present conditions and stores them as alerts. Alerts whose condition is over are stored as recovered. */
 async function storeConditions(deps: AlertDeps): Promise<void> {
-  const [{ pipelines }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
+  const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   // One statement after the other, so that an idle process needs one connection.
   const conditions = await findConditions(oneByOne(deps.db), pipelines, new Date(deps.clock.now()))
   const found = conditions.map((condition) => ({
@@ -78,11 +110,16 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
     detail: condition,
     receivers: pipelines.find(({ name }) => name === condition.pipeline)?.alerts ?? project.defaultReceivers,
   }))
-  await raiseAlerts(
-    deps.db,
-    pipelines.map(({ name }) => name),
-    found,
-  )
+  // No run of such a pipeline starts, and its own receivers cannot be read.
+  const invalid = [...broken].map(([pipeline, { code, where, message, hint }]) => ({
+    pipeline,
+    event: 'failed' as const,
+    detail: { code, message: `${where === undefined ? '' : `${where}: `}${message}`, hint, counts: {} },
+    receivers: project.defaultReceivers,
+  }))
+  // An invalid file has its alert under its own name, also if its pipelines are markets with other names.
+  const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
+  await raiseAlerts(deps.db, [...names], [...found, ...invalid])
 }
 
 /** Returns a database that runs its statements one after the other. */

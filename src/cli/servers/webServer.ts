@@ -69,7 +69,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     db: deps.db,
     clock: context.clock,
     log: deps.log,
-    loadPipelines: () => usablePipelines(context),
+    loadPipelines: () => loadPipelines(context.pipelines, context.config().env),
     loadProject: () => readProjectFile(context.pipelines, config.env),
     baseUrl: config.server.publicUrl ?? server.url,
     secret: config.server.alertSecret?.reveal(),

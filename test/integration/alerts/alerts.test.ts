@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
-import type { ProjectFile } from '../../../src/pipeline/projectFile.ts'
+import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -51,12 +51,20 @@ async function silentServer() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, [Symbol.dispose]: () => server.close() }
 }
 
-function watch(engine: EngineUnderTest, receivers: ProjectFile['receivers'], now = () => Date.now()) {
+function watch(
+  engine: EngineUnderTest,
+  receivers: ProjectFile['receivers'],
+  now = () => Date.now(),
+  loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>> = async () => ({
+    receivers,
+    defaultReceivers: Object.keys(receivers),
+  }),
+) {
   const alerts = startAlerts({
     ...engine.deps,
     clock: { ...engine.deps.clock, now },
     loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
-    loadProject: async () => ({ receivers, defaultReceivers: Object.keys(receivers) }),
+    loadProject,
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
     everyMs: 40,
@@ -281,4 +289,38 @@ test('an unchanged source and a refused product set fire and recover', async () 
   await engine.db.execute(`update alert set fired_at = fired_at - interval '91 days', recovered_at = recovered_at - interval '91 days'`)
   expect(await applyRetention(engine.db)).toMatchObject({ alerts: 2 })
   expect(await engine.db.query('select event from alert')).toEqual([{ event: 'stale' }])
+})
+
+test('an invalid file of a pipeline, and an invalid sluice.yaml, fire and recover', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  const shop = catalogYaml('feed.xml')
+  const markets = 'source: { url: feed.xml }\nmarkets: { de: { destination: { kind: catalog, catalog_id: "4002" } } }\n'
+  const project = `alerts: { good: { type: webhook, url: "${good.url}" }, default: [good] }\n`
+  engine.pipeline('shop', shop)
+  engine.pipeline('markets', markets)
+  engine.write('sluice.yaml', project)
+  feed(engine, 3)
+  await engine.run('shop')
+  const folder = join(engine.folder, 'pipelines')
+  await using _ = watch(engine, {}, undefined, () => readProjectFile(folder, {}))
+  const became = async (...expected: unknown[]) => {
+    await expect
+      .poll(() => good.received.map(({ body: { pipeline, state, code, link } }) => [pipeline, state, code, link]))
+      .toEqual(expected)
+    good.received.length = 0
+  }
+  const at = 'https://ops.example.com/'
+  engine.pipeline('shop', `${shop}guard: {}\n`)
+  await became(['shop', 'firing', 'PIPELINE_INVALID', at])
+  engine.pipeline('shop', shop)
+  await became(['shop', 'recovered', 'PIPELINE_INVALID', at])
+  engine.pipeline('markets', `${markets}guard: {}\n`)
+  await became(['markets', 'firing', 'PIPELINE_INVALID', at])
+  engine.pipeline('markets', markets)
+  await became(['markets', 'recovered', 'PIPELINE_INVALID', at])
+  engine.write('sluice.yaml', `${project}alert: {}\n`)
+  await became(['sluice.yaml', 'firing', 'PROJECT_INVALID', at])
+  engine.write('sluice.yaml', project)
+  await became(['sluice.yaml', 'recovered', 'PROJECT_INVALID', at])
 })
