@@ -56,6 +56,16 @@ describe('which request a rule hits', () => {
       200, 500, 200, 200,
     ])
   })
+  test.each(['always', null, 0, -1])('times %j is no limit', async (times) => {
+    const { status } = await sandbox.control.request('POST', 'faults', {
+      match: { method: 'PUT' },
+      times,
+      fault: { kind: 'counts', apply: 'first_half' },
+    })
+    expect(status).toBeLessThan(300)
+    for (let n = 0; n < 3; n++) await put(`p${n}`)
+    expect((await sandbox.control.request('GET', 'faults')).body[0]).toMatchObject({ fired: 3, fault: { apply: 'half' } })
+  })
   test('an unknown kind, stage or match is refused with what there is', async () => {
     for (const body of [
       { fault: { kind: 'explode' } },

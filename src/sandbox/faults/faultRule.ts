@@ -34,13 +34,13 @@ export interface RuleInput {
 /** Invalid fault rule. The control API answers 400 with the message. */
 export class FaultError extends Error {}
 
-/** Reads a rule. `times` is 1 by default; `always` means no limit. @throws {FaultError} */
+/** Reads a rule. `times` is 1 by default. Test tools write no limit as `always`, null, 0 or -1. @throws {FaultError} */
 export function readRule(input: unknown): RuleInput {
   const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)
   return {
     match: checkMatch(match),
-    times: times === 'always' ? undefined : checkCount(times),
+    times: [null, 'always', 0, -1].some((unlimited) => unlimited === times) ? undefined : checkCount(times),
     fault: checked,
   }
 }
@@ -55,11 +55,13 @@ function checkFault(input: unknown): Fault {
 }
 
 function checkApply(apply: unknown): Apply {
+  if (Array.isArray(apply)) return { only: apply.map(String) }
   if (typeof apply === 'object' && apply !== null && 'only' in apply && Array.isArray(apply.only)) return { only: apply.only.map(String) }
   const text = String(apply)
   const only = /^only:\[?(.*?)\]?$/.exec(text)
   if (only !== null) return { only: (only[1] ?? '').split(',').map((id) => id.trim().replaceAll('"', '')) }
   if (text === 'none' || text === 'all' || text === 'twice' || text === 'half') return text
+  if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
   if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
   throw new FaultError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
