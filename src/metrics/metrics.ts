@@ -4,6 +4,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { runStatuses } from '../model/report.ts'
 import { rateWaits } from '../sync/push/rateWaits.ts'
 import { endedRequestsAfter, lastRequestId, loadGauges, runsAfter, runsOf, type MetricRun } from '../db/metricRows.ts'
 
@@ -70,7 +71,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
 
   const countEnded = (run: MetricRun) => {
     const { pipeline, status, counts } = run
-    runs.inc({ pipeline, status })
+    // `increase()` of Prometheus does not count the first sample of a series, so the first failure must find a 0.
+    for (const one of runStatuses) runs.inc({ pipeline, status: one }, one === status ? 1 : 0)
     if (run.seconds !== null) runSeconds.observe({ pipeline }, run.seconds)
     if (run.sendsNothing) return
     for (const outcome of rowOutcomes) rows.inc({ pipeline, outcome }, counts[outcome] ?? 0)

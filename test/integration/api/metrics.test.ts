@@ -84,10 +84,12 @@ test('runs count when they end, also after a run that stays queued because its p
   expect((await server.call('POST', '/api/pipelines/paused/pause', { body: {} })).status).toBe(200)
   expect((await engine.run('shop')).status).toBe('succeeded')
   const ended = async () =>
-    [...(await server.call('GET', '/metrics')).text.matchAll(/^sluice_runs_total\{pipeline="(\w+)",status="(\w+)"\} (\d+)$/gm)].map(
+    [...(await server.call('GET', '/metrics')).text.matchAll(/^sluice_runs_total\{pipeline="(\w+)",status="(\w+)"\} ([1-9]\d*)$/gm)].map(
       (found) => found.slice(1).join(' '),
     )
   expect(await ended()).toEqual(['shop succeeded 1'])
+  // `increase()` counts the first failure only if the series was 0 before.
+  expect((await server.call('GET', '/metrics')).text).toContain('sluice_runs_total{pipeline="shop",status="failed"} 0\n')
   await engine.db.execute(`update run set status = 'failed', finished_at = statement_timestamp() where id = 1`)
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
   expect(await ended()).toEqual(['shop succeeded 1', 'paused failed 1'])
