@@ -262,6 +262,13 @@ describe('holds and later', () => {
     await held
     expect((await sandbox.control.stats())['products.put']).toMatchObject({ requests: 3, most_in_flight: 2, items: 4, most_in_60_s: 3 })
   })
+  test('twice applies the request two times and answers as the second time', async () => {
+    await arm({ kind: 'latency', ms: 1, apply: 'twice' })
+    expect((await put('a')).body.data.products_response).toMatchObject([{ id: 'a', status: 'NO_CHANGE' }])
+    await arm({ kind: 'latency', ms: 1, apply: 'twice' }, { path: '/12/accounts/' })
+    expect((await users(3)).body.data).toMatchObject({ success_count: 3, total_count: 3 })
+    expect((await sandbox.control.audience()).members).toBe(3)
+  })
   test('later applies after the answer', async () => {
     await arm({ kind: 'status', status: 500, apply: 'later:20' })
     expect((await put('a')).status).toBe(500)

@@ -32,6 +32,8 @@ interface RefusalParts {
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
+  /** Admitted requests: a fault may apply a request twice, but it arrived once, so that its nonce is used and it is counted once. */
+  readonly #admitted = new WeakMap<RequestContext, { readonly input: DispatchInput; readonly known: RefusalParts }>()
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
@@ -44,9 +46,11 @@ export class RequestHandler {
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { dispatcher, faults, ledger, world } = this.#parts
-    const known: RefusalParts = { headers: {}, echo: {} }
+    const admitted = this.#admitted.get(context)
+    const known: RefusalParts = admitted?.known ?? { headers: {}, echo: {} }
     try {
-      const input = this.#admit(context, known)
+      const input = admitted?.input ?? this.#admit(context, known)
+      this.#admitted.set(context, { input, known })
       const checked = dispatcher.check(input)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
