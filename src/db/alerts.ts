@@ -134,10 +134,15 @@ export async function alertActivity(db: Queryable): Promise<AlertActivity> {
 }
 
 /**
- * Claims at most `limit` due messages for these receivers. The message of a recovery waits until the message of its alert was delivered or
+ * Claims at most `limit` due messages for these receivers, and gives up messages to others after a day, as after failed attempts. The message of a recovery waits until the message of its alert was delivered or
  * given up.
  */
 export async function takeDeliveries(db: Queryable, receivers: readonly string[], limit: number): Promise<readonly DueDelivery[]> {
+  await db.execute(
+    `update alert_delivery set failed_at = statement_timestamp(), last_error = 'no such receiver'
+     where delivered_at is null and failed_at is null and receiver <> all($1) and created_at < statement_timestamp() - interval '1 day'`,
+    [receivers],
+  )
   const rows = await db.query<
     Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
       Row<'alert', 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'>

@@ -5,6 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
+import { alertActivity } from '../../../src/db/alerts.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
@@ -323,4 +324,26 @@ test('an invalid file of a pipeline, and an invalid sluice.yaml, fire and recove
   await became(['sluice.yaml', 'firing', 'PROJECT_INVALID', at])
   engine.write('sluice.yaml', project)
   await became(['sluice.yaml', 'recovered', 'PROJECT_INVALID', at])
+})
+
+test('messages to a receiver that was removed are given up after a day', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  await engine.run('shop')
+  await expect
+    .poll(async () => {
+      await using _ = watch(engine, { gone: { type: 'webhook', url: 'http://127.0.0.1:9/hook' } })
+      await engine.deps.clock.sleep(100)
+      return engine.db.query('select receiver, attempts > 0 as tried from alert_delivery')
+    })
+    .toEqual([{ receiver: 'gone', tried: true }])
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  const state = () => engine.db.query('select failed_at is not null as failed, last_error from alert_delivery')
+  await engine.deps.clock.sleep(300)
+  expect(await state()).toMatchObject([{ failed: false }])
+  await engine.db.execute(`update alert_delivery set created_at = created_at - interval '25 hours'`)
+  await expect.poll(state).toEqual([{ failed: true, last_error: 'no such receiver' }])
+  expect((await alertActivity(engine.db)).dueMs).toBe(Number.POSITIVE_INFINITY)
+  expect(good.events()).toEqual([])
 })
