@@ -80,9 +80,12 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
   classify,
 }
 
-/** Renders one element of `products` from the JSON of a record. */
-export function renderProduct(json: string): Buffer {
-  return Buffer.from(json)
+/**
+ * Renders one element of `products` from the JSON of a record. `productKey`: key of a product that the service has; its table of fields lists
+ * the key as required (docs/spec-notes.md#catalogs).
+ */
+export function renderProduct(json: string, productKey: string | null): Buffer {
+  return Buffer.from(productKey === null ? json : `${json.slice(0, -1)},"product_key":${JSON.stringify(productKey)}}`)
 }
 
 /** Renders one element of `product_keys`. */

@@ -10,7 +10,7 @@ import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
-import { createsAgain } from '../../db/invalidated.ts'
+import { createsAgain, isInvalidated } from '../../db/invalidated.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
@@ -85,20 +85,23 @@ export async function* productOperations(context: OperationContext): AsyncGenera
       users: 1,
     }))
   }
-  const upserts = cursor<{ key: Buffer; created: boolean; body: string; hash: Buffer }>(
+  const upserts = cursor<{ key: Buffer; created: boolean; product_key: string | null; body: string; hash: Buffer }>(
     tx,
-    `select m.key, ${createsAgain('m.synced_hash')} as created, r.body, r.hash
+    `select m.key, ${createsAgain('m.synced_hash')} as created,
+       case when m.synced_hash is not null and not ${isInvalidated('m.synced_hash')} then m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
   )
   for await (const portion of upserts)
-    yield portion.map(({ key, created, body, hash }) => putProduct(key, body, hash, created ? 'create' : 'update'))
+    yield portion.map(({ key, created, product_key, body, hash }) =>
+      putProduct(key, renderProduct(body, product_key), hash, created ? 'create' : 'update'),
+    )
 }
 
-/** Returns the operation that puts a product, from its content as JSON. */
-function putProduct(key: Buffer, body: string, hash: Buffer, change: Change): PlannedOperation {
+/** Returns the operation that puts a product. */
+function putProduct(key: Buffer, bytes: Buffer, hash: Buffer, change: Change): PlannedOperation {
   return {
-    bytes: renderProduct(body),
+    bytes,
     op: 'upsert',
     change,
     phase: 1,
@@ -116,7 +119,8 @@ export async function* firstProducts(context: OperationContext): AsyncGenerator<
     context.tx,
     `select key, body, hash from record where destination_id = ${context.destinationId} order by key`,
   )
-  for await (const portion of products) yield portion.map(({ key, body, hash }) => putProduct(key, body, hash, 'create'))
+  for await (const portion of products)
+    yield portion.map(({ key, body, hash }) => putProduct(key, renderProduct(body, null), hash, 'create'))
 }
 
 /**

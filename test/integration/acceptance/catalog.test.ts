@@ -131,3 +131,17 @@ test('ids that differ only in case are two products, never in one request', asyn
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(0, 60).map(wanted)))
   expect(await control.violations()).toEqual([])
 })
+
+test('updates name the product_key, which a service may require of a product that it has', async () => {
+  await using engine = await engineUnderTest()
+  await engine.sandbox.control.switches({ product_key_on_write: 'required' })
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  const all = products(30)
+  engine.write('feed.xml', rss(all.map((product) => item(product))))
+  expect((await engine.run('shop')).counts).toMatchObject({ creates: 30, confirmed: 30 })
+  const changed = all.map((product, i) => (i < 20 ? goodProduct(i, 7_700) : product))
+  engine.write('feed.xml', rss(changed.map((product) => item(product))))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20, refused: 0 } })
+  expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(changed.map(wanted)))
+  expect(await engine.sandbox.control.violations()).toEqual([])
+})
