@@ -36,8 +36,8 @@ export interface QueuedRun {
 }
 
 /**
- * Queues a run for any worker, and notes the request in the audit log. While a run of the pipeline is queued, a further request joins
- * that run and adds its options, except a rerun of failed operations.
+ * Queues a run for any worker, and notes the request in the audit log. A further request joins the
+ * oldest queued manual or scheduled run of the pipeline and adds its options, except a rerun of failed operations.
  *
  * @throws {RunError} `PIPELINE_PAUSED`, `OTHER_CREDENTIALS`
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`, `PLAN_OF_ANOTHER_DESTINATION`: the pipeline now writes elsewhere;
@@ -79,7 +79,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
         ...(request.rerunOf === undefined ? {} : { rerunOf: request.rerunOf }),
         options,
       }))
-    if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
+    if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
     if (request.key !== undefined) await rememberRequest(tx, { key: request.key, pipeline: pipeline.name, runId, options: asked })
     const { actor, key: _, planId, ...detail } = request
     await noteAction(tx, {

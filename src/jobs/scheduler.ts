@@ -35,7 +35,7 @@ const noLogger = { info() {}, warn() {}, error() {}, debug() {} }
 
 /**
  * Starts a scheduler. Any number of schedulers can run on one database, because each tick is decided once. `shared`: queues that the
- * caller closes; without them, the scheduler opens and closes its own. Rejects if the first reading of the files fails.
+ * caller closes; without them, the scheduler opens and closes its own. Rejects if the files or the database cannot be used at the start.
  */
 export async function startScheduler(deps: JobDeps, shared?: Queues): Promise<Scheduler> {
   const queues = shared ?? (await openQueues(deps.db, { supervise: false, log: deps.log }))

@@ -68,7 +68,7 @@ export async function requestAndClaimById(
   const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, source, ...rest } = request
   const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
   const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
-  if (runId === undefined) throw new Error('requestRun returns no id only for a scheduled tick')
+  if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
   const by = actor ?? deps.actor
   if (by !== undefined) {
     const { full, approveDeletes } = options

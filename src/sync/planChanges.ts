@@ -1,4 +1,5 @@
 /** Lists every record that a stored plan changes, from its frozen batches, for a review. Changes nothing. */
+import { serviceFields } from '../mapping/products/vocabulary.ts'
 import { UsageError } from '../errors.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf, formerEntries } from '../db/entries/read.ts'
@@ -121,6 +122,7 @@ function productFields({ action, body, body_before }: ChangeRow): readonly Field
   const before = parseFields(body_before)
   const after = parseFields(body)
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((field) => !serviceFields.has(field))
     .toSorted()
     .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
     .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))

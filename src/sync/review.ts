@@ -1,4 +1,5 @@
 /** Loads a stored plan for a review, with samples of each change. */
+import { serviceFields } from '../mapping/products/vocabulary.ts'
 import type { Database } from '../db/database.ts'
 import { entriesOf } from '../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../db/plans.ts'
@@ -114,7 +115,7 @@ async function loadSamples(db: Database, planId: string, showsRecords: boolean):
   )
 }
 
-/** Returns the fields of an update that differ. If the earlier content is not stored, or for other changes, returns all fields. */
+/** Returns the fields of an update that differ, without those that the service generates. If the earlier content is not stored, or for other changes, returns all fields. */
 function changedFields(
   before: Readonly<Record<string, unknown>> | undefined,
   after: Readonly<Record<string, unknown>> | undefined,
@@ -124,6 +125,7 @@ function changedFields(
   const names =
     change === 'update' && before !== undefined ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : Object.keys(after)
   return names
+    .filter((field) => !serviceFields.has(field))
     .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
     .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
 }

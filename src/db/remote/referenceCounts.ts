@@ -1,6 +1,6 @@
 /**
  * Writes the desired content of keys to `remote`: the number of rows with the key (reference count), its group and its content. Callers
- * pass the keys as SQL with named columns, in which `$1` is the destination and `values` follow.
+ * pass the keys as SQL with named columns. `$1` in that SQL is the destination.
  */
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
 import type { Queryable } from '../queryable.ts'
@@ -77,7 +77,7 @@ export async function removeReferences(tx: Queryable, destinationId: number, rem
 }
 
 /**
- * Adds new rows to the reference counts of stored identifiers. An identifier keeps its group while it is desired or confirmed, so that the
+ * Adds new rows to the reference counts of stored identifiers, and ends their suppression. An identifier keeps its group while it is desired or confirmed, so that the
  * identifier is in only one user object. `gained`: SQL of `identifier`, `n`, the number of rows, `group_key` and `times`, the desired
  * content.
  */
@@ -93,7 +93,7 @@ export async function addReferences(tx: Queryable, destinationId: number, gained
 
 /** Inserts the identifiers that are not stored. `gained`: as for `addReferences`. */
 export async function insertReferences(tx: Queryable, destinationId: number, gained: string): Promise<void> {
-  // Not written with "on conflict", which took 1.6 times as long: only plans insert new keys, one at a time. The rows are in the order of
+  // Not written with "on conflict", which took 1.6 times as long: only one plan at a time inserts keys of a destination. The rows are in the order of
   // sending, so that the 2,500 rows of one answer are on few pages. In the order of their keys they would be on about 2,500 pages.
   await tx.execute(
     `insert into remote (destination_id, key, ref_count, group_key, desired_hash)
@@ -124,7 +124,10 @@ export async function unifyGroups(changed: ChangedKeys, groups: string): Promise
   await changed.write(renewed(groups))
 }
 
-/** Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them. */
+/**
+ * Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them.
+ * `values`: parameters of `groups` from `$2` on.
+ */
 export async function renewGroups(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
   await tx.execute(`with renewed as (${renewed(groups)}) ${addChanged('select key from renewed')}`, [destinationId, ...values])
 }

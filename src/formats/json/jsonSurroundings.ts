@@ -4,7 +4,7 @@ import { levels, type RecordsPlace } from './findRecords.ts'
 
 /**
  * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text
- * around the array is valid, closed JSON without a second array of records. Keeps this text in memory, at most `recordBytes`.
+ * around the array is valid, closed JSON, and for a detected place also that there is no second array of objects. Keeps this text in memory, at most `recordBytes`.
  *
  * @throws RunError FILE_RECORD_TOO_LARGE, FILE_MALFORMED; from `end` FILE_TRUNCATED and WRONG_FORMAT too
  */

@@ -1,4 +1,4 @@
-/** Formats consent tests, and other values, as a pipeline file contains them, and the values of a column for a message. Pure. */
+/** Formats consent tests for pipeline files, and the values of a column for messages. Pure. */
 import type { ConsentTest } from '../../model/pipeline.ts'
 
 /** Returns the test with the keys of a pipeline file, such as `not_values` and `for`. */

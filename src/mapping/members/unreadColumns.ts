@@ -100,7 +100,7 @@ export class UnreadColumns {
 
   /**
    * Returns the unmapped columns with an identifier in at least 5 % of the rows and in half of the filled cells. Leaves out consent
-   * columns, columns of other people, and columns with one value in all rows.
+   * columns, columns of other people, and columns whose filled cells all have the same value (from 3 rows on).
    */
   identifierColumns(): readonly IdentifierColumn[] {
     return [...this.#watched].flatMap(

@@ -5,9 +5,10 @@ import type { Fault } from './faultKinds.ts'
 type Json = Record<string, unknown>
 
 /**
- * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n`, `n-1` and
- * `n+1` mean the true sum, one less and one more. Another value is written into the last result. `shape` changes the form, and for
- * `object` and `one` such a value counts as `n`: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`.
+ * Changes the counts of the results so that they add up to the fault's `success` and `total`, starting with the last result. `n` is the true
+ * sum, `n-1` and `n+2` are sums beside it; without any setting, `success` is `n-1`. Another value is written into the last result. `shape`
+ * changes the form: `object`, `one` (array of one), `empty`, `short`, `long`, `missing`. In `object` and `one`, a value that is not a number
+ * is replaced by the true sum.
  */
 export function corruptCounts(body: Json, fault: Fault): Json {
   const { data } = body
@@ -37,7 +38,7 @@ export function corruptCounts(body: Json, fault: Fault): Json {
   }
 }
 
-/** Returns `n` for undefined and `n`, its sum with the number behind it, such as `n-1`, or any other value unchanged. */
+/** Resolves a setting: undefined and `n` are the sum, `n-1` is one less. Other values stay as they are. */
 function resolveCount(value: unknown, n: number): unknown {
   if (value === undefined || value === 'n') return n
   const relative = typeof value === 'string' ? /^n([+-]\d+)$/.exec(value) : null

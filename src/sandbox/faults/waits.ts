@@ -1,4 +1,4 @@
-/** Requests that a fault delays: until a test releases them (`hold`), or for a time (`delay`, `slow`, `later`). */
+/** Waits of faults: until a test releases the request (`hold`), or for a time. */
 import type { LedgerEntry } from '../ledger/ledger.ts'
 import type { FaultRule } from './armedFaults.ts'
 

@@ -15,12 +15,12 @@ const MATCHING_RETIRED: ReadonlySet<Endpoint> = new Set(
   ),
 )
 
-/** Returns true if the path of the endpoint also matches a retired path. */
+/** Returns true if the path of the endpoint also matches a retired path. False for DELETE. */
 export function matchesRetiredPath(endpoint: Endpoint): boolean {
   return MATCHING_RETIRED.has(endpoint)
 }
 
-/** Returns the refusal for a retired path; undefined for any other path. */
+/** Returns the refusal for a retired path; undefined for another path or method. */
 export function retiredRefusal(method: string, rawPath: string): Refusal | undefined {
   if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method)) return undefined
   const path = rawPath

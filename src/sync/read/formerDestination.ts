@@ -21,6 +21,8 @@ export async function formerDestination({ db, service }: EngineDeps, { name }: P
     run.id,
   ])
   if (known !== undefined) return []
+  const [other] = await db.query(`select from run r where r.pipeline = $1 and r.destination_id <> $2 limit 1`, [name, run.destinationId])
+  if (other === undefined) return []
   const [former] = await db.query<
     Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>
   >(

@@ -226,8 +226,8 @@ function createSourceQuality(
 const optOutsFrom = 20
 
 /**
- * Returns the number of people who would be sent in addition, if fewer than half as many rows opt out as in the last read, and most of the
- * others did not just leave the source; otherwise 0. Rows that opt out are mapped in every read, because they have no stored digest.
+ * Returns the number of people who would be sent in addition, if fewer than half as many rows opt out as in the last read, and at least half
+ * of the others did not just leave the source; otherwise 0. Rows that opt out are mapped in every read, because they have no stored digest.
  */
 function fallenOptOuts(before: QualityFigures | undefined, now: QualityFigures): number {
   const [was, is] = [before?.optedOut ?? 0, now.optedOut ?? 0]
