@@ -5,34 +5,31 @@ import { jsonColumn } from './jsonColumn.ts'
 import { notify } from './notifications.ts'
 import type { Row } from './row.ts'
 
-/** Line of the audit log about a batch. */
-export interface BatchLine {
-  readonly actor: string
-  /** `batch.` and what happened to it: `settled`, `split` … */
-  readonly what: string
-  readonly runId: number
-  readonly planId: string
-  readonly batchId: number
-  /** Counts, codes and reasons; no identifiers (docs/guarantees.md#no-raw-identifier-at-rest). */
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
-/** Adds a line about a batch. Must be called in the transaction that changes the batch, so that the line always matches its state. */
-export async function noteBatch(tx: Queryable, line: BatchLine): Promise<void> {
+/**
+ * Adds a line about a batch. Must be called in the transaction that changes the batch, so that the line always matches its state. `what`:
+ * `batch.` and its new state. `detail`: counts, codes and reasons; no identifiers (docs/guarantees.md#no-raw-identifier-at-rest).
+ */
+export async function noteBatch(
+  tx: Queryable,
+  batch: { readonly id: number; readonly planId: string },
+  by: { readonly workerId: string; readonly runId: number },
+  what: `batch.${string}`,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
   await tx.execute(`insert into audit (actor, what, run_id, plan_id, batch_id, detail) values ($1, $2, $3, $4, $5, $6)`, [
-    line.actor,
-    line.what,
-    line.runId,
-    line.planId,
-    line.batchId,
-    JSON.stringify(line.detail),
+    by.workerId,
+    what,
+    by.runId,
+    batch.planId,
+    batch.id,
+    JSON.stringify(detail),
   ])
 }
 
 /** Adds a line about an action of a run that belongs neither to a plan nor to a batch. */
 export async function noteRun(
   tx: Queryable,
-  line: Pick<BatchLine, 'actor' | 'what' | 'runId'> & { readonly detail: object },
+  line: { readonly actor: string; readonly what: string; readonly runId: number; readonly detail: object },
 ): Promise<void> {
   await tx.execute('insert into audit (actor, what, run_id, detail) values ($1, $2, $3, $4)', [
     line.actor,

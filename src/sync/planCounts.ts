@@ -23,7 +23,7 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
        coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     -- Leaves out deletes of members that were suppressed while their update was in flight (removeEntries.ts): the plan did not have
+     -- Leaves out deletes of members that were suppressed while their update was in flight (push/supersede.ts): the plan did not have
      -- them.
      from batch b cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
      where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,

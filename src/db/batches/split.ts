@@ -122,9 +122,11 @@ export async function mergeBatches(
   await endMerged(tx, ids)
 }
 
-/** Returns the places of the entries that are still in the batch. */
-export async function remainingOrds(tx: Queryable, batchId: number): Promise<number[]> {
-  const rows = await tx.query<Row<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e order by e.ord`, [batchId])
+/** Returns the places of the entries that are still in the batch. `where`: SQL condition on the entry `e`. */
+export async function remainingOrds(tx: Queryable, batchId: number, where = 'true'): Promise<number[]> {
+  const rows = await tx.query<Row<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e where ${where} order by e.ord`, [
+    batchId,
+  ])
   return rows.map((row) => row.ord)
 }
 

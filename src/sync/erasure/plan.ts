@@ -19,7 +19,7 @@ import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { EngineDeps } from '../engine.ts'
 import { desiredIdentifiers } from '../plan/desiredIdentifiers.ts'
 import { fillTable } from '../plan/planTables.ts'
-import { insertDeleteBatch, removeEntries } from '../push/removeEntries.ts'
+import { insertDeleteBatch, removeEntries } from '../push/supersede.ts'
 import { unique } from './person.ts'
 
 /**

@@ -12,13 +12,14 @@ import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { BatchHandler } from './removeEntries.ts'
+import type { BatchHandler } from './supersede.ts'
 
 /** Batch that was refused, or answered with wrong counts, in the transaction that records its answer. */
 interface FailedBatch {
   readonly tx: Queryable
   readonly destination: Destination
   readonly batch: ClaimedBatch
+  readonly by: BatchHandler
 }
 
 /** Reason to split a batch, and the state of its parts. */
@@ -32,7 +33,6 @@ interface SplitCause {
   readonly maybeApplied: boolean
   /** False after a wrong pointer in this push. Then batches are only halved. */
   readonly trustPointers: boolean
-  readonly horizonMs: number
 }
 
 /**
@@ -44,7 +44,10 @@ interface SplitCause {
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailed({ tx, destination, batch }: FailedBatch, cause: SplitCause): Promise<{ readonly pointerWrong: boolean }> {
+export async function splitFailed(
+  { tx, destination, batch, by }: FailedBatch,
+  cause: SplitCause,
+): Promise<{ readonly pointerWrong: boolean }> {
   await expandEntries(tx, [batch.id])
   crashPoint('reconcile.expanded')
   const ords = await remainingOrds(tx, batch.id)
@@ -66,7 +69,7 @@ export async function splitFailed({ tx, destination, batch }: FailedBatch, cause
     await halve(tx, destination, batch, ords, part)
   }
   crashPoint('reconcile.split')
-  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason }, cause.horizonMs)
+  await releaseBatch(tx, batch, { to: 'split', reason: cause.reason }, by.horizonMs)
   return { pointerWrong }
 }
 
@@ -103,12 +106,7 @@ export async function setSiblingAside({ tx, batch, destination }: FailedBatch, m
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
-export async function splitFailingHalf(
-  db: Database,
-  destination: Destination,
-  batch: ClaimedBatch,
-  options: BatchHandler,
-): Promise<boolean> {
+export async function splitFailingHalf(db: Database, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<boolean> {
   if (batch.reason !== afterSibling || batch.entryCount < 2) return false
   return db.transaction(async (tx) => {
     const [sibling] = await tx.query<{ clean: boolean }>(
@@ -124,15 +122,8 @@ export async function splitFailingHalf(
       waitMs: 0,
       reason: otherHalfConfirmed,
     })
-    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed }, options.horizonMs)
-    await noteBatch(tx, {
-      actor: options.workerId,
-      what: 'batch.split',
-      runId: options.runId,
-      planId: batch.planId,
-      batchId: batch.id,
-      detail: { reason: otherHalfConfirmed },
-    })
+    await releaseBatch(tx, batch, { to: 'split', reason: otherHalfConfirmed }, by.horizonMs)
+    await noteBatch(tx, batch, by, 'batch.split', { reason: otherHalfConfirmed })
     return true
   })
 }

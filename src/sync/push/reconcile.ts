@@ -3,6 +3,7 @@
  * next state of the batch (docs/guarantees.md). Only this module and `trySettleLoad.ts` mark keys as synced
  * (docs/guarantees.md#confirmed-only).
  */
+import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
 import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
@@ -15,22 +16,14 @@ import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcome
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
 import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/remote/confirmKeys.ts'
-import type { Database, Queryable, Transaction } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
+import type { Exchange } from '../../service/client/exchange.ts'
+import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailed } from './isolateRecord.ts'
-import type { BatchHandler } from './removeEntries.ts'
-import { confirmsAll, trySettleLoad, type EntriesOutcome } from './trySettleLoad.ts'
-
-/** Settings of the run, and the exchange to store. */
-export interface ReconcileOptions extends BatchHandler {
-  readonly maxAttempts: number
-  /** Wait before the same bytes are sent again. */
-  readonly waitMs: number
-  /** True to split a batch at the records that its answer points at. False after a wrong pointer in this push. */
-  readonly trustPointers: boolean
-  /** Exchange as stored with the attempt. */
-  readonly sent: Omit<AttemptResult, 'outcome' | 'reason' | 'answer'> & { readonly answer: Readonly<Record<string, unknown>> }
-}
+import type { Answered, Sending } from './send.ts'
+import type { BatchHandler } from './supersede.ts'
+import { confirmsAll, trySettleLoad, type EntriesOutcome, type SentAttempt } from './trySettleLoad.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
@@ -51,21 +44,24 @@ export interface Reconciled {
 const suspectedAfter = 3
 
 /**
- * Records a classified answer: outcomes, synced state, next state of the batch, audit log.
+ * Records a classified answer: outcomes, synced state, next state of the batch, audit log. `waitMs`: wait before the same bytes are sent
+ * again.
+ *
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function reconcile(
-  db: Database,
-  destination: Destination,
-  batch: ClaimedBatch,
-  attemptId: number,
+  sending: Sending,
+  { batch, attemptId, exchange }: Answered,
   outcome: RequestOutcome,
-  options: ReconcileOptions,
+  waitMs: number,
 ): Promise<Reconciled> {
+  const { destination, by } = sending
+  const { db, settings } = sending.deps
+  const attempt = { id: attemptId, sent: sentResult(exchange) }
   if (batch.ofLoad && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
-    if (await trySettleLoad(db, batch, attemptId, confirmed, options)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+    if (await trySettleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
@@ -75,8 +71,11 @@ export async function reconcile(
       [batch.id, batch.epoch],
     )
     if (mine.length !== 1) throw new LeaseLost()
-    const result = await apply({ tx, destination, batch, attemptId, options }, outcome)
-    await writeAudit(tx, batch, result, outcome, options)
+    const { trustPointers } = sending.state
+    const work = { tx, destination, batch, by, attempt, maxAttempts: settings.maxAttempts, waitMs, trustPointers }
+    const result = await apply(work, outcome)
+    const { state, confirmed, refused } = result
+    await noteBatch(tx, batch, by, `batch.${state}`, { outcome: outcome.kind, confirmed, refused, epoch: batch.epoch })
     // A refused removal changes nothing: the members stay on the list.
     if (destination.suppresses && (result.confirmed > 0 || (result.refused > 0 && batch.operation === 'upsert')))
       await noteNoLongerSuppressed(tx, batch)
@@ -92,8 +91,13 @@ interface Work {
   readonly tx: Transaction
   readonly destination: Destination
   readonly batch: ClaimedBatch
-  readonly attemptId: number
-  readonly options: ReconcileOptions
+  readonly by: BatchHandler
+  readonly attempt: SentAttempt
+  readonly maxAttempts: number
+  /** Wait before the same bytes are sent again. */
+  readonly waitMs: number
+  /** True to split the batch at the records that its answer points at. False after a wrong pointer in this push. */
+  readonly trustPointers: boolean
 }
 
 function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
@@ -112,7 +116,7 @@ function apply(work: Work, outcome: RequestOutcome): Promise<Reconciled> {
 }
 
 async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconciled> {
-  const { tx, batch, options } = work
+  const { tx, batch, by } = work
   const outcomes = answer.entries
   // If all users are confirmed, no outcome per entry is written.
   const allConfirmed = confirmsAll(work.destination, answer)
@@ -127,7 +131,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   const open = outcomes.flatMap((entry, ord) => (entry.outcome === 'ambiguous' ? [ord] : []))
   crashPoint('reconcile.entries_written')
   if (confirmed > 0) await confirmKeys(work, allConfirmed)
-  if (refused > 0) await refuseKeys(work, { runId: options.runId, staysIfApplied: work.destination.reachesPeople })
+  if (refused > 0) await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
 
   const reasons = [...new Set(outcomes.flatMap((entry) => (entry.outcome === 'ambiguous' ? [entry.reason] : [])))].join(' ')
   const outcome =
@@ -142,19 +146,17 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
 
   const done = confirmed + refused
   if (open.length === 0) {
-    await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+    await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
     return { done, confirmed, refused, state: 'settled' }
   }
   if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
   // Only the entries that are not settled are sent again.
   const attempts = batch.attempts + 1
   const next =
-    attempts >= options.maxAttempts
-      ? ({ status: 'parked', waitMs: 0 } as const)
-      : ({ status: 'ambiguous', waitMs: options.waitMs } as const)
+    attempts >= work.maxAttempts ? ({ status: 'parked', waitMs: 0 } as const) : ({ status: 'ambiguous', waitMs: work.waitMs } as const)
   for (const openPart of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, miscounts: 0, reason: reasons }]))
     if (next.status === 'ambiguous') await reopenEntries(tx, openPart)
-  await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+  await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
   return { done, confirmed, refused, state: 'split' }
 }
 
@@ -164,9 +166,9 @@ async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
 }
 
 async function applyPause(work: Work, outcome: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
-  const { tx, batch, options } = work
+  const { tx, batch, by } = work
   await storeAttempt(work, 'pause', outcome.code, { message: outcome.reason })
-  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied: batch.maybeApplied }, options.horizonMs)
+  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied: batch.maybeApplied }, by.horizonMs)
   await pauseDestination(tx, batch.destinationId, `${outcome.code}: ${outcome.reason}`)
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
@@ -175,21 +177,21 @@ async function applyRefusal(
   work: Work,
   outcome: { readonly code: string; readonly reason: string; readonly failing: readonly number[] },
 ): Promise<Reconciled> {
-  const { tx, batch, options } = work
+  const { tx, batch, by } = work
   await storeAttempt(work, 'refused', outcome.code, { message: outcome.reason, failing: outcome.failing.length })
   await setSiblingAside(work, 0)
   if (batch.entryCount > 1) return isolate(work, outcome.failing, { reason: outcome.code, miscounts: 0, maybeApplied: batch.maybeApplied })
   await expandEntries(tx, [batch.id])
   await refuseEntries(tx, batch.id, { code: outcome.code, message: outcome.reason })
-  await refuseKeys(work, { runId: options.runId, staysIfApplied: work.destination.reachesPeople })
-  await releaseBatch(tx, batch, { to: 'settled' }, options.horizonMs)
+  await refuseKeys(work, { runId: by.runId, staysIfApplied: work.destination.reachesPeople })
+  await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
   return { done: 1, confirmed: 0, refused: 1, state: 'settled' }
 }
 
 async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kind: 'ambiguous' }>): Promise<Reconciled> {
-  const { tx, batch, options } = work
+  const { tx, batch, by } = work
   await storeAttempt(work, 'ambiguous', outcome.reason, { mayLandLater: outcome.mayLandLater, failing: outcome.failing.length })
-  if (outcome.mayLandLater) await markLate(tx, [batch.id], options.horizonMs)
+  if (outcome.mayLandLater) await markLate(tx, [batch.id], by.horizonMs)
   crashPoint('reconcile.ambiguous')
   const miscounts = outcome.suspectsRecord ? batch.miscounts + 1 : 0
   if (miscounts >= suspectedAfter) {
@@ -204,18 +206,18 @@ async function applyAmbiguity(work: Work, outcome: Extract<RequestOutcome, { kin
 
 /** Schedules the same bytes for another attempt, or parks the batch if it has no attempts left in this run. */
 async function scheduleAgain(work: Work, reason: string, maybeApplied: boolean, miscounts = 0): Promise<Reconciled> {
-  const { tx, batch, options } = work
-  if (batch.attempts + 1 >= options.maxAttempts) return park(work, reason, maybeApplied)
-  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: options.waitMs, maybeApplied, miscounts }, options.horizonMs)
+  const { tx, batch, by } = work
+  if (batch.attempts + 1 >= work.maxAttempts) return park(work, reason, maybeApplied)
+  await releaseBatch(tx, batch, { to: 'open', reason, waitMs: work.waitMs, maybeApplied, miscounts }, by.horizonMs)
   return { done: 0, confirmed: 0, refused: 0, state: 'open' }
 }
 
 /** Parks the batch: this run does not send it any more, but the next run does. */
 async function park(work: Work, reason: string, maybeApplied: boolean): Promise<Reconciled> {
-  const { tx, batch, options } = work
+  const { tx, batch, by } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
-  await releaseBatch(tx, batch, { to: 'parked', reason }, options.horizonMs)
+  await releaseBatch(tx, batch, { to: 'parked', reason }, by.horizonMs)
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
 
@@ -225,8 +227,7 @@ async function isolate(
   failing: readonly number[],
   how: { readonly reason: string; readonly miscounts: number; readonly maybeApplied: boolean },
 ): Promise<Reconciled> {
-  const { trustPointers, horizonMs } = work.options
-  const { pointerWrong } = await splitFailed(work, { ...how, failing, trustPointers, horizonMs })
+  const { pointerWrong } = await splitFailed(work, { ...how, failing, trustPointers: work.trustPointers })
   return { done: 0, confirmed: 0, refused: 0, state: 'split', pointerWrong }
 }
 
@@ -237,23 +238,16 @@ async function storeAttempt(
   reason: string | null,
   answer: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { sent } = work.options
-  await finishAttempt(work.tx, work.attemptId, { ...sent, outcome, reason, answer: { ...sent.answer, ...answer } })
+  const { id, sent } = work.attempt
+  await finishAttempt(work.tx, id, { ...sent, outcome, reason, answer: { ...sent.answer, ...answer } })
 }
 
-async function writeAudit(
-  tx: Queryable,
-  batch: ClaimedBatch,
-  result: Reconciled,
-  outcome: RequestOutcome,
-  options: ReconcileOptions,
-): Promise<void> {
-  await noteBatch(tx, {
-    actor: options.workerId,
-    what: `batch.${result.state}`,
-    runId: options.runId,
-    planId: batch.planId,
-    batchId: batch.id,
-    detail: { outcome: outcome.kind, confirmed: result.confirmed, refused: result.refused, epoch: batch.epoch },
-  })
+/** Returns the exchange as it is stored with the attempt. */
+function sentResult(exchange: Exchange): SentAttempt['sent'] {
+  return {
+    httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
+    answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) ?? exchange.error.name },
+    answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
+    durationMs: exchange.durationMs,
+  }
 }

@@ -1,12 +1,9 @@
 /** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
-import { hash } from 'node:crypto'
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
-import type { Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import type { Row } from '../../db/row.ts'
-import { errorCode } from '../../unknownValue.ts'
 import { Allowance } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { reconcile, type Reconciled } from './reconcile.ts'
@@ -22,22 +19,8 @@ const leastWaitMs = 10
  * @throws {LeaseLost} the batch was recovered or claimed by another process: nothing was written, and the answer is dropped
  */
 export async function recordAnswer(sending: Sending, answered: Answered): Promise<Reconciled> {
-  const { deps, destination, by } = sending
-  const { batch, exchange } = answered
-  const { settings } = deps
   const outcome = await classify(sending, answered)
-  const result = await reconcile(deps.db, destination, batch, answered.attemptId, outcome, {
-    ...by,
-    maxAttempts: settings.maxAttempts,
-    waitMs: retryWaitMs(sending, batch, exchange, outcome),
-    trustPointers: sending.state.trustPointers,
-    sent: {
-      httpStatus: exchange.kind === 'answer' ? exchange.status : exchange.kind === 'lost' ? (exchange.status ?? null) : null,
-      answer: exchange.kind === 'answer' ? { bytes: exchange.body.length } : { error: errorCode(exchange.error) ?? exchange.error.name },
-      answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
-      durationMs: exchange.durationMs,
-    },
-  })
+  const result = await reconcile(sending, answered, outcome, retryWaitMs(sending, answered, outcome))
   crashPoint('push.reconciled')
   logAttempt(sending, answered, outcome)
   if (result.pointerWrong) sending.state.trustPointers = false
@@ -165,7 +148,7 @@ async function sentEntries({ deps, destination }: Sending, batch: ClaimedBatch):
 const oneUser: SentEntry = { id: null, users: 1 }
 
 /** Returns the milliseconds until the same bytes may be sent again: the backoff, or a longer wait that the service requested. */
-function retryWaitMs(sending: Sending, batch: ClaimedBatch, exchange: Exchange, outcome: RequestOutcome): number {
+function retryWaitMs(sending: Sending, { batch, exchange }: Answered, outcome: RequestOutcome): number {
   const { settings, clock } = sending.deps
   if (outcome.kind === 'retry' && outcome.status === 401) return 0
   const backoff = Math.max(leastWaitMs, backoffMs(batch.attempts + 1, settings))

@@ -4,21 +4,15 @@
  */
 import type { Destination, Target } from '../../destinations/destination.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
-import { noteBatch } from '../../db/audit.ts'
 import { beginAttempt } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
-import { splitBatch } from '../../db/batches/split.ts'
-import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
-import { expandEntries } from '../../db/entries/expand.ts'
-import { supersedeEntries } from '../../db/entries/outcomes.ts'
-import type { Row } from '../../db/row.ts'
 import type { Allowance, Grant } from './allowance.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { Pace } from './pace.ts'
 import { splitFailingHalf } from './isolateRecord.ts'
-import type { BatchHandler } from './removeEntries.ts'
+import { supersedeExpired, type BatchHandler } from './supersede.ts'
 import { splitOffOptedOut, splitOffSuppressed } from './suppression.ts'
 
 /** Dependencies and state that all batches of a push share. */
@@ -78,7 +72,10 @@ const unreachableAfter = 16
 export async function sendBatch(sending: Sending, batch: ClaimedBatch): Promise<Answered | undefined> {
   const { deps, destination, pace, by } = sending
   const { db, clock, settings } = deps
-  if (batch.expired) return supersedeExpired(sending, batch)
+  if (batch.expired) {
+    await db.transaction((tx) => supersedeExpired(tx, destination, batch, by))
+    return undefined
+  }
   if (await splitFailingHalf(db, destination, batch, by)) return undefined
   crashPoint('push.claimed')
 
@@ -194,38 +191,5 @@ async function release({ deps }: Sending, batch: ClaimedBatch): Promise<undefine
     { to: 'open', reason: batch.reason, waitMs: 0, maybeApplied: batch.maybeApplied, miscounts: batch.miscounts },
     deps.settings.horizonMs,
   )
-  return undefined
-}
-
-/**
- * Supersedes a batch with memberships whose frozen end has passed: its entries are not sent, and the next plan has new times
- * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
- * move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
- * account's audiences read their sources again.
- */
-async function supersedeExpired({ deps, destination, by }: Sending, batch: ClaimedBatch): Promise<undefined> {
-  await deps.db.transaction(async (tx) => {
-    await expandEntries(tx, [batch.id])
-    if (batch.maybeApplied) {
-      const living = await tx.query<Row<'entry', 'ord'>>(
-        'select ord from entry where batch_id = $1 and (expires_at is null or expires_at > statement_timestamp()) order by ord',
-        [batch.id],
-      )
-      const { attempts, miscounts, reason } = batch
-      const part = { ords: living.map(({ ord }) => ord), status: 'ambiguous', attempts, miscounts, reason, waitMs: 0 } as const
-      if (living.length > 0) await splitBatch(tx, destination, batch, [part])
-    }
-    await releaseBatch(tx, batch, { to: 'superseded', reason: 'expired' }, by.horizonMs)
-    await supersedeEntries(tx, batch.id, 'expired')
-    if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
-    await noteBatch(tx, {
-      actor: by.workerId,
-      what: 'batch.superseded',
-      runId: by.runId,
-      planId: batch.planId,
-      batchId: batch.id,
-      detail: { reason: 'expired' },
-    })
-  })
   return undefined
 }

@@ -12,7 +12,7 @@ import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { kindsWhere } from '../../destinations/index.ts'
-import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEntries.ts'
+import { insertDeleteBatch, removeEntries, type BatchHandler } from './supersede.ts'
 
 /**
  * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch

@@ -7,10 +7,11 @@ import type { AttemptResult } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { isRetryable, type Database } from '../../db/database.ts'
-import type { BatchHandler } from './removeEntries.ts'
+import type { BatchHandler } from './supersede.ts'
 
-/** Worker, run and exchange of the attempt. */
-interface SettleOptions extends BatchHandler {
+/** Attempt that ended. */
+export interface SentAttempt {
+  readonly id: number
   /** Exchange as stored with the attempt. */
   readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
 }
@@ -37,15 +38,14 @@ export function confirmsAll(destination: Destination, outcome: RequestOutcome): 
 export async function trySettleLoad(
   db: Database,
   batch: ClaimedBatch,
-  attemptId: number,
+  { id, sent }: SentAttempt,
   confirmed: number,
-  options: SettleOptions,
+  { horizonMs, workerId, runId }: BatchHandler,
 ): Promise<boolean> {
-  const { sent, horizonMs, workerId, runId } = options
   const counts = { confirmed, refused: 0 }
   const result = { ...sent, outcome: 'confirmed', reason: null, answer: { ...sent.answer, ...counts, ambiguous: 0 } } as const
   const line = { actor: workerId, runId, detail: { outcome: 'entries', ...counts, epoch: batch.epoch } }
-  return settleLoad(db, batch, { id: attemptId, result, horizonMs }, line).catch((error: unknown) => {
+  return settleLoad(db, batch, { id, result, horizonMs }, line).catch((error: unknown) => {
     if (isRetryable(error)) return false
     throw error
   })

@@ -1,0 +1,98 @@
+/** Supersedes claimed batches whose people expired, opted out or are suppressed, and inserts deletes of people whom a batch may have added. */
+import type { Destination } from '../../destinations/destination.ts'
+import { pack } from '../../destinations/pack.ts'
+import { noteBatch } from '../../db/audit.ts'
+import type { ClaimedBatch } from '../../db/batches/claim.ts'
+import { insertFollowing, lockEndOfPlan } from '../../db/batches/insert.ts'
+import { releaseBatch } from '../../db/batches/release.ts'
+import { remainingOrds, splitBatch, type Part } from '../../db/batches/split.ts'
+import type { Queryable } from '../../db/database.ts'
+import { expandEntries } from '../../db/entries/expand.ts'
+import { insertDelete, supersedeEntries } from '../../db/entries/outcomes.ts'
+import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
+
+/** Worker and run of a batch, and the time in which its late request may still arrive. */
+export interface BatchHandler {
+  readonly workerId: string
+  readonly runId: number
+  readonly horizonMs: number
+}
+
+/** Supersedes a claimed batch and moves its entries, except `removed`, to a new batch. Without other entries there is none. */
+export async function removeEntries(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  removed: readonly { readonly ord: number; readonly users: number }[],
+  by: BatchHandler,
+): Promise<void> {
+  const removedOrds = new Set(removed.map(({ ord }) => ord))
+  const ords = (await remainingOrds(tx, batch.id)).filter((ord) => !removedOrds.has(ord))
+  const users = removed.reduce((sum, entry) => sum + entry.users, 0)
+  const kept = { ords, attempts: batch.attempts, miscounts: 0, reason: null }
+  await supersedeBatch(tx, destination, batch, kept, { reason: 'suppressed', users }, by)
+}
+
+/**
+ * Supersedes a batch with memberships whose frozen end has passed: its entries are not sent, and the next plan has new times
+ * (docs/guarantees.md#freshness). If the batch may have been applied, the entries that have not expired must still be resolved, so they
+ * move to a new batch with the same bytes. Expired entries of a do-not-reach list no longer suppress people, so the next runs of the
+ * account's audiences read their sources again.
+ */
+export async function supersedeExpired(tx: Queryable, destination: Destination, batch: ClaimedBatch, by: BatchHandler): Promise<void> {
+  const ords = batch.maybeApplied ? await remainingOrds(tx, batch.id, 'e.expires_at is null or e.expires_at > statement_timestamp()') : []
+  const { attempts, miscounts, reason } = batch
+  await supersedeBatch(tx, destination, batch, { ords, attempts, miscounts, reason }, { reason: 'expired' }, by)
+  if (destination.suppresses) await noteNoLongerSuppressed(tx, batch)
+}
+
+/** Supersedes a claimed batch, and moves its entries `kept` to a new batch with the same bytes. `why`: detail of the audit log. */
+async function supersedeBatch(
+  tx: Queryable,
+  destination: Destination,
+  batch: ClaimedBatch,
+  kept: Omit<Part, 'status' | 'waitMs'>,
+  why: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
+  by: BatchHandler,
+): Promise<void> {
+  await expandEntries(tx, [batch.id])
+  const status = batch.maybeApplied ? 'ambiguous' : 'pending'
+  if (kept.ords.length > 0) await splitBatch(tx, destination, batch, [{ ...kept, status, waitMs: 0 }])
+  await supersedeEntries(tx, batch.id, why.reason)
+  await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason }, by.horizonMs)
+  await noteBatch(tx, batch, by, 'batch.superseded', why)
+}
+
+/**
+ * Inserts a batch that deletes users whom the service may have, after `how.waitMs`. Returns its id. `beside`: the batch that contained the
+ * users; the delete belongs to its plan, but the counts of the plan exclude it. The batch has one entry, so it is never split.
+ */
+export async function insertDeleteBatch(
+  tx: Queryable,
+  destination: Destination,
+  beside: Pick<ClaimedBatch, 'id' | 'planId' | 'destinationId'>,
+  entry: { readonly bytes: Buffer; readonly keys: readonly Buffer[]; readonly users: number },
+  how: { readonly phase: number; readonly waitMs: number },
+): Promise<number> {
+  const { body, sha256, offsets, lengths } = pack([entry], destination.frame('delete'))
+  const { planId, destinationId } = beside
+  await lockEndOfPlan(tx, planId)
+  const id = await insertFollowing(tx, {
+    ...how,
+    planId,
+    destinationId,
+    parentId: beside.id,
+    operation: 'delete',
+    status: 'ambiguous',
+    body,
+    sha256,
+    entryCount: 1,
+    userCount: entry.users,
+    expiresAt: null,
+    attempts: 1,
+    miscounts: 0,
+    reason: 'suppressed',
+  })
+  await insertDelete(tx, { id, destinationId }, { ...entry, offset: offsets[0] ?? 0, length: lengths[0] ?? 0 })
+  return id
+}
