@@ -48,8 +48,7 @@ export function createActions(deps: ServerDeps): Hono<ServerEnv> {
     const pipeline = await deps.loadPipeline(run.pipeline)
     const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, {
       ...(await byUser(c)),
-      rerunOf: runNumber(run.runId),
-      failedOnly: true,
+      rerunFailedOf: runNumber(run.runId),
     })
     return c.redirect(`/runs/${runId}`, 303)
   })

@@ -19,9 +19,8 @@ export interface RunRequestOf {
   readonly reason?: string
   readonly full?: boolean
   readonly approveDeletes?: number
-  /** Number of the run to rerun. */
-  readonly rerunOf?: number
-  readonly failedOnly?: boolean
+  /** Number of the run whose refused, ambiguous and pending operations are sent again. No source is read. */
+  readonly rerunFailedOf?: number
   /** The plan whose withheld deletes are approved. */
   readonly planId?: string
   /** `Idempotency-Key`: requests for a pipeline with the same key get the same run. */
@@ -47,7 +46,8 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   assertOwnCredentials(deps, pipeline.name, destination.credentials)
   const current = { pipeline: pipeline.name, destinationId: destination.id }
-  if (request.rerunOf !== undefined) await assertRunOfDestination(deps.db, request.rerunOf, current)
+  const { rerunFailedOf } = request
+  if (rerunFailedOf !== undefined) await assertRunOfDestination(deps.db, rerunFailedOf, current)
   if (request.planId !== undefined) await assertPlanOfDestination(deps.db, request.planId, current)
   return deps.db.transaction(async (tx) => {
     // Requests for one pipeline wait for each other, so that simultaneous requests make one run.
@@ -64,19 +64,19 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
       anyWorker: true,
       ...(request.full ? { full: true } : {}),
       ...(request.approveDeletes === undefined ? {} : { approveDeletes: request.approveDeletes }),
-      ...(request.failedOnly ? { failedOnly: true } : {}),
+      ...(rerunFailedOf === undefined ? {} : { failedOnly: true }),
     }
     // A rerun of failed operations reads no source, so it stays apart from other requests.
-    const joined = request.failedOnly ? undefined : await queuedRunOf(tx, destination.id, pipeline.name)
+    const joined = rerunFailedOf === undefined ? await queuedRunOf(tx, destination.id, pipeline.name) : undefined
     if (joined !== undefined) await widenRun(tx, joined, options)
     const runId =
       joined ??
       (await requestRun(tx, {
         pipeline: pipeline.name,
         destinationId: destination.id,
-        trigger: request.rerunOf === undefined ? 'manual' : 'rerun',
+        trigger: rerunFailedOf === undefined ? 'manual' : 'rerun',
         definition: pipeline.version,
-        ...(request.rerunOf === undefined ? {} : { rerunOf: request.rerunOf }),
+        ...(rerunFailedOf === undefined ? {} : { rerunOf: rerunFailedOf }),
         options,
       }))
     if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
