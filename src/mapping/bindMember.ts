@@ -170,14 +170,14 @@ function endOf(today: Date, expiresIn: Duration): number {
 }
 
 /** Returns the test as text: `Newsletter "yes" or "true" (for phone_number)`. */
-function shownTest({ column, values, notValues, after, before, only }: ConsentTest): string {
+function shownTest({ column, values, notValues, after, before, appliesTo }: ConsentTest): string {
   const what =
     values !== undefined
       ? shownValues(values)
       : notValues !== undefined
         ? `not ${shownValues(notValues)}`
         : [...(after === undefined ? [] : [`after ${after}`]), ...(before === undefined ? [] : [`before ${before}`])].join(' and ')
-  return `${column} ${what}${only === undefined ? '' : ` (for ${only})`}`
+  return `${column} ${what}${appliesTo === undefined ? '' : ` (for ${appliesTo})`}`
 }
 
 function shownValues(values: readonly string[]): string {

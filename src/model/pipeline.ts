@@ -152,7 +152,7 @@ export interface ConsentTest {
   /** Yes if the cell is a date after this date (ISO 8601). With `before`, both must hold. */
   readonly after?: string
   /** Type of the identifiers that the test decides about; absent if the test decides about the row. */
-  readonly only?: 'email' | 'phone_number'
+  readonly appliesTo?: 'email' | 'phone_number'
 }
 
 /** Mapping of one field: columns in order, or a constant, then transforms. */

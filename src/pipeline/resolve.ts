@@ -222,13 +222,13 @@ function filtersOf({ only = {}, except = {} }: PipelineFile): RowFilter[] {
 
 function toConsent(given: NonNullable<PipelineFile['consent']>): NonNullable<Pipeline['consent']> {
   if (given === 'none') return given
-  return [given].flat().map(({ column, values, not_values: notValues, before, after, for: only }) => ({
+  return [given].flat().map(({ column, values, not_values: notValues, before, after, for: appliesTo }) => ({
     column,
     ...(values === undefined ? {} : { values }),
     ...(notValues === undefined ? {} : { notValues }),
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),
-    ...(only === undefined ? {} : { only }),
+    ...(appliesTo === undefined ? {} : { appliesTo }),
   }))
 }
 

@@ -2,14 +2,14 @@
 import type { ConsentTest } from '../../model/pipeline.ts'
 
 /** Returns the test with the keys of a pipeline file, such as `not_values` and `for`. */
-export function asWritten({ column, values, notValues, before, after, only }: ConsentTest): Readonly<Record<string, unknown>> {
+export function asWritten({ column, values, notValues, before, after, appliesTo }: ConsentTest): Readonly<Record<string, unknown>> {
   return {
     column,
     ...(values === undefined ? {} : { values }),
     ...(notValues === undefined ? {} : { not_values: notValues }),
     ...(after === undefined ? {} : { after }),
     ...(before === undefined ? {} : { before }),
-    ...(only === undefined ? {} : { for: only }),
+    ...(appliesTo === undefined ? {} : { for: appliesTo }),
   }
 }
 

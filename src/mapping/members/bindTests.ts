@@ -32,10 +32,10 @@ export function bindTests(
   const others = kinds.some((kind) => kind !== 'phone_number')
   // A test about phones applies to the phone numbers of a row. If only phone numbers are sent, it applies to the whole row.
   const ofKind = all.flatMap((one) =>
-    one.test.only === undefined || !(others && kinds.includes(one.test.only)) ? [] : [{ ...one, kind: one.test.only }],
+    one.test.appliesTo === undefined || !(others && kinds.includes(one.test.appliesTo)) ? [] : [{ ...one, kind: one.test.appliesTo }],
   )
   return {
-    consent: all.filter(({ test }) => test.only === undefined || (!others && kinds.includes(test.only))),
+    consent: all.filter(({ test }) => test.appliesTo === undefined || (!others && kinds.includes(test.appliesTo))),
     consentByType: ofKind,
     ages,
     // The consent tests of a preset become removal tests on a do-not-reach list: a person who may be reached does not belong on it.
@@ -46,7 +46,7 @@ export function bindTests(
         ? [bindRemoval(header, remove)]
         : missingConsent(preset, columns).length > 0
           ? []
-          : known.filter(({ test }) => test.only === undefined),
+          : known.filter(({ test }) => test.appliesTo === undefined),
   }
 }
 
@@ -79,12 +79,18 @@ function bindRemoval({ columns, missing, used }: MemberHeader, given: ValueTest)
 }
 
 /** Returns the preset's tests whose columns are in the header. */
-function presetTests(preset: Preset | undefined, columns: readonly string[]): (BoundTest & { readonly test: ConsentTest })[] {
+export function presetTests(preset: Preset | undefined, columns: readonly string[]): (BoundTest & { readonly test: ConsentTest })[] {
   return (preset?.consent ?? []).flatMap((test) => {
     const index = test.columns.map((name) => findColumn(columns, name)).find((found) => found >= 0)
     if (index === undefined) return []
-    const { values, only } = test
-    return [{ index, values: testValues(test), test: { column: columns[index] ?? '', values, ...(only === undefined ? {} : { only }) } }]
+    const { values, appliesTo } = test
+    return [
+      {
+        index,
+        values: testValues(test),
+        test: { column: columns[index] ?? '', values, ...(appliesTo === undefined ? {} : { appliesTo }) },
+      },
+    ]
   })
 }
 

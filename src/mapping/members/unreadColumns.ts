@@ -93,8 +93,8 @@ export class UnreadColumns {
     return [...this.#watched].flatMap(([column, { name, values, isConsent }]) => {
       if (!isConsent || this.#isOtherChannel(name)) return []
       const proposed = proposeTest(column, name, values)
-      const only = name?.channel === 'phone' && this.#othersMapped ? { only: 'phone_number' as const } : {}
-      return [{ ...proposed, column, test: { ...proposed.test, ...only } }]
+      const phones = name?.channel === 'phone' && this.#othersMapped ? { appliesTo: 'phone_number' as const } : {}
+      return [{ ...proposed, column, test: { ...proposed.test, ...phones } }]
     })
   }
 

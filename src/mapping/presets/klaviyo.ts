@@ -36,6 +36,6 @@ export const klaviyo: Preset = {
   consent: [
     { columns: ['Email Marketing Consent'], values: ['subscribed'], expected: true },
     { columns: ['Email Suppressions', 'Suppressed'], values: ['', '[]', 'false', 'no', 'none'] },
-    { columns: ['SMS Marketing Consent'], values: ['subscribed'], only: 'phone_number' },
+    { columns: ['SMS Marketing Consent'], values: ['subscribed'], appliesTo: 'phone_number' },
   ],
 }

@@ -72,5 +72,5 @@ export interface PresetTest {
   /** True if the user must be warned about an export without the column, because it cannot prove consent. */
   readonly expected?: boolean
   /** Identifier type that the test applies to. If undefined, the test applies to the whole row. */
-  readonly only?: 'phone_number'
+  readonly appliesTo?: 'phone_number'
 }

@@ -38,6 +38,6 @@ export const shopify: Preset = {
   },
   consent: [
     { columns: ['Accepts Email Marketing', 'Accepts Marketing'], values: ['yes', 'true', '1'], expected: true },
-    { columns: ['Accepts SMS Marketing'], values: ['yes', 'true', '1'], only: 'phone_number' },
+    { columns: ['Accepts SMS Marketing'], values: ['yes', 'true', '1'], appliesTo: 'phone_number' },
   ],
 }

@@ -3,21 +3,6 @@
  * an empty cell.
  */
 import type { ConsentTest } from '../../../model/pipeline.ts'
-import { presetByName } from '../../../mapping/presets/index.ts'
-import { findColumn } from '../../../mapping/fields.ts'
-import type { Inspection } from './inspection.ts'
-
-/**
- * Returns the consent tests of a preset whose column exists. A `consent:` in the file replaces all tests of the preset, so `init` writes
- * these too if it adds a test.
- */
-export function presetTests(inspection: Inspection, preset: string | undefined): readonly ConsentTest[] {
-  const tests = preset === undefined ? [] : (presetByName(preset)?.consent ?? [])
-  return tests.flatMap(({ columns, values, only }) => {
-    const column = columns.map((name) => inspection.columns[findColumn(inspection.columns, name)]).find((found) => found !== undefined)
-    return column === undefined ? [] : [{ column, values, ...(only === undefined ? {} : { only }) }]
-  })
-}
 
 /**
  * Returns a test as the value of a flag: `yes,true`, `not:empty` or `after:2025-01-01`. Undefined if a flag cannot express the test, for

@@ -9,8 +9,9 @@ import { suggestName } from '../../../suggestName.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { safe } from '../../terminal/text.ts'
 import { asWritten } from '../../../mapping/consent/consentText.ts'
+import { presetTests } from '../../../mapping/members/bindTests.ts'
+import { presetByName } from '../../../mapping/presets/index.ts'
 import type { ConsentColumn } from '../../../mapping/consent/unreadReport.ts'
-import { presetTests } from './consentAnswers.ts'
 import { columnNames, type Inspection } from './inspection.ts'
 import { columnQuestion, consentQuestion, questionsAbout, shopQuestion, type Question } from './question.ts'
 import { proposedMap } from './proposedMap.ts'
@@ -87,7 +88,9 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
     options,
   )
   const own = options.consent.map(({ column }) => column)
-  const fromPreset = presetTests(inspection, known).filter(({ column }) => !own.includes(column))
+  // A `consent:` in the file replaces all tests of the preset, so the file gets these too if the user adds a test.
+  const presetConsent = presetTests(known === undefined ? undefined : presetByName(known), inspection.columns)
+  const fromPreset = presetConsent.map(({ test }) => test).filter(({ column }) => !own.includes(column))
   const given = (options.consent.length === 0 ? [] : [...fromPreset, ...options.consent]).map(asWritten)
   const proposed: Settings = {
     source: bare.source,

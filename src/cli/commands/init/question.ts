@@ -56,13 +56,13 @@ export function consentQuestion(
   { consent, ignore }: InitOptions,
 ): Question {
   const proposed = formatConsentAnswer(test)
-  const only = test.only === undefined ? {} : { only: test.only }
+  const restriction = test.appliesTo === undefined ? {} : { appliesTo: test.appliesTo }
   return {
     flag: `--consent ${safe(shellWord(`${column}=${proposed ?? ''}`))}`,
     reason: `"${safe(column)}" looks like consent`,
     text: `Which values of "${safe(column)}" mean that a person may be reached? ${seen.length === 0 ? 'It contains dates or texts; not:empty means any' : seenText(seen)} (- if it is not about consent)`,
     ...(proposed !== undefined && certain && keeps ? { proposed } : {}),
-    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...parseConsentAnswer(column, given), ...only }] }),
+    answered: (given) => ({ consent: [...consent, given === proposed ? test : { ...parseConsentAnswer(column, given), ...restriction }] }),
     declined: { ignore: [...ignore, column] },
   }
 }
