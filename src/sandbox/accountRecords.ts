@@ -1,6 +1,9 @@
-/** Finds, creates and deletes the records of an account (`/12/accounts/:account_id/…`), for all areas. */
-import { accountOf, type Call } from './area.ts'
-import { notFound } from './refusal.ts'
+/** Lists, finds, creates and deletes the records of an account (`/12/accounts/:account_id/…`), for all areas. */
+import { recordOf } from '../unknownValue.ts'
+import { accountOf, type Call, type Handler } from './area.ts'
+import { listReply, matchesPrefix } from './lists.ts'
+import { listParam, passesFilter } from './params.ts'
+import { notFound, ok } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
 
 /** Fields of nearly every record of the advertising host (spec Conventions). */
@@ -44,7 +47,12 @@ export function findRecord<T extends { readonly deleted: boolean }>(
 }
 
 /** Marks the record that a path parameter names as deleted, and returns it (spec 3.3). @throws {Refusal} as `findRecord` */
-export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table: Table<T>, parameter: string, code: string): T {
+export function deleteRecord<T extends Omit<AccountRecord, 'id'>>(
+  call: Call<unknown>,
+  table: Table<T>,
+  parameter: string,
+  code: string,
+): T {
   const record = findRecord(call, table, parameter, code)
   record.deleted = true
   record.updated_at = isoSeconds(call.now)
@@ -55,4 +63,45 @@ export function deleteRecord<T extends AccountRecord>(call: Call<unknown>, table
 export function creationFields(call: Call<unknown>): Pick<AccountRecord, 'created_at' | 'updated_at' | 'deleted'> {
   const at = isoSeconds(call.now)
   return { created_at: at, updated_at: at, deleted: false }
+}
+
+/** Records whose endpoints follow the rules of all records of an account. */
+interface Resource<S, T> {
+  readonly table: (state: S) => Table<T>
+  /** Path parameter with the record's id. */
+  readonly id: string
+  /** Code of the 404. */
+  readonly missing: string
+  /** Field that each list parameter filters by. */
+  readonly filters: Readonly<Record<string, keyof T>>
+  readonly sortable?: readonly string[]
+  /** Returns false for a record that lists omit and reads do not find. */
+  readonly isVisible?: (call: Call<S>, record: T) => boolean
+  readonly toWire?: (call: Call<S>, record: T) => unknown
+}
+
+/**
+ * Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete` of a resource. Lists with `q` search the field `name`. A resource with
+ * special rules replaces a handler by a later one of the same name.
+ */
+export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
+  const { table, id, missing, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
+  return {
+    [`${name}.list`]: (call) => {
+      const given = Object.entries(filters).map(([parameter, field]) => [listParam(call, parameter), field] as const)
+      const found = [...recordsOf(call, table(call.state)).values()].filter(
+        (record) =>
+          given.every(([values, field]) => passesFilter(values, String(record[field]))) &&
+          isVisible(call, record) &&
+          matchesPrefix(String(recordOf(record)['name'] ?? ''), call.params['q']),
+      )
+      return listReply(call, found, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
+    },
+    [`${name}.get`]: (call) => {
+      const record = findRecord(call, table(call.state), id, missing)
+      if (!isVisible(call, record)) throw notFound(missing, id, record.id)
+      return ok(toWire(call, record))
+    },
+    [`${name}.delete`]: (call) => ok(toWire(call, deleteRecord(call, table(call.state), id, missing))),
+  }
 }

@@ -1,8 +1,7 @@
 /** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#endpoints). */
-import { deleteRecord, findRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
-import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, longParam, passesFilter, textParam } from '../params.ts'
+import { longParam, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
@@ -10,37 +9,25 @@ import { limitRefusal } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'campaigns.list': (call) => {
-    const [ids, funding] = [listParam(call, 'campaign_ids'), listParam(call, 'funding_instrument_ids')]
-    const found = [...recordsOf(call, call.state.campaigns).values()].filter(
-      (campaign) =>
-        passesFilter(ids, campaign.id) &&
-        passesFilter(funding, campaign.funding_instrument_id) &&
-        matchesPrefix(campaign.name, call.params['q']),
-    )
-    return listReply(call, found, {
-      sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
-      render: (campaign) => campaignWire(call, campaign),
-    })
-  },
-  'campaigns.get': (call) => ok(campaignWire(call, campaignOf(call))),
+  ...recordHandlers('campaigns', {
+    table: (state: CampaignsState) => state.campaigns,
+    id: 'campaign_id',
+    missing: 'CAMPAIGN_NOT_FOUND',
+    filters: { campaign_ids: 'id', funding_instrument_ids: 'funding_instrument_id' },
+    sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
+    toWire: campaignWire,
+  }),
   'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
   'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
   'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
-  'fundingInstruments.list': (call) => {
-    const ids = listParam(call, 'funding_instrument_ids')
-    return listReply(
-      call,
-      [...recordsOf(call, call.state.funding).values()].filter((one) => passesFilter(ids, one.id)),
-      {
-        sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
-      },
-    )
-  },
-  'fundingInstruments.get': (call) => ok(findRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
+  ...recordHandlers('fundingInstruments', {
+    table: (state: CampaignsState) => state.funding,
+    id: 'funding_instrument_id',
+    missing: 'FUNDING_INSTRUMENT_NOT_FOUND',
+    filters: { funding_instrument_ids: 'id' },
+    sortable: ['created_at', 'updated_at', 'start_time', 'end_time', 'funded_amount_local_micro'],
+  }),
   'fundingInstruments.create': (call) => ok(createFunding(call)),
-  'fundingInstruments.delete': (call) =>
-    ok(deleteRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')),
 }
 
 /** Returns the campaign in wire form, with the fields derived from its status and funding. */

@@ -1,7 +1,6 @@
 /** Handles the endpoints of line items (spec 4.5, 4.6). */
-import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { deleteRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
-import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -37,38 +36,28 @@ const WRITABLE = [
 ] as const
 
 export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'lineItems.list': (call) => {
-    const [campaigns, funding, ids] = [
-      listParam(call, 'campaign_ids'),
-      listParam(call, 'funding_instrument_ids'),
-      listParam(call, 'line_item_ids'),
-    ]
-    const owners = recordsOf(call, call.state.campaigns)
-    return listReply(
-      call,
-      [...recordsOf(call, call.state.lineItems).values()].filter(
-        (item) =>
-          passesFilter(campaigns, item.campaign_id) &&
-          passesFilter(ids, item.id) &&
-          isVisible(call, item) &&
-          matchesPrefix(item.name, call.params['q']) &&
-          passesFilter(funding, owners.get(item.campaign_id)?.funding_instrument_id ?? ''),
+  ...recordHandlers('lineItems', {
+    table: (state: CampaignsState) => state.lineItems,
+    id: 'line_item_id',
+    missing: 'LINE_ITEM_NOT_FOUND',
+    filters: { campaign_ids: 'campaign_id', line_item_ids: 'id' },
+    sortable: [
+      'created_at',
+      'updated_at',
+      'name',
+      'start_time',
+      'end_time',
+      'bid_amount_local_micro',
+      'total_budget_amount_local_micro',
+      'daily_budget_amount_local_micro',
+    ],
+    isVisible: (call, item) =>
+      isVisible(call, item) &&
+      passesFilter(
+        listParam(call, 'funding_instrument_ids'),
+        recordsOf(call, call.state.campaigns).get(item.campaign_id)?.funding_instrument_id ?? '',
       ),
-      {
-        sortable: [
-          'created_at',
-          'updated_at',
-          'name',
-          'start_time',
-          'end_time',
-          'bid_amount_local_micro',
-          'total_budget_amount_local_micro',
-          'daily_budget_amount_local_micro',
-        ],
-      },
-    )
-  },
-  'lineItems.get': (call) => ok(lineItemOf(call)),
+  }),
   'lineItems.create': (call) => ok(createLineItem(call)),
   'lineItems.update': (call) => ok(updateLineItem(call)),
   'lineItems.delete': (call) => ok(deleteLineItem(call)),

@@ -1,10 +1,9 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#endpoints). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
-import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { deleteRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { listReply } from '../lists.ts'
-import { listParam, passesFilter, textParam } from '../params.ts'
+import { listParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, wrongTargetingType } from './targetingLists.ts'
 import { addToHistory } from './history.ts'
@@ -15,19 +14,14 @@ import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.
 const OPTIONAL = ['location_type', 'custom_audience_expansion', 'tailored_audience_expansion', 'tailored_audience_type'] as const
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'promotedTweets.list': (call) => {
-    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'promoted_tweet_ids')]
-    return listReply(
-      call,
-      [...recordsOf(call, call.state.promotedTweets).values()].filter(
-        (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
-      ),
-      {
-        sortable: ['created_at', 'updated_at'],
-      },
-    )
-  },
-  'promotedTweets.get': (call) => ok(findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND')),
+  ...recordHandlers('promotedTweets', {
+    table: (state: CampaignsState) => state.promotedTweets,
+    id: 'promoted_tweet_id',
+    missing: 'PROMOTED_TWEET_NOT_FOUND',
+    filters: { line_item_ids: 'line_item_id', promoted_tweet_ids: 'id' },
+    sortable: ['created_at', 'updated_at'],
+    isVisible,
+  }),
   'promotedTweets.create': (call) => {
     const promoted = promote(call)
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
@@ -38,14 +32,13 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted, before: { ...promoted, deleted: false } })
     return ok(promoted)
   },
-  'targetingCriteria.list': (call) => {
-    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'targeting_criterion_ids')]
-    const found = [...recordsOf(call, call.state.targeting).values()].filter(
-      (one) => passesFilter(items, one.line_item_id) && passesFilter(ids, one.id) && isVisible(call, one),
-    )
-    return listReply(call, found)
-  },
-  'targetingCriteria.get': (call) => ok(findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND')),
+  ...recordHandlers('targetingCriteria', {
+    table: (state: CampaignsState) => state.targeting,
+    id: 'targeting_criterion_id',
+    missing: 'TARGETING_CRITERION_NOT_FOUND',
+    filters: { line_item_ids: 'line_item_id', targeting_criterion_ids: 'id' },
+    isVisible,
+  }),
   'targetingCriteria.create': (call) => ok(createCriterion(call)),
   'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }

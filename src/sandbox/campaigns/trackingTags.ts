@@ -1,25 +1,20 @@
 /** Handles the endpoints of tracking tags of line items. Outside the specification. */
-import { deleteRecord, recordsOf, creationFields } from '../accountRecords.ts'
+import { recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
 import type { Handler } from '../area.ts'
-import { listReply } from '../lists.ts'
-import { listParam, passesFilter } from '../params.ts'
 import { adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { findChild, isVisible, liveLineItem } from './parents.ts'
 import type { CampaignsState, TrackingTag } from './state.ts'
 
 export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'trackingTags.list': (call) => {
-    const [items, ids] = [listParam(call, 'line_item_ids'), listParam(call, 'tracking_tag_ids')]
-    return listReply(
-      call,
-      [...recordsOf(call, call.state.trackingTags).values()].filter(
-        (tag) => passesFilter(items, tag.line_item_id) && passesFilter(ids, tag.id) && isVisible(call, tag),
-      ),
-      { sortable: ['created_at', 'updated_at'] },
-    )
-  },
-  'trackingTags.get': (call) => ok(findChild(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')),
+  ...recordHandlers('trackingTags', {
+    table: (state: CampaignsState) => state.trackingTags,
+    id: 'tracking_tag_id',
+    missing: 'NOT_FOUND',
+    filters: { line_item_ids: 'line_item_id', tracking_tag_ids: 'id' },
+    sortable: ['created_at', 'updated_at'],
+    isVisible,
+  }),
   'trackingTags.create': (call) => {
     const item = liveLineItem(call, String(call.params['line_item_id']))
     const tag: TrackingTag = {
@@ -38,7 +33,6 @@ export const trackingTagHandlers: Readonly<Record<string, Handler<CampaignsState
     tag.updated_at = isoSeconds(call.now)
     return ok(tag)
   },
-  'trackingTags.delete': (call) => ok(deleteRecord(call, call.state.trackingTags, 'tracking_tag_id', 'NOT_FOUND')),
 }
 
 function httpsUrl(value: unknown): string {

@@ -13,6 +13,8 @@ const FIELDS: readonly Field[] = productFields
 export const PRODUCT_FIELDS: readonly string[] = FIELDS.map(({ name }) => name)
 
 const KNOWN: ReadonlySet<string> = new Set(PRODUCT_FIELDS)
+/** Fields with a page of the shop, which must be https. */
+export const LINK_FIELDS: readonly string[] = ['link', 'mobile_link']
 export const REQUIRED_FIELDS: readonly string[] = FIELDS.filter(({ required }) => required === true).map(({ name }) => name)
 const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   FIELDS.flatMap(({ name, values }) => (values === undefined ? [] : [[name, values]])),
@@ -80,7 +82,7 @@ function checkFields(fields: StoredProduct, unit: LengthUnit, errors: string[]):
   }
   if (fields['brand'] === undefined && fields['gtin'] === undefined && fields['mpn'] === undefined)
     errors.push('brand: one of brand, gtin, mpn is required')
-  for (const name of ['link', 'mobile_link'])
+  for (const name of LINK_FIELDS)
     if (fields[name] !== undefined && !isUrl(String(fields[name]), true)) errors.push(`${name}: must be an https URL`)
   const image = fields['image_link']
   if (image !== undefined && !isUrl(String(image), false)) errors.push('image_link: must be a URL')

@@ -4,7 +4,7 @@ import { otherListingRefusal, isListCursor, listingOf } from '../lists.ts'
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { adsRefusal, adsRefusals, invalidParameter } from '../refusal.ts'
 import { isGtin } from './gtin.ts'
-import { checkProduct, hasHtml, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
+import { checkProduct, hasHtml, LINK_FIELDS, PRODUCT_FIELDS, REQUIRED_FIELDS, type StoredProduct } from './productRules.ts'
 import type { Catalog, CatalogState, Product } from './state.ts'
 import { textOf } from '../text.ts'
 
@@ -260,12 +260,10 @@ function warningsOf(call: CatalogCall, fields: StoredProduct): string[] {
   return ['gtin: is not a UPC, EAN, JAN or ISBN with a right check digit']
 }
 
-const LINKS = ['link', 'mobile_link'] as const
-
 /** Reports the rules that the product breaks as violations (docs/sandbox.md#violations). Does not change the answer. */
 function reportViolations(call: CatalogCall, product: Readonly<Record<string, unknown>>): void {
   const { world } = call
-  for (const name of LINKS) {
+  for (const name of LINK_FIELDS) {
     const link = product[name]
     if (typeof link === 'string' && link !== '' && !link.startsWith('https://'))
       world.reportViolation('link_not_https', `${name} is not https`)

@@ -1,8 +1,7 @@
 /** Handles the endpoints of account media and the media library (spec 2.4, 4.4, 3.3). */
-import { deleteRecord, findRecord, recordsOf } from '../accountRecords.ts'
+import { deleteRecord, findRecord, recordHandlers, recordsOf } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply, matchesTerms } from '../lists.ts'
-import { listParam, passesFilter } from '../params.ts'
 import { isProcessed } from '../processing.ts'
 import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -12,18 +11,12 @@ import type { CreativesState, MediaObject } from './state.ts'
 const VIDEO_ONLY = ['description', 'poster_media_key', 'title'] as const
 
 export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
-  'accountMedia.list': (call) => {
-    const ids = listParam(call, 'account_media_ids')
-    const types = listParam(call, 'creative_types')
-    return listReply(
-      call,
-      [...recordsOf(call, call.state.accountMedia).values()].filter(
-        (media) => passesFilter(ids, media.id) && passesFilter(types, media.creative_type),
-      ),
-    )
-  },
-  'accountMedia.get': (call) => ok(findRecord(call, call.state.accountMedia, 'account_media_id', 'ACCOUNT_MEDIA_NOT_FOUND')),
-  'accountMedia.delete': (call) => ok(deleteRecord(call, call.state.accountMedia, 'account_media_id', 'ACCOUNT_MEDIA_NOT_FOUND')),
+  ...recordHandlers('accountMedia', {
+    table: (state: CreativesState) => state.accountMedia,
+    id: 'account_media_id',
+    missing: 'ACCOUNT_MEDIA_NOT_FOUND',
+    filters: { account_media_ids: 'id', creative_types: 'creative_type' },
+  }),
 
   'mediaLibrary.list': (call) => {
     const type = call.params['media_type']
@@ -56,12 +49,7 @@ export const mediaHandlers: Readonly<Record<string, Handler<CreativesState>>> = 
     media.updated_at = isoSeconds(call.now)
     return ok(mediaWire(call, media))
   },
-  'mediaLibrary.delete': (call) => {
-    const media = findRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')
-    media.deleted = true
-    media.updated_at = isoSeconds(call.now)
-    return ok(media)
-  },
+  'mediaLibrary.delete': (call) => ok(deleteRecord(call, call.state.media, 'media_key', 'MEDIA_NOT_FOUND')),
 }
 
 /** Returns the media in wire form, with the status `TRANSCODE_IN_PROGRESS` (assumed) until it is processed. */

@@ -1,9 +1,8 @@
 /** Handles the endpoints of poll cards, which cannot be changed, and of video conversation cards (spec 4.4, 3.3). */
-import { deleteRecord, findRecord, recordsOf, creationFields, type Table } from '../accountRecords.ts'
-import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
+import { findRecord, recordHandlers, recordsOf, creationFields } from '../accountRecords.ts'
+import { accountOf, type Call, type Handler } from '../area.ts'
 import { hasFeature } from '../campaigns/features.ts'
-import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passesFilter, textParam } from '../params.ts'
+import { textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, missingParameter, ok, type AdsError } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { libraryMedia } from './media.ts'
@@ -11,13 +10,12 @@ import type { CreativesState, SpecialCard } from './state.ts'
 
 const CTAS = ['first_cta', 'second_cta', 'third_cta', 'fourth_cta'] as const
 
+const card = { id: 'card_id', missing: 'CARD_NOT_FOUND', filters: { card_ids: 'id' } } as const
+
 export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
-  'pollCards.list': (call) => list(call, call.state.polls),
-  'pollCards.get': (call) => ok(findRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
+  ...recordHandlers('pollCards', { ...card, table: (state: CreativesState) => state.polls }),
   'pollCards.create': (call) => ok(createPoll(call)),
-  'pollCards.delete': (call) => ok(deleteRecord(call, call.state.polls, 'card_id', 'CARD_NOT_FOUND')),
-  'videoConversationCards.list': (call) => list(call, call.state.conversations),
-  'videoConversationCards.get': (call) => ok(findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
+  ...recordHandlers('videoConversationCards', { ...card, table: (state: CreativesState) => state.conversations }),
   'videoConversationCards.create': (call) => ok(createConversation(call)),
   'videoConversationCards.update': (call) => {
     const card = findRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')
@@ -25,15 +23,6 @@ export const specialCardHandlers: Readonly<Record<string, Handler<CreativesState
     card.updated_at = isoSeconds(call.now)
     return ok(card)
   },
-  'videoConversationCards.delete': (call) => ok(deleteRecord(call, call.state.conversations, 'card_id', 'CARD_NOT_FOUND')),
-}
-
-function list(call: Call<CreativesState>, table: Table<SpecialCard>): Reply {
-  const ids = listParam(call, 'card_ids')
-  return listReply(
-    call,
-    [...recordsOf(call, table).values()].filter((card) => passesFilter(ids, card.id) && matchesPrefix(card.name, call.params['q'])),
-  )
 }
 
 /** Creates a poll. Its duration begins now, not when a post uses the poll (spec 3.3). @throws {Refusal} */

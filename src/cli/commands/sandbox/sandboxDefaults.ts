@@ -1,9 +1,10 @@
 /** Default port of `sluice sandbox`, and ids of the account and destinations of every sandbox. */
 import type { SandboxCredentials } from '../../../sandbox/area.ts'
+import { FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_CATALOG, FIXED_LIST } from '../../../sandbox/fixed.ts'
 
 export const sandboxPort = 4010
 
-export const sandboxTargets = { account: '18ce54d4x5t', catalog: '4001', audience: '1nmth', doNotReach: '2dnr' } as const
+export const sandboxTargets = { account: FIXED_ACCOUNT, catalog: FIXED_CATALOG, audience: FIXED_AUDIENCE, doNotReach: FIXED_LIST }
 
 /** Returns the environment variables with which every command uses this sandbox. */
 export function environmentFor(url: string, credentials: SandboxCredentials): Readonly<Record<string, string>> {
