@@ -122,10 +122,10 @@ async function confirmGroups(tx: Queryable, batch: ClaimedBatch): Promise<boolea
 
 /**
  * Writes refusals of keys. If the answer to an earlier attempt was lost, the service may have applied that attempt, although it
- * refused this attempt. Then, with `staysIfApplied`, the key counts as synced with unknown content, until an answer confirms its content
- * or its delete (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). `staysIfApplied` is true for audiences. It is false
- * for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`). It is also false for products, because
- * their delete needs a product_key, which only an accepted put returns, so the delete would be retried forever.
+ * refused this attempt. Then a key that can be deleted counts as synced with unknown content, until an answer confirms its content
+ * or its delete (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins). With `staysIfApplied`, true for audiences, every
+ * key can. It is false for do-not-reach lists, where a refused entry counts as not suppressed (`db/suppressed.ts`), and for products: a
+ * product without a product_key cannot be deleted, so its delete would be retried forever.
  */
 export async function refuseKeys(
   { tx, batch }: Omit<Settling, 'destination'>,
@@ -134,14 +134,16 @@ export async function refuseKeys(
   const refused = `entry e cross join lateral unnest(e.keys) as k (key)
      where e.batch_id = $1 and e.outcome = 'refused' and m.destination_id = e.destination_id and m.key = k.key`
   const refusal = 'refused_code = e.code, refused_message = e.message'
-  if (!(staysIfApplied && batch.maybeApplied && batch.operation === 'upsert')) {
+  if (!(batch.maybeApplied && batch.operation === 'upsert')) {
     await tx.execute(`update remote m set ${refusal} from ${refused}`, [batch.id])
     return
   }
+  const unknown = invalidatedBy(`'unsure'`, runId)
+  const content = staysIfApplied ? unknown : `case when m.remote_key is null then m.synced_hash else ${unknown} end`
   await tx.execute(
-    `with invalidated as (
-       update remote m set ${refusal}, synced_hash = ${invalidatedBy(`'unsure'`, runId)} from ${refused} returning m.key)
-     ${addChanged('select key from invalidated', '$2')}`,
+    `with refused as (
+       update remote m set ${refusal}, synced_hash = ${content} from ${refused} returning m.key, ${outOfSync} as open)
+     ${addChanged('select key from refused where open', '$2')}`,
     [batch.id, batch.destinationId],
   )
 }

@@ -1,6 +1,6 @@
 /**
- * An update of members that was refused after a lost answer may have been applied: its members are deleted once no row has them, as if
- * it had been confirmed (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+ * An update that was refused after a lost answer may have been applied. Its members are deleted once no row has them, as if it had been
+ * confirmed, and its products are sent again (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
  */
 import { expect, test } from 'vitest'
 import { audienceDigest, email } from '../../support/digests.ts'
@@ -53,4 +53,24 @@ test('a finally refused product converges, whether or not its first attempt was 
   engine.write('feed.xml', rss([item(goodProduct(2, 100))]))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 1, deferred: 0 } })
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+})
+
+test('a product whose refused update may have been applied is sent again when its source has the former content', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  engine.pipeline('shop', `${catalogYaml('feed.xml')}${guards}`)
+  const former = rss([item(goodProduct(1, 100))])
+  engine.write('feed.xml', former)
+  await engine.run('shop')
+  const before = await control.catalog()
+  engine.write('feed.xml', rss([item(goodProduct(1, 9_900))]))
+  await control.fault({ path: '/products', nth: 1 }, { kind: 'commit_then_reset' })
+  const refused = { warnings: [], errors: ['no'], product_key: null, id: goodProduct(1, 100).id, status: 'ERROR' }
+  await control.fault({ path: '/products', nth: 2 }, { kind: 'status', status: 200, body: { data: { products_response: [refused] } } })
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { updates: 1, refused: 1 } })
+  expect(await control.catalog()).not.toEqual(before)
+  engine.write('feed.xml', former)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 1, confirmed: 1 } })
+  expect(await control.catalog()).toEqual(before)
+  expect(await engine.run('shop')).toMatchObject({ counts: { requests: 0 } })
 })
