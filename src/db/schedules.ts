@@ -36,6 +36,14 @@ export const declaredForS = 60
 /** Maximum difference in seconds between the clocks of database and scheduler at which the two confirm each other. */
 const clocksAgreeS = 300
 
+/** Returns SQL for the rows `d` of declared schedules, whose JSON is in a parameter. */
+const declared = (parameter: string) =>
+  `json_to_recordset(${parameter}::json) as d ("destinationId" int, pipeline text, cron text, timezone text, overlap text)`
+
+/** Returns SQL that is true if `d` is the stored schedule of a table alias. */
+const isSame = (stored: 's' | 'o') =>
+  `(${stored}.destination_id, ${stored}.pipeline, ${stored}.cron, ${stored}.timezone) = (d."destinationId", d.pipeline, d.cron, d.timezone)`
+
 /**
  * Stores the schedules of a folder. A new schedule, or one with another cron or timezone, begins now, without missed ticks. Schedules that
  * the folder no longer has are marked as undeclared once no scheduler has declared them for `declaredForS`. Schedules of broken files stay.
@@ -45,38 +53,30 @@ const clocksAgreeS = 300
  */
 export async function declareSchedules(db: Database, declaration: Declaration, processTime = new Date()): Promise<readonly string[]> {
   const { credentials, folder, schedules, broken } = declaration
-  const columns = [
-    schedules.map((s) => s.destinationId),
-    schedules.map((s) => s.pipeline),
-    schedules.map((s) => s.cron),
-    schedules.map((s) => s.timezone),
-    schedules.map((s) => s.overlap),
-  ]
+  const json = JSON.stringify(schedules)
   return db.transaction(async (tx) => {
     // Schedules of an earlier version, which did not store credentials, get the credentials of this environment.
     await tx.execute(
       `update pipeline_schedule s set credentials = $1
-       from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
-       where s.credentials = '' and (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone)
+       from ${declared('$2')} where s.credentials = '' and ${isSame('s')}
          and not exists (select from pipeline_schedule o where o.credentials = $1
-           and (o.destination_id, o.pipeline, o.cron, o.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
-      [credentials, ...columns.slice(0, 4)],
+           and ${isSame('o')})`,
+      [credentials, json],
     )
     await tx.execute(
       `insert into pipeline_schedule as s (credentials, folder, destination_id, pipeline, cron, timezone, overlap)
-       select $1, $2, * from unnest($3::int[], $4::text[], $5::text[], $6::text[], $7::text[]) order by 3, 4, 5, 6
+       select $1, $2, * from ${declared('$3')} order by 3, 4, 5, 6
        on conflict on constraint pipeline_schedule_identity do update set overlap = excluded.overlap, folder = excluded.folder,
          declared_at = statement_timestamp(), undeclared_at = null,
          last_scheduled_for = case when s.undeclared_at is null then s.last_scheduled_for else statement_timestamp() end`,
-      [credentials, folder, ...columns],
+      [credentials, folder, json],
     )
     await tx.execute(
       `update pipeline_schedule s set undeclared_at = statement_timestamp()
-       where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and s.pipeline <> all($7)
+       where s.credentials = $1 and s.folder = $2 and s.undeclared_at is null and s.pipeline <> all($4)
          and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'
-         and not exists (select from unnest($3::int[], $4::text[], $5::text[], $6::text[]) as d (destination_id, pipeline, cron, timezone)
-           where (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone))`,
-      [credentials, folder, ...columns.slice(0, 4), broken],
+         and not exists (select from ${declared('$3')} where ${isSame('s')})`,
+      [credentials, folder, json, broken],
     )
     const ahead = await tx.query<Row<'pipeline_schedule', 'pipeline'>>(
       `update pipeline_schedule set last_scheduled_for = statement_timestamp()
@@ -102,22 +102,13 @@ export async function loadSchedules(
   const { credentials, folder, schedules, broken } = declaration
   const rows = await db.query<ScheduleColumns & { broken: boolean }>(
     `select ${columns}, false as broken from pipeline_schedule s
-     join unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d (destination_id, pipeline, cron, timezone)
-       on (s.destination_id, s.pipeline, s.cron, s.timezone) = (d.destination_id, d.pipeline, d.cron, d.timezone)
+     join ${declared('$2')} on ${isSame('s')}
      where s.credentials = $1
      union all
      select ${columns}, true from pipeline_schedule s
-     where s.credentials = $1 and s.folder = $6 and s.pipeline = any($7) and s.undeclared_at is null
+     where s.credentials = $1 and s.folder = $3 and s.pipeline = any($4) and s.undeclared_at is null
        and s.declared_at < statement_timestamp() - ${declaredForS} * interval '1 second'`,
-    [
-      credentials,
-      schedules.map((s) => s.destinationId),
-      schedules.map((s) => s.pipeline),
-      schedules.map((s) => s.cron),
-      schedules.map((s) => s.timezone),
-      folder,
-      broken,
-    ],
+    [credentials, JSON.stringify(schedules), folder, broken],
   )
   const now = await databaseTime(db)
   return {

@@ -1,0 +1,118 @@
+/** Reads the pipeline files of one folder, and declares their schedules in the database. */
+import { ensureDestination } from '../db/destinations.ts'
+import { updateQueuedDefinitions } from '../db/runs.ts'
+import { declareSchedules, type DeclaredSchedule } from '../db/schedules.ts'
+import { ConfigError, UsageError } from '../errors.ts'
+import type { Pipeline } from '../model/pipeline.ts'
+import type { LoadedPipelines } from '../pipeline/load.ts'
+import { destinationIdentity } from '../sync/destinationIdentity.ts'
+import type { JobDeps } from './deps.ts'
+import type { DueTicksDeps } from './dueTicks.ts'
+import { isTouchedByClockChange } from './occurrences.ts'
+
+/** Interval in milliseconds of reading the pipeline files again. Shorter than 15 s, so that each poll of node-cron reads them. */
+const reloadEveryMs = 14_000
+/** Interval in milliseconds of declaring unchanged schedules, shorter than the validity of a declaration (`declaredForS`). */
+const declareEveryMs = 28_000
+
+/** Result of a reading of the files. */
+type Declared = Pick<DueTicksDeps, 'declaration' | 'versionOf' | 'reasonOf'>
+
+export class DeclaredFiles {
+  readonly #deps: JobDeps
+  /** Cached, because the id of a destination never changes and there may be thousands of destinations. */
+  readonly #destinationIds = new Map<string, number>()
+  readonly #warned = new Set<string>()
+  #latest: Declared | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+  #declaredAt = Number.NEGATIVE_INFINITY
+  #declaredText = ''
+  /** Message of the error for which no file can be used; empty if there is none. */
+  #unusable = ''
+
+  constructor(deps: JobDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Returns the latest reading, which is at most 14 seconds old. `isDeclared`: true if this call declared the schedules, because they
+   * changed or the last declaration was old.
+   */
+  async current(): Promise<Declared & { readonly isDeclared: boolean }> {
+    const { clock } = this.#deps
+    if (this.#latest !== undefined && clock.monotonic() - this.#readAt < reloadEveryMs) return { ...this.#latest, isDeclared: false }
+    const { pipelines, broken } = await this.#read()
+    const schedules: DeclaredSchedule[] = []
+    const versions = new Map<string, string>()
+    for (const pipeline of pipelines) {
+      const { name, schedule, version } = pipeline
+      if (schedule === undefined || broken.has(name)) continue
+      schedules.push({ destinationId: await this.#destinationIdOf(pipeline), pipeline: name, ...schedule })
+      versions.set(name, version)
+    }
+    const declaration = { credentials: this.#deps.service.credentials, folder: this.#deps.folder, schedules, broken: [...broken.keys()] }
+    const text = JSON.stringify([declaration, [...versions]])
+    const isDeclared = text !== this.#declaredText || clock.monotonic() - this.#declaredAt >= declareEveryMs
+    if (isDeclared) {
+      await this.#declare(declaration, versions)
+      this.#declaredText = text
+      this.#declaredAt = clock.monotonic()
+    }
+    this.#latest = {
+      declaration,
+      versionOf: (name) => versions.get(name),
+      reasonOf: (name) => broken.get(name)?.message ?? 'its file was removed',
+    }
+    this.#warnOfClockChanges(schedules)
+    this.#readAt = clock.monotonic()
+    return { ...this.#latest, isDeclared }
+  }
+
+  /** Reads the files. If `sluice.yaml` or the folder cannot be used, all pipelines of the last reading count as broken. */
+  async #read(): Promise<Pick<LoadedPipelines, 'pipelines' | 'broken'>> {
+    try {
+      const loaded = await this.#deps.loadPipelines()
+      this.#unusable = ''
+      return loaded
+    } catch (error) {
+      if (this.#latest === undefined || !(error instanceof ConfigError || error instanceof UsageError)) throw error
+      const { code, where, message, hint } = error
+      if (message !== this.#unusable) this.#deps.log.error({ code, where, hint }, `${message}: no schedule runs until it is corrected`)
+      this.#unusable = message
+      const { schedules, broken } = this.#latest.declaration
+      const reason = new ConfigError(code, `${where === undefined ? '' : `${where}: `}${message}`, [], { hint })
+      return { pipelines: [], broken: new Map([...broken, ...schedules.map(({ pipeline }) => pipeline)].map((name) => [name, reason])) }
+    }
+  }
+
+  async #declare(declaration: Declared['declaration'], versions: ReadonlyMap<string, string>): Promise<void> {
+    const { db, service, clock, log } = this.#deps
+    for (const pipeline of await declareSchedules(db, declaration, new Date(clock.now())))
+      log.warn({ pipeline }, 'the last tick of this schedule was in the future, because the clock of the database was ahead: it begins now')
+    const definitions = declaration.schedules.map(({ destinationId, pipeline: name }) => ({
+      destinationId,
+      name,
+      version: versions.get(name) ?? '',
+    }))
+    await updateQueuedDefinitions(db, service, definitions)
+  }
+
+  async #destinationIdOf(pipeline: Pipeline): Promise<number> {
+    const identity = destinationIdentity(this.#deps, pipeline)
+    const key = JSON.stringify(identity)
+    const id = this.#destinationIds.get(key) ?? (await ensureDestination(this.#deps.db, identity)).id
+    this.#destinationIds.set(key, id)
+    return id
+  }
+
+  #warnOfClockChanges(schedules: readonly DeclaredSchedule[]): void {
+    for (const { pipeline, cron, timezone } of schedules) {
+      if (this.#warned.has(pipeline) || !isTouchedByClockChange({ cron, timezone })) continue
+      this.#warned.add(pipeline)
+      this.#deps.log.warn(
+        { pipeline, cron, timezone },
+        'a time of this schedule is skipped or repeated when the clocks change; see docs/schedules.md',
+      )
+    }
+  }
+}
