@@ -16,9 +16,10 @@ import { interrupted } from '../read/stage.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
 import { insertLoaded, type FirstLoad } from './firstLoad.ts'
-import { freeze, nothingFrozen, type Frozen } from './freeze.ts'
+import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
+import { nothingFrozen, type Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
 
@@ -88,16 +89,11 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
   const { shared, loadId } = first
+  const context = { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
   const frozen =
     terms.usersPerOperation === 1 && loadId !== undefined
-      ? await freezeLoad(tx, work.type, { planId, destinationId, loadId, lastSeq, terms, shared, range, index, onProgress }, part.frozen)
-      : await freeze(
-          tx,
-          work.type,
-          firstMembers({ tx, destinationId, full: work.full }, terms, { shared, range, index }),
-          { planId, destinationId, loadId, lastSeq, onProgress },
-          part.frozen,
-        )
+      ? await freezeLoad({ ...context, loadId, terms, shared, range, index }, part.frozen)
+      : await freeze(firstMembers(work, terms, { shared, range, index }), { ...context, loadId }, part.frozen)
   const indexParts = await index.end()
   const isLast = upTo === undefined
   if (isFirst && isLast) await endSnapshot(work)

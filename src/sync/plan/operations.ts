@@ -41,8 +41,6 @@ export interface PlannedOperation {
 export interface OperationContext {
   readonly tx: Transaction
   readonly destinationId: number
-  /** True for `--full`: all desired records are sent again. */
-  readonly full: boolean
 }
 
 /** Times and size of the operations on people. */

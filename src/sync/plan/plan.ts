@@ -83,13 +83,9 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   deps.onProgress?.({ stage: 'plan', done: 0 })
   await insertPlan(work, guarded.results)
   if (first?.loadId !== undefined && terms !== undefined) return planPart(firstPart({ work, changes, guarded, first, terms }, inParts))
-  const frozen = await freeze(tx, work.type, pending.operations(first), {
-    planId,
-    destinationId,
-    loadId: undefined,
-    lastSeq: 0,
-    onProgress: (done) => deps.onProgress?.({ stage: 'plan', done }),
-  })
+  const onProgress = (done: number) => deps.onProgress?.({ stage: 'plan', done })
+  const context = { tx, destination: work.type, planId, destinationId, lastSeq: 0, onProgress }
+  const frozen = await freeze(pending.operations(first), context)
   crashPoint('plan.frozen')
   const keyLookups = isPlainLoad ? 0 : await pending.countKeyLookups()
   await endSnapshot(work)

@@ -9,7 +9,7 @@ import { interrupted } from '../read/stage.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import { changesDesired, type Changes } from './changes.ts'
-import type { Frozen } from './freeze.ts'
+import type { Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { requestMinutes } from './requestMinutes.ts'
 

@@ -422,8 +422,8 @@ test('operations that cannot be read leave no batch and no entries, although bat
     yield range(0, 5_001).map(operation)
     throw new Error('cannot be read')
   }
-  const context = { planId, destinationId: 1, loadId: undefined, lastSeq: 1_000, onProgress: () => undefined }
-  await expect(freeze(connectionOf(client), destination, operations(), context)).rejects.toThrow('cannot be read')
+  const context = { tx: connectionOf(client), destination, planId, destinationId: 1, lastSeq: 1_000, onProgress: () => undefined }
+  await expect(freeze(operations(), context)).rejects.toThrow('cannot be read')
   await client.query('rollback')
   client.release()
   // Longer than it takes to store the batches.
