@@ -26,13 +26,14 @@ const put = (...prices: string[]): Promise<CallResult | undefined> =>
       json: { products: prices.map((one) => product(one.split('=')[0] ?? '', { price: `${one.split('=')[1]}.00 EUR` })) },
     })
     .catch(() => undefined)
+/** `ann+amy ben` are two users, the first with two addresses. */
 const users = (
   type: 'Update' | 'Delete',
   names: string,
   expires = '2035-01-01T00:00:00Z',
   together = false,
 ): Promise<CallResult | undefined> => {
-  const list = names.split(' ').map((name) => ({ email: [sha256(name)] }))
+  const list = names.split(' ').map((name) => ({ email: name.split('+').map(sha256) }))
   const params = type === 'Delete' ? {} : { expires_at: expires }
   return sandbox
     .call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
@@ -169,6 +170,19 @@ describe('caught', () => {
 })
 
 describe('let pass', () => {
+  test.for([undefined, { kind: 'commit_then_reset' }])(
+    'a user without an identifier that was erased, whatever its answer: %o',
+    async (fault) => {
+      await breakNext()
+      await users('Update', 'ann+amy ben')
+      if (fault !== undefined) await breakNext(fault)
+      await users('Delete', 'ann')
+      await users('Update', 'amy', '2036-01-01T00:00:00Z')
+      expect(await rules()).toEqual([])
+      await users('Update', 'ben', '2036-01-01T00:00:00Z')
+      expect(await rules()).toEqual(['entry_differs_between_attempts'])
+    },
+  )
   test('the same bytes again, as often as it takes, then the newer value', async () => {
     for (let n = 0; n < 3; n++) {
       await breakNext()

@@ -36,6 +36,26 @@ const day: fc.Arbitrary<Day> = fc.record({
   how: fc.constantFrom('run', 'run', 'full', 'plan', 'plan', 'apply', 'late', 'late', 'stop', 'die', 'failed'),
 })
 
+/** An unresolved update contains a user with two addresses, and the next file has only one: the other is deleted, and the one sent again alone. */
+const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
+  [
+    {
+      hold: [
+        ['p0', ['a4@example.com']],
+        ['p3', ['a6@example.com', 'a2@example.com']],
+      ],
+      list: [],
+      fault: 'commit_then_reset',
+      feed: 'people',
+      how: 'die',
+    },
+    { hold: [['p3', ['a6@example.com']]], list: [], fault: 'none', feed: 'people', how: 'apply' },
+  ],
+  'identifier',
+  1,
+  2,
+]
+
 const peopleYaml = (target: PeopleTarget, packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
 ${target.yaml(`, users_per_operation: ${packed}`)}
@@ -115,7 +135,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      histories(5),
+      { ...histories(5), examples: [erasedBesideOthers] },
     )
   },
 )
