@@ -4,7 +4,7 @@ import type { ServerEnv } from '../api/access.ts'
 import { depsFor } from '../api/api.ts'
 import { UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'
-import { isApprovable } from '../model/report.ts'
+import { effectOf } from '../model/report.ts'
 import { cancel } from '../sync/run.ts'
 import { loadRun, runNumber } from '../sync/history.ts'
 import { loadReview } from '../sync/review.ts'
@@ -68,7 +68,8 @@ async function approve(deps: ServerDeps, c: Context<ServerEnv>): Promise<Respons
     render(deps, c, async (now) => loadPlanPage(deps, { planId: plan.planId, mayAct: true, now, problem }), status)
   if ((await fieldOf(c, 'digest')) !== plan.digest || plan.newestPlanId !== plan.planId)
     return showAgain(409, 'A newer run has replaced this plan, and its numbers may differ. Open the pipeline and review again.')
-  if (withheld === 0 || !isApprovable(plan.guards)) return showAgain(409, 'This plan has no deletes that an approval releases.')
+  if (withheld === 0 || !plan.guards.every((guard) => effectOf(guard).approvable))
+    return showAgain(409, 'This plan has no deletes that an approval releases.')
   if (given !== String(withheld)) return showAgain(422, `Type ${withheld} to approve. Nothing was deleted.`)
   const pipeline = await deps.loadPipeline(plan.pipeline)
   const { runId } = await queueRun(await depsFor(deps, pipeline), pipeline, {

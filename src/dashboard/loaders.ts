@@ -8,7 +8,7 @@ import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { isApprovable } from '../model/report.ts'
+import { effectOf } from '../model/report.ts'
 import { loadEndingsByDay, loadRunFigures } from '../sync/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/history.ts'
@@ -126,7 +126,7 @@ export async function loadPlanPage(
     plan,
     batches,
     withheld,
-    approvable: withheld > 0 && plan.newestPlanId === plan.planId && isApprovable(plan.guards),
+    approvable: withheld > 0 && plan.newestPlanId === plan.planId && plan.guards.every((guard) => effectOf(guard).approvable),
     mayAct: options.mayAct,
     now: options.now,
     ...(options.problem === undefined ? {} : { problem: options.problem }),

@@ -86,23 +86,27 @@ export interface GuardResult {
   readonly examples: readonly string[]
 }
 
-/** Guards that withhold deletes, each with true if `--approve-deletes` overrides it. All other guards stop the run. */
-const deleteGuards: Readonly<Record<string, boolean>> = {
-  GUARD_DELETES: true,
-  GUARD_IDENTIFIERS: true,
-  GUARD_ROWS_FELL: true,
-  GUARD_MIN_ROWS: false,
-  GUARD_INCOMPLETE: false,
+/** Effect of a guard. */
+export interface GuardEffect {
+  /** Deletes; or all requests, so that the run stops. */
+  readonly withholds: 'deletes' | 'run'
+  /** True if `--approve-deletes` overrides it. */
+  readonly approvable: boolean
 }
 
-/** Returns true for a guard that withholds deletes and lets the rest of the run continue. */
-export function withholdsDeletes({ code }: GuardResult): boolean {
-  return Object.hasOwn(deleteGuards, code)
+const guardEffects: Readonly<Record<string, GuardEffect>> = {
+  GUARD_DELETES: { withholds: 'deletes', approvable: true },
+  GUARD_IDENTIFIERS: { withholds: 'deletes', approvable: true },
+  GUARD_ROWS_FELL: { withholds: 'deletes', approvable: true },
+  GUARD_MIN_ROWS: { withholds: 'deletes', approvable: false },
+  GUARD_INCOMPLETE: { withholds: 'deletes', approvable: false },
+  GUARD_IDS_CHANGED: { withholds: 'run', approvable: true },
+  GUARD_PEOPLE_CHANGED: { withholds: 'run', approvable: true },
 }
 
-/** Returns true if `--approve-deletes` overrides all of these guards. */
-export function isApprovable(guards: readonly GuardResult[]): boolean {
-  return guards.every(({ code }) => deleteGuards[code] === true)
+/** Returns the effect of a guard. All guards without an entry above stop the run. */
+export function effectOf({ code }: Pick<GuardResult, 'code'>): GuardEffect {
+  return guardEffects[code] ?? { withholds: 'run', approvable: false }
 }
 
 /** Warnings of one code and field, with their number and first lines. */

@@ -116,7 +116,7 @@ export function nextStep(checks: readonly Check[], output: Output): string {
   return [
     ...stopping.map(
       ({ pipeline, code, message, hint }) =>
-        `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message.replace(/: nothing was sent$/, ''))}`, output.columns)}\n${fold(`      hint: ${safe(hint)}`, output.columns)}\n`,
+        `${fold(`WOULD STOP  ${pipeline}  ${code}  ${safe(message)}`, output.columns)}\n${fold(`      hint: ${safe(hint)}`, output.columns)}\n`,
     ),
     ...(names.length === 0 ? [] : [`Next  sluice ${names.length === 1 ? `plan ${names[0]}` : `run ${names.join(' ')}`}\n`]),
   ].join('')

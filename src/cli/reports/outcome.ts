@@ -1,4 +1,4 @@
-import { withholdsDeletes, type Failure, type GuardResult, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
+import { effectOf, type Failure, type GuardResult, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
 import { exitCodeOfRun } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
@@ -107,10 +107,11 @@ function isNothing(report: RunReport): boolean {
   return status === 'succeeded' && planned(counts) === 0 && counts.withheld === 0 && counts.requests === 0 && !changesSets(report)
 }
 
-/** Returns `NEEDS APPROVAL` for deletes that can be approved, `WITHHELD` for other deletes, and `STOPPED` for a stopped run. */
+/** Returns `NEEDS APPROVAL` if an approval of deletes overrides the guard; otherwise `WITHHELD` for deletes, and `STOPPED` for a run. */
 function guardHeadline(guard: GuardResult): string {
-  if (guard.hint.includes('--approve-deletes')) return 'NEEDS APPROVAL'
-  return withholdsDeletes(guard) ? 'WITHHELD' : 'STOPPED'
+  const { withholds, approvable } = effectOf(guard)
+  if (approvable) return 'NEEDS APPROVAL'
+  return withholds === 'deletes' ? 'WITHHELD' : 'STOPPED'
 }
 
 /** Formats a guard's result, and example keys on a second line. */

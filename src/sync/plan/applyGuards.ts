@@ -1,32 +1,11 @@
 /** Applies the delete guards. Allowed removals change the desired state; withheld removals are only counted. */
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
-import type { DesiredState } from './desiredState.ts'
-import type { Missing } from '../../destinations/destination.ts'
-import type { Diff } from './diff.ts'
+import type { Changes } from './changes.ts'
 import { enoughConfirmed, guardDeletes, type GuardFacts } from './guard.ts'
 import { guardPeople } from './guardPeople.ts'
 import type { GuardResult } from '../../model/report.ts'
-import type { PendingChanges } from './pendingChanges.ts'
-
-/** Changes of a read, and the facts that the guards check. */
-export interface GuardContext {
-  readonly desired: DesiredState
-  readonly pending: PendingChanges
-  readonly diff: Diff
-  readonly missingPolicy: Missing
-  /** True if missing rows are deleted or set out of stock after a complete read. */
-  readonly removesMissing: boolean
-  /** Ids of the do-not-reach lists that the pipeline respects. */
-  readonly suppressedBy: readonly number[]
-  /** False for do-not-reach lists: their removals are explicit in the source, so no guard applies. */
-  readonly guarded: boolean
-  /** True for audiences, whose people a run may reach. */
-  readonly reachesPeople: boolean
-  /** True for a plain first load: everything is created, nothing can be deleted. */
-  readonly nothingToDelete: boolean
-  readonly facts: Omit<GuardFacts, 'deletes' | 'cleared' | 'replaced' | 'confirmed' | 'suppressed' | 'examples'>
-}
+import type { PlanWork } from './planWork.ts'
 
 /** Result of the guards, and the number of changes. */
 export interface GuardedChanges {
@@ -48,53 +27,72 @@ export interface GuardedChanges {
  *
  * @throws {RunWithheld} as `guardPeople`
  */
-export async function applyGuards(context: GuardContext): Promise<GuardedChanges> {
-  if (context.nothingToDelete) return guardFirstLoad(context)
-  const { desired } = context
-  const { tx } = desired.context
+export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }: Changes): Promise<GuardedChanges> {
+  const { tx, desired, pending, type, input } = work
+  const facts = factsOf(work)
+  // A plain first load has no deletes to withhold, but the guards report an incomplete read or too few rows.
+  if (first?.plain === true) return { results: type.guardsDeletes ? guardDeletes(facts) : [], withheld: 0, deferred: 0, missing: 0 }
   await tx.query('savepoint removals')
   const examples = await desired.removedExamples()
-  await collectRemovals(tx, { missing: context.missingPolicy === 'delete' })
+  await collectRemovals(tx, { missing: missingPolicy === 'delete' })
   await desired.applyRemovals()
-  if (context.missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
-  else if (context.missingPolicy === 'keep') await markMissing(desired.context)
-  const removed = context.missingPolicy === 'delete' || context.missingPolicy === 'out-of-stock' ? context.diff.missing : 0
-  const firstDeferred = await context.pending.collect()
-  if (!context.guarded) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
+  if (missingPolicy === 'out-of-stock') await markOutOfStock(desired.context)
+  else if (missingPolicy === 'keep') await markMissing(desired.context)
+  const removed = missingPolicy === 'delete' || missingPolicy === 'out-of-stock' ? diff.missing : 0
+  const firstDeferred = await pending.collect()
+  // The removals of do-not-reach lists are explicit in the source, so no guard applies.
+  if (!type.guardsDeletes) return { results: [], withheld: 0, deferred: firstDeferred, missing: removed }
 
   // If half a feed is missing, setting its products out of stock is as harmful as deleting them (docs/inputs.md, case 91). After an
   // incomplete read the missing rows are only counted, for the report.
-  const guardsMissing = context.missingPolicy === 'out-of-stock' || (context.facts.incomplete !== undefined && context.removesMissing)
-  const missingToGuard = guardsMissing ? context.diff.missing : 0
-  const { all, cleared, replaced } = await context.pending.markAndCountDeletes(context.suppressedBy)
-  const deletes = all + missingToGuard
+  const removesMissing = ['delete', 'out-of-stock'].includes(type.missing(work.pipeline.destination))
+  const guardsMissing = missingPolicy === 'out-of-stock' || (facts.incomplete !== undefined && removesMissing)
+  const { all, cleared, replaced } = await pending.markAndCountDeletes(input.suppressedBy)
+  const deletes = all + (guardsMissing ? diff.missing : 0)
   const largestCount = Math.max(deletes - cleared - replaced, replaced)
   // The percent limit is checked only above the count limit.
   const confirmed =
-    largestCount > context.facts.guards.maxDeleteCount
-      ? await desired.countConfirmed(enoughConfirmed(largestCount, context.facts.guards.maxDeletePercent))
+    largestCount > facts.guards.maxDeleteCount
+      ? await desired.countConfirmed(enoughConfirmed(largestCount, facts.guards.maxDeletePercent))
       : 0
-  const found = guardDeletes({ ...context.facts, deletes, cleared, replaced, confirmed, suppressed: context.diff.suppressed, examples })
-  await guardPeople(context, all - cleared - replaced, found.length > 0)
+  const found = guardDeletes({ ...facts, deletes, cleared, replaced, confirmed, suppressed: diff.suppressed, examples })
+  await guardPeople(work, diff, facts, { deletes: all - cleared - replaced, isWithheld: found.length > 0 })
   const results: GuardResult[] = []
   for (const guard of found)
-    results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await context.pending.replacedIdentifiers() } : guard)
+    results.push(guard.code === 'GUARD_IDENTIFIERS' ? { ...guard, examples: await pending.replacedIdentifiers() } : guard)
   const [result] = results
   if (result === undefined) return { results, withheld: 0, deferred: firstDeferred, missing: removed }
 
   await tx.query('rollback to savepoint removals')
   await collectRemovals(tx, { missing: false })
-  const unsent = context.missingPolicy === 'delete' ? await desired.collectUnsent() : 0
+  const unsent = missingPolicy === 'delete' ? await desired.collectUnsent() : 0
   await desired.applyRemovals()
-  const deferred = await context.pending.collect()
-  await context.pending.markAndCountDeletes(context.suppressedBy)
-  await context.pending.withholdDeletes(result.withheld < deletes)
+  const deferred = await pending.collect()
+  await pending.markAndCountDeletes(input.suppressedBy)
+  await pending.withholdDeletes(result.withheld < deletes)
   return { results, withheld: result.withheld, deferred, missing: unsent }
 }
 
-/** Applies the guards to a first load. There are no deletes to withhold, but the guards report an incomplete read or too few rows. */
-function guardFirstLoad(context: GuardContext): GuardedChanges {
-  const none = { deletes: 0, cleared: 0, replaced: 0, confirmed: 0, suppressed: 0, examples: [] }
-  const results = context.guarded ? guardDeletes({ ...context.facts, ...none }) : []
-  return { results, withheld: 0, deferred: 0, missing: 0 }
+/** Returns the facts of a plan that deletes nothing. A backfill is not compared with the pipeline's own source, and deletes no missing rows. */
+function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
+  return {
+    pipeline: pipeline.name,
+    noun: type.words.records,
+    guards: pipeline.guards,
+    valid: input.rows.valid,
+    previousValid: ignoresMissing ? undefined : input.previousValid,
+    fallen: ignoresMissing ? [] : input.fallen,
+    read: input.rows.read,
+    rejected: input.rows.rejected,
+    incomplete: ignoresMissing ? undefined : input.incomplete,
+    fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
+    approveDeletes: run.options.approveDeletes,
+    deletesMissing: !ignoresMissing,
+    deletes: 0,
+    cleared: 0,
+    replaced: 0,
+    confirmed: 0,
+    suppressed: 0,
+    examples: [],
+  }
 }

@@ -70,7 +70,7 @@ export function guardRejects(
   const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${formatCount(count)}`)
   return {
     code: 'GUARD_REJECTS',
-    message: `${formatCount(facts.rejected)} of ${formatCount(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}: nothing was sent`,
+    message: `${formatCount(facts.rejected)} of ${formatCount(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}`,
     hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],

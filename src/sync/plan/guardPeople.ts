@@ -1,20 +1,9 @@
 /** Stops a run whose read replaces most people of an audience by others: often another file, or a reversed test of consent. */
 import type { QualityCode } from '../../mapping/qualityCodes.ts'
-import type { DesiredState } from './desiredState.ts'
 import type { Diff } from './diff.ts'
 import type { GuardFacts } from './guard.ts'
-import type { PendingChanges } from './pendingChanges.ts'
+import type { PlanWork } from './planWork.ts'
 import { guardNotes, percentagesFrom, RunWithheld } from './qualityGuard.ts'
-
-/** Changes of a read of people. */
-export interface PeopleChanges {
-  readonly desired: Pick<DesiredState, 'countConfirmed'>
-  readonly pending: Pick<PendingChanges, 'countCreates'>
-  readonly diff: Diff
-  /** True for audiences, whose people a run may reach. */
-  readonly reachesPeople: boolean
-  readonly facts: Pick<GuardFacts, 'pipeline' | 'guards' | 'incomplete' | 'approveDeletes' | 'deletesMissing'>
-}
 
 /** Minimum number of new people; fewer are sent. */
 const newFrom = 20
@@ -26,10 +15,14 @@ const newFrom = 20
  * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either most of them because their rows
  * opt out, or a guard withholds the deletes and more than half as many people are new
  */
-export async function guardPeople(changes: PeopleChanges, deletes: number, isWithheld: boolean): Promise<void> {
-  const { desired, diff, facts, pending } = changes
+export async function guardPeople(
+  { type, desired, pending }: PlanWork,
+  diff: Diff,
+  facts: GuardFacts,
+  { deletes, isWithheld }: { readonly deletes: number; readonly isWithheld: boolean },
+): Promise<void> {
   const approved = facts.approveDeletes !== undefined && deletes <= facts.approveDeletes
-  if (!changes.reachesPeople || !facts.deletesMissing || approved) return
+  if (!type.reachesPeople || !facts.deletesMissing || approved) return
   // An incomplete read deletes no missing people, so the diff has their number.
   const removed = Math.max(deletes, facts.incomplete === undefined ? 0 : diff.missing + diff.optedOut)
   if (removed * 2 <= percentagesFrom) return

@@ -9,7 +9,7 @@ import { isRetryable, type Transaction } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
-import { applyChanges, type Changes } from './changes.ts'
+import { applyChanges } from './changes.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
@@ -74,7 +74,7 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
   const changes = await applyChanges(work)
-  const guarded = await guardPlan(work, changes)
+  const guarded = await applyGuards(work, changes)
   crashPoint('plan.guarded')
   const { first } = changes
   const isPlainLoad = first?.plain === true
@@ -91,34 +91,4 @@ async function planInTransaction(work: PlanWork, inParts: boolean): Promise<Plan
   await endSnapshot(work)
   const planned = await storePlan(work, changes, guarded, frozen, { isFirst: true, isLast: true, keyLookups })
   return { planned, next: undefined, isLoad: first !== undefined }
-}
-
-function guardPlan({ pipeline, type, run, input, desired, pending, ignoresMissing }: PlanWork, changes: Changes) {
-  return applyGuards({
-    desired,
-    pending,
-    diff: changes.diff,
-    missingPolicy: changes.missingPolicy,
-    removesMissing: ['delete', 'out-of-stock'].includes(type.missing(pipeline.destination)),
-    suppressedBy: input.suppressedBy,
-    guarded: type.guardsDeletes,
-    reachesPeople: type.reachesPeople,
-    nothingToDelete: changes.first?.plain === true,
-    facts: {
-      pipeline: pipeline.name,
-      noun: type.words.records,
-      guards: pipeline.guards,
-      valid: input.rows.valid,
-      // A backfill source is not compared with the pipeline's own source.
-      previousValid: ignoresMissing ? undefined : input.previousValid,
-      fallen: ignoresMissing ? [] : input.fallen,
-      read: input.rows.read,
-      rejected: input.rows.rejected,
-      // A backfill deletes no missing rows, so nothing is withheld.
-      incomplete: ignoresMissing ? undefined : input.incomplete,
-      fromPipe: pipeline.sources.some(({ uri, complete }) => uri === '-' && complete.kind === 'auto'),
-      approveDeletes: run.options.approveDeletes,
-      deletesMissing: !ignoresMissing,
-    },
-  })
 }

@@ -4,8 +4,8 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
-import { withholdingCodes, type QualityCode } from '../../mapping/qualityCodes.ts'
-import type { GuardResult, WarningSummary } from '../../model/report.ts'
+import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import { effectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**
  * Returns the guard results for warnings of a read, or of `changeNotes`, that withhold the run; empty if the run may continue.
@@ -26,7 +26,7 @@ export function guardNotes(
     const [first] = notes
     return {
       code: `GUARD_${first?.code}`,
-      message: `${[...new Set(notes.map(({ message }) => message))].join('; ')}: nothing was sent`,
+      message: `${[...new Set(notes.map(({ message }) => message))].join('; ')}`,
       hint: `write in pipeline ${pipeline.name}: ${first?.hint}`,
       withheld: 0,
       examples: firstLines(notes),
@@ -36,7 +36,7 @@ export function guardNotes(
     .filter(({ hint }) => hint === undefined)
     .map((note) => ({
       code: `GUARD_${note.code}`,
-      message: `${note.message}: nothing was sent`,
+      message: note.message,
       hint: `${corrections[note.code] ?? 'check the source'}; if it is right, ${acceptance(note, pipeline.name, isIncomplete)}`,
       withheld: 0,
       examples: firstLines([note]),
@@ -56,13 +56,10 @@ function firstLines(notes: readonly WarningSummary[]): string[] {
 function acceptance({ code, count }: WarningSummary, pipeline: string, isIncomplete: boolean): string {
   // `guards.accept` would send the new ids, and another guard would withhold the deletes of the old ones: the catalog would have every
   // product twice.
-  if (approvable.includes(code))
+  if (effectOf({ code: `GUARD_${code}` }).approvable)
     return `${isIncomplete ? 'set source.complete to a proof of its end and ' : ''}sluice run ${pipeline} --approve-deletes ${count}`
   return `set guards: { accept: [${code}] } in the pipeline and sluice run ${pipeline}`
 }
-
-/** Codes of notes that an approval of the deletes resolves. */
-const approvable: readonly string[] = ['IDS_CHANGED', 'PEOPLE_CHANGED'] satisfies QualityCode[]
 
 /** Corrections by code, for warnings whose cause may be the pipeline file instead of the source. */
 const corrections: Readonly<Record<string, string>> = {
@@ -84,12 +81,12 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
   return withholdingCodes.includes(code)
 }
 
-/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. */
+/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. Adds to the messages that nothing was sent. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
     super('the run is withheld')
-    this.results = results
+    this.results = results.map((result) => ({ ...result, message: `${result.message}: nothing was sent` }))
   }
 }
 
