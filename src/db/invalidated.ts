@@ -19,9 +19,12 @@ export const invalidatedBy = (kind: string, runId: number): string =>
 /** Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for members without times. */
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
+/** Returns the SQL condition that an audit did not find the product, so that its product_key may not exist any more. Null for null. */
+export const isNotListed = (hash: string): string =>
+  `(${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')})`
+
 /** Returns the SQL condition that, as far as known, the service does not have the key, so the next put creates it. */
-export const createsAgain = (hash: string): string =>
-  `(${hash} is null or (${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')}))`
+export const createsAgain = (hash: string): string => `(${hash} is null or ${isNotListed(hash)})`
 
 /** Returns SQL of the number of the run that invalidated the content; null for a content hash. */
 export const invalidatingRun = (hash: string): string =>

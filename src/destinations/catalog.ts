@@ -125,10 +125,13 @@ function classifyProduct(result: JsonObject): EntryOutcome {
   const errors = readErrors(result['errors'])
   const status = result['status']
   if (errors === undefined) return { outcome: 'ambiguous', reason: 'wrong-shape' }
+  const key = readId(result['product_key'])
+  const remoteKey = key === undefined ? {} : { remoteKey: key }
   if (status === 'ERROR') {
     const [first] = errors
     return {
       outcome: 'refused',
+      ...remoteKey,
       code: first?.code ?? 'ERROR',
       message:
         errors
@@ -141,8 +144,7 @@ function classifyProduct(result: JsonObject): EntryOutcome {
     return { outcome: 'ambiguous', reason: 'unknown-status' }
   if (errors.length > 0) return { outcome: 'ambiguous', reason: 'success-with-errors' }
   const warnings = readErrors(result['warnings'])?.map((warning) => warning.message) ?? []
-  const key = readId(result['product_key'])
-  return { outcome: 'confirmed', ...(key === undefined ? {} : { remoteKey: key }), ...(warnings.length === 0 ? {} : { warnings }) }
+  return { outcome: 'confirmed', ...remoteKey, ...(warnings.length === 0 ? {} : { warnings }) }
 }
 
 /**

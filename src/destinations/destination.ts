@@ -234,7 +234,7 @@ export interface SentEntry {
 /** Outcome of one entry. `remoteKey`: product key that a put returned. */
 export type EntryOutcome =
   | { readonly outcome: 'confirmed'; readonly remoteKey?: string; readonly warnings?: readonly string[] }
-  | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
+  | { readonly outcome: 'refused'; readonly code: string; readonly message: string; readonly remoteKey?: string }
   | { readonly outcome: 'ambiguous'; readonly reason: string }
 
 /**

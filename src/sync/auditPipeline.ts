@@ -137,10 +137,11 @@ async function planRepair(deps: EngineDeps, tx: Transaction, pipeline: Pipeline,
 }
 
 /**
- * Returns true if products differ at the service, or if the service does not show the content of some: these products must be put again.
+ * Returns true if products differ at the service, if the service does not show the content of some, or if some are out of sync, for
+ * example because an answer with their product_key was lost: these products must be put again.
  */
-function canRepair({ changed, notListed, hidden }: Drift): boolean {
-  return changed + notListed + hidden > 0
+function canRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
+  return changed + notListed + hidden + waiting > 0
 }
 
 /** Returns true if no product differs, is not listed or is unresolved. Hidden and unconfirmed products do not matter. */

@@ -18,10 +18,10 @@ interface Settling {
   readonly destination: Pick<Destination, 'deletesNeedRecord'>
 }
 
-/** Stores the product keys from an answer to a put. `outcomes`: outcomes in the order of the body. */
+/** Stores the product keys from an answer to a put, which may name the key of a refused product too. `outcomes`: outcomes in the order of the body. */
 export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
   const keyed = outcomes.flatMap((entry, ord) =>
-    entry.outcome === 'confirmed' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
+    entry.outcome !== 'ambiguous' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
   )
   if (keyed.length === 0) return
   const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
@@ -35,6 +35,15 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
     [...values, batch.planId],
   )
   await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
+}
+
+/** Stores the product keys of a listing. `listed`: SQL of `key` and `product_key`. */
+export async function storeListedKeys(tx: Queryable, destinationId: number, listed: string): Promise<void> {
+  await tx.execute(
+    `update remote m set remote_key = a.product_key from (${listed}) a
+     where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`,
+    [destinationId],
+  )
 }
 
 /**

@@ -65,7 +65,7 @@ export class ListingClassifier {
   /** Starts the classification. Keys that are unresolved now are not compared, even if they are resolved during the read. */
   static async open(tx: Transaction, destinationId: number): Promise<ListingClassifier> {
     await tx.query(
-      `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, group_id text, synced_hash bytea, fields text[], detail jsonb);
+      `create temp table audited (key bytea primary key, outcome text not null, listed boolean not null, product_key text, group_id text, synced_hash bytea, fields text[], detail jsonb);
        create temp table audit_unresolved as ${unresolvedKeys(destinationId)};
        create temp table audit_began as select statement_timestamp() as at`,
     )
@@ -95,16 +95,23 @@ export class ListingClassifier {
       const product = products[Number(known.ord) - 1]
       if (product === undefined) return []
       for (const field in product.fields) this.#returned.add(field)
-      return { id: product.id, group: product.fields['item_group_id'], syncedHash: known.synced_hash, ...this.#classify(product, known) }
+      return {
+        id: product.id,
+        productKey: product.productKey,
+        group: product.fields['item_group_id'],
+        syncedHash: known.synced_hash,
+        ...this.#classify(product, known),
+      }
     })
     await this.#tx.query(
-      `insert into audited (key, outcome, listed, group_id, synced_hash, fields, detail)
-       select k, v, true, g, h, string_to_array(f, ','), d::jsonb
-       from unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::text[]) as x (k, v, g, h, f, d)
-       on conflict (key) do update set outcome = excluded.outcome, group_id = excluded.group_id, synced_hash = excluded.synced_hash, fields = excluded.fields, detail = excluded.detail`,
+      `insert into audited (key, outcome, listed, product_key, group_id, synced_hash, fields, detail)
+       select k, v, true, p, g, h, string_to_array(f, ','), d::jsonb
+       from unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[]) as x (k, v, p, g, h, f, d)
+       on conflict (key) do update set outcome = excluded.outcome, product_key = excluded.product_key, group_id = excluded.group_id, synced_hash = excluded.synced_hash, fields = excluded.fields, detail = excluded.detail`,
       [
         classified.map(({ id }) => Buffer.from(id)),
         classified.map(({ outcome }) => outcome),
+        classified.map(({ productKey }) => productKey),
         classified.map(({ group }) => (typeof group === 'string' && group !== '' ? group : null)),
         classified.map(({ syncedHash }) => syncedHash),
         classified.map(({ differences }) => (differences.length === 0 ? null : differences.map(({ field }) => field).join(','))),

@@ -2,14 +2,14 @@
 import { noteRun } from '../../db/audit.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { invalidateKeys } from '../../db/remote/confirmKeys.ts'
+import { invalidateKeys, storeListedKeys } from '../../db/remote/confirmKeys.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**
  * Invalidates drifted products inside the plan's transaction, so that the plan and the invalidation are committed together. Covers only
  * desired products whose confirmed content did not change since the audit compared it, and that have no unresolved operation and no
  * request that may still arrive. Unmanaged products are not desired, so they are left alone. Also invalidates products that no
- * listing can show, because a put is the only way to check them (docs/guarantees.md). Earlier plans become stale, because the synced
+ * listing can show, because a put is the only way to check them (docs/guarantees.md). Stores the listed product keys. Earlier plans become stale, because the synced
  * state changes. Returns the number of invalidated products.
  */
 export async function invalidateDrifted(
@@ -19,6 +19,11 @@ export async function invalidateDrifted(
 ): Promise<number> {
   const { destinationId } = run
   await raiseStateVersion(tx, destinationId)
+  await storeListedKeys(
+    tx,
+    destinationId,
+    `select key, product_key from audited where product_key is not null and outcome not in ('unmanaged', 'unresolved')`,
+  )
   const kinds = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))
   const detail = Object.fromEntries(kinds.map(({ kind, n }) => [kind, n]))
   await noteRun(tx, { actor, what: 'catalog.withdrawn', runId: run.id, detail })

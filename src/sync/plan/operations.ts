@@ -10,7 +10,7 @@ import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
-import { createsAgain, isInvalidated } from '../../db/invalidated.ts'
+import { createsAgain, isNotListed } from '../../db/invalidated.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
 import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './ownEnds.ts'
 
@@ -86,7 +86,7 @@ export async function* productOperations(context: OperationContext): AsyncGenera
   const upserts = cursor<{ key: Buffer; created: boolean; product_key: string | null; body: string; hash: Buffer }>(
     tx,
     `select m.key, ${createsAgain('m.synced_hash')} as created,
-       case when m.synced_hash is not null and not ${isInvalidated('m.synced_hash')} then m.remote_key end as product_key, r.body, r.hash
+       case when ${isNotListed('m.synced_hash')} then null else m.remote_key end as product_key, r.body, r.hash
      from remote m join pending_product t using (key) join record r on r.destination_id = m.destination_id and r.key = m.key
      where m.destination_id = ${destinationId} and t.what in ('upsert', 'lookup') order by m.key`,
   )

@@ -165,6 +165,46 @@ test('a product that was deleted and created again elsewhere is unmanaged, and t
   expect(report.planId).toBeUndefined()
 })
 
+/** Puts three products, whose answer is lost, and checks that the service requires their keys. */
+async function loseCreates(engine: EngineUnderTest, rows: readonly Product[], keyOfRefused: string): Promise<void> {
+  await engine.sandbox.control.switches({ product_key_on_write: 'required', error_product_key: keyOfRefused })
+  await engine.sandbox.control.fault({ method: 'PUT', path: '/products', nth: 1 }, { kind: 'commit_then_reset' })
+  write(engine, rows)
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { creates: 3, confirmed: 0, refused: 3 } })
+}
+
+test('product keys that a service requires, and whose answers were lost, come from the listing', async () => {
+  const rows = single(8)
+  await using engine = await shop(rows.slice(0, 5))
+  await loseCreates(engine, rows, 'null')
+  const changed = rows.map((row, i) => (i > 3 ? { ...row, price: '77.00 EUR', sent: '77.00 EUR' } : row))
+  write(engine, changed)
+  expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { updates: 1, confirmed: 1, refused: 3 } })
+  const lost = await engine.audit('shop', { repair: true })
+  expect(lost).toMatchObject({ drift: { listed: 8, same: 5, waiting: 3 } })
+  expect(await engine.apply(lost.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3, refused: 0 } })
+  // Another writer edits one product, and deletes and creates another one, which gets another key.
+  const [first, second] = changed.map(wanted) as [Record<string, unknown>, Record<string, unknown>]
+  await removeBehind(engine, String(second['id']))
+  await engine.sandbox.control.switches({ product_key_on_write: 'ignored' })
+  await putBehind(engine, { ...first, price: '1.00 EUR' }, second)
+  await engine.sandbox.control.switches({ product_key_on_write: 'required' })
+  const repair = await engine.audit('shop', { repair: true })
+  expect(repair).toMatchObject({ drift: { listed: 8, changed: 2 } })
+  expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2, refused: 0 } })
+  expect(await digest(engine)).toBe(catalogDigest(changed.map(wanted)))
+  write(engine, changed.slice(0, 7))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1 } })
+})
+
+test('a product key that the refusal of a put names is sent with the next put', async () => {
+  const rows = single(8)
+  await using engine = await shop(rows.slice(0, 5))
+  await loseCreates(engine, rows, 'present')
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 3, confirmed: 3 } })
+  expect(await digest(engine)).toBe(catalogDigest(rows.map(wanted)))
+})
+
 test.for([
   [{ group_reads: 'all' }, { listed: 60, same: 60, hidden: 0 }],
   [{ product_put: 'merge' }, { listed: 51, same: 51, hidden: 9 }],
