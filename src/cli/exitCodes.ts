@@ -6,7 +6,7 @@ import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import type { RunStatus } from '../model/report.ts'
 import type { Receipt } from '../db/erasures.ts'
 
-/** Exit codes with their meanings, for the help. */
+/** Exit codes with their meanings, for the help. Tests compare README and docs with them. */
 export const exitCodes: readonly (readonly [code: string, meaning: string])[] = [
   ['0', 'done'],
   ['1', 'failed'],
@@ -21,22 +21,18 @@ export const exitCodes: readonly (readonly [code: string, meaning: string])[] = 
   ['143', 'interrupted by SIGTERM or SIGHUP, or the launcher died; the state is safe'],
 ]
 
-/** Returns the exit code of one run. */
-export function exitCodeOfRun(status: RunStatus): number {
-  switch (status) {
-    case 'succeeded':
-      return 0
-    case 'partial':
-      return 3
-    case 'withheld':
-      return 4
-    case 'skipped':
-      return 5
-    case 'cancelled':
-    case 'failed':
-      return 1
-  }
+/** Exit code of a run by its status. */
+export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
+  succeeded: 0,
+  failed: 1,
+  cancelled: 1,
+  partial: 3,
+  withheld: 4,
+  skipped: 5,
 }
+
+/** Exit codes of which a command over several pipelines returns the first that occurs. */
+export const worstFirst: readonly number[] = [2, 1, 5, 4, 3, 0]
 
 /**
  * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1.
@@ -52,7 +48,7 @@ export function exitCodeOfErasures(receipts: readonly Receipt[], waited: boolean
   return waited && receipts.some(({ deletes }) => deletes.confirmed < deletes.planned) ? 3 : 0
 }
 
-/** Returns the exit code of several runs: the first of 2, 1, 5, 4, 3 that one of them has, else 0. */
+/** Returns the worst exit code of several pipelines; 0 for none. */
 export function worstExitCode(codes: readonly number[]): number {
-  return [2, 1, 5, 4, 3].find((code) => codes.includes(code)) ?? 0
+  return worstFirst.find((code) => codes.includes(code)) ?? 0
 }

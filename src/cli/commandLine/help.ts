@@ -1,7 +1,7 @@
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { variables } from '../../config/variables.ts'
 import { fixedCredentials } from '../../sandbox/area.ts'
-import { exitCodes } from '../exitCodes.ts'
+import { exitCodes, worstFirst } from '../exitCodes.ts'
 
 const width = 80
 
@@ -86,7 +86,7 @@ const topicTexts: Readonly<Record<Topic, () => string[]>> = {
     '',
     ...formatPairs(exitCodes),
     '',
-    'Several pipelines: the worst one, in the order 2, 1, 5, 4, 3, 0.',
+    `Several pipelines: the worst one, in the order ${worstFirst.join(', ')}.`,
   ],
   formatting: () => [
     'Example: the ids of runs that did not succeed',

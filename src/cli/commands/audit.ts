@@ -1,4 +1,4 @@
-import { exitCodeOfRun } from '../exitCodes.ts'
+import { exitCodeOfStatus } from '../exitCodes.ts'
 import { auditPipeline, listingOf } from '../../sync/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
@@ -19,7 +19,7 @@ export const run: CommandRun = async (context, invocation) => {
       const report = await engine.show(pipeline.name, (deps) => auditPipeline(deps, pipeline, { repair: flag(invocation, 'repair') }))
       if (context.json) writeJson(context, report)
       else context.stdout.write(auditSummary(report, context.stdout))
-      return exitCodeOfRun(report.status)
+      return exitCodeOfStatus[report.status]
     },
     { credentials: pipeline.credentials },
   )

@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts'
 import { parseCount } from '../commandLine/parseCount.ts'
 import type { RunReport } from '../../model/report.ts'
-import { exitCodeOfRun, worstExitCode } from '../exitCodes.ts'
+import { exitCodeOfStatus, worstExitCode } from '../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun, type Context } from '../context.ts'
 import { eachPipeline } from '../eachPipeline.ts'
 import { withEngine } from '../engine.ts'
@@ -75,5 +75,5 @@ function finishRuns(context: Context, reports: readonly RunReport[], several: bo
       : { ...report, error: { ...report.error, where: below(report.error.where) } },
   )
   if (context.json) writeJson(context, several ? shown : shown[0])
-  return worstExitCode(reports.map((report) => exitCodeOfRun(report.status)))
+  return worstExitCode(reports.map((report) => exitCodeOfStatus[report.status]))
 }

@@ -1,5 +1,5 @@
 import { effectOf, type Failure, type GuardResult, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
-import { exitCodeOfRun } from '../exitCodes.ts'
+import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
 import { setProblems, setSummary } from './productSets.ts'
@@ -153,7 +153,7 @@ function sentLine({ error, counts }: RunReport): string {
 
 function nextLines(report: RunReport, output: Output | undefined): string {
   const commands = nextCommands(report)
-  if (exitCodeOfRun(report.status) === 0 && report.counts.rejected === 0) return ''
+  if (exitCodeOfStatus[report.status] === 0 && report.counts.rejected === 0) return ''
   const widest = Math.max(...commands.map(([command]) => width(command)), 0)
   // A reason that does not fit on the line of its command is left out.
   const room = (output?.columns ?? 0) - 'Next  '.length

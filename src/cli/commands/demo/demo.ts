@@ -8,7 +8,7 @@ import { serve } from '../../../jobs/index.ts'
 import { startSandbox, type Sandbox } from '../../../sandbox/start.ts'
 import { loadRejects, loadRun } from '../../../sync/history.ts'
 import type { RunReport } from '../../../model/report.ts'
-import { exitCodeOfRun, worstExitCode } from '../../exitCodes.ts'
+import { exitCodeOfStatus, worstExitCode } from '../../exitCodes.ts'
 import { flag, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { makeDayThree, makeDayTwo } from './demoInputs.ts'
 import { runPipeline } from '../../../sync/run.ts'
@@ -56,7 +56,7 @@ export const run: CommandRun = async (outer, invocation) => {
       context,
       async (engine) => {
         const days = await showDays(context, engine, sandbox)
-        const code = worstExitCode(days.flat().map((report) => exitCodeOfRun(report.status)))
+        const code = worstExitCode(days.flat().map((report) => exitCodeOfStatus[report.status]))
         if (context.json) writeJson(context, days.flat())
         print(context, `\nDone in ${duration(context.clock.monotonic() - startedAt)}.\n`)
         if (keep) {

@@ -1,5 +1,5 @@
 import type { PlanReport } from '../../../model/report.ts'
-import { exitCodeOfRun, worstExitCode } from '../../exitCodes.ts'
+import { exitCodeOfStatus, worstExitCode } from '../../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun } from '../../context.ts'
 import { planPipeline } from '../../../sync/run.ts'
 import { eachPipeline } from '../../eachPipeline.ts'
@@ -28,5 +28,5 @@ export const run: CommandRun = async (context, invocation) => {
     end: async (db, all) => (out === undefined ? undefined : writePlans(db, out, all)),
   })
   if (context.json) writeJson(context, names.length > 1 || reports.length > 1 ? reports : reports[0])
-  return worstExitCode(reports.map(({ status }) => exitCodeOfRun(status)))
+  return worstExitCode(reports.map(({ status }) => exitCodeOfStatus[status]))
 }
