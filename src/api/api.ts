@@ -130,7 +130,8 @@ function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
-function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
+/** Returns the HTTP status of an error. Pages answer every status except 404 with 409. */
+export function statusOf(error: SluiceError): 400 | 404 | 409 | 500 {
   if (error.code.startsWith('UNKNOWN_')) return 404
   if (error.code === 'PIPELINE_PAUSED' || error.code === 'IDEMPOTENCY_KEY_REUSED') return 409
   return error instanceof UsageError ? 400 : error instanceof ConfigError ? 409 : 500

@@ -3,7 +3,7 @@ import { Hono, type Context } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
 import { metricsAccess, pageAccess, sameHostOnly, signIn, type ServerEnv } from '../api/access.ts'
-import { createApi, depsFor } from '../api/api.ts'
+import { createApi, depsFor, statusOf } from '../api/api.ts'
 import { checkReadiness } from '../api/health.ts'
 import { limitBody } from '../api/limitBody.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
@@ -76,7 +76,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   })
   app.onError(async (error, c) => {
     if (error instanceof SluiceError) {
-      const status = error.code.startsWith('UNKNOWN_') ? 404 : 409
+      const status = statusOf(error) === 404 ? 404 : 409
       const title = status === 404 ? 'Not found' : error instanceof UsageError || error instanceof ConfigError ? 'Not possible' : 'Not done'
       return render(deps, c, async () => messagePage(title, error.message, error.hint), status)
     }

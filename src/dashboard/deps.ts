@@ -3,14 +3,7 @@ import type { ReadyDeps } from '../api/health.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-
-/** One line of `sluice doctor`. */
-export interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'warning' | 'failed'
-  readonly message: string
-  readonly hint?: string
-}
+import type { Finding } from '../model/report.ts'
 
 /** Dependencies of pages, API and metrics. */
 export interface ServerDeps extends ApiDeps, Omit<ReadyDeps, 'db'> {

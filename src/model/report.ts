@@ -222,3 +222,11 @@ export interface Progress {
   /** Reason for a wait: `waiting for the rate limit until …`. */
   readonly waiting?: string
 }
+
+/** One line of `sluice doctor`. */
+export interface Finding {
+  readonly check: string
+  readonly state: 'ok' | 'warning' | 'failed'
+  readonly message: string
+  readonly hint?: string
+}

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../log.ts'
-import type { Finding } from '../commands/doctor/finding.ts'
+import type { Finding } from '../../model/report.ts'
 
 /** Age in milliseconds from which findings of the doctor are refreshed. They are reused, because its checks call the service. */
 const maxAgeMs = 60_000

@@ -4,7 +4,7 @@ import type { DeliveryLine } from '../../db/alerts.ts'
 import type { QueueState } from '../../db/queuedRuns.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
-import type { Finding } from '../deps.ts'
+import type { Finding } from '../../model/report.ts'
 import { ago, clockTime, command, count, duration, hintOf, html, icon, none, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 

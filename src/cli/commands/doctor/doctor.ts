@@ -1,6 +1,6 @@
 import { writeJson, type CommandRun, type Context } from '../../context.ts'
+import type { Finding } from '../../../model/report.ts'
 import { examineAll } from './examine.ts'
-import type { Finding } from './finding.ts'
 import { plural, safe } from '../../terminal/text.ts'
 import { padded } from '../../terminal/width.ts'
 

@@ -1,8 +1,9 @@
 /** Runs the checks of the doctor in order, and returns all findings. Only an invalid environment ends them early. */
+import type { Finding } from '../../../model/report.ts'
 import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
 import { examineEnvironment } from './environment.ts'
-import type { Finding, ReportFinding } from './finding.ts'
+import type { ReportFinding } from './finding.ts'
 import { examinePipelines } from './pipelines.ts'
 import { examineRuns } from './runs.ts'
 import { examineService } from './service.ts'

@@ -1,7 +1,5 @@
-import type { Finding } from '../../../dashboard/deps.ts'
+import type { Finding } from '../../../model/report.ts'
 import { presentError } from '../../terminal/present.ts'
-
-export type { Finding }
 
 export type ReportFinding = (finding: Finding) => void
 

@@ -10,8 +10,9 @@ import {
   probeTemporary,
 } from '../../../db/privilegeProbe.ts'
 import type { Store } from '../../../db/open.ts'
+import type { Finding } from '../../../model/report.ts'
 import { quoteName } from '../../../schemaName.ts'
-import { reportFailure, type Finding, type ReportFinding } from './finding.ts'
+import { reportFailure, type ReportFinding } from './finding.ts'
 
 /** Checks what a run and `serve` need from the database: a direct connection or session pooler, privileges, connections, job queue. */
 export async function examineRights(store: Store, report: ReportFinding): Promise<void> {
