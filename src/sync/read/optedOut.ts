@@ -57,8 +57,9 @@ export async function unstagedRecordsHaveOptedOut(tx: Transaction, destinationId
 }
 
 /**
- * Returns the places in an update of an earlier plan whose people opted out in this read, or are not desired any more. An earlier read,
- * such as that of `sluice plan`, may have found an opt-out that this gated read does not stage again.
+ * Returns the places in an update of an earlier plan whose people opted out in this read, or have been undesired since an earlier read,
+ * such as that of `sluice plan`: it may have found an opt-out that this gated read does not stage again. A person that this read wants
+ * again is not undesired.
  */
 export async function findOptedOutEntries(
   tx: Transaction,
@@ -66,12 +67,19 @@ export async function findOptedOutEntries(
 ): Promise<readonly number[]> {
   const rows = await tx.query<Row<'entry', 'ord'>>(
     `with carried as materialized (
-       select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key))
+       select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
+     undesired as materialized (
+       select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
+     -- No stored record has an undesired identifier, so a row that has it is staged, in a gated read too.
+     desired_again as materialized (
+       select i.key from stage s cross join lateral unnest(s.identifiers) as i (key)
+       where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))
      select ord from carried where key in (select identifier from opted_out)
      union select ord from carried where record_key in (select key from stage where kind = ${stagedKind.optedOut})
      -- An operation of several users has the record key of the first one only.
      union select c.ord from carried c join remote m on m.destination_id = $2 and m.key = c.key
-       where m.ref_count <= 0 or m.group_key in (select key from stage where kind = ${stagedKind.optedOut})
+       where m.group_key in (select key from stage where kind = ${stagedKind.optedOut})
+     union select u.ord from undesired u where not exists (select from desired_again a where a.key = u.key)
      order by ord`,
     [batch.id, batch.destinationId],
   )

@@ -56,6 +56,19 @@ const erasedBesideOthers: [Day[], 'identifier', 1, 2] = [
   2,
 ]
 
+/** A plan finds an address of an unresolved update gone, and the next file has it again: the update is sent again before a newer one. */
+const desiredAgain: [Day[], 'identifier', 1, 0] = [
+  [
+    { hold: [['p7', ['a7@example.com', 'a1@example.com']]], list: [], fault: 'none', feed: 'people', how: 'run' },
+    { hold: [['p7', ['a7@example.com', 'a2@example.com']]], list: [], fault: 'commit_then_reset', feed: 'people', how: 'stop' },
+    { hold: [['p7', ['a7@example.com', 'a1@example.com']]], list: [], fault: 'none', feed: 'people', how: 'plan' },
+    { hold: [['p9', ['a7@example.com', 'a2@example.com']]], list: [], fault: 'none', feed: 'people', how: 'run' },
+  ],
+  'identifier',
+  1,
+  0,
+]
+
 const peopleYaml = (target: PeopleTarget, packed: number, guard: number) => `source: { url: "{folder}/people.csv" }
 map: { key: id, email: [e1, e2, e3] }
 ${target.yaml(`, users_per_operation: ${packed}`)}
@@ -135,7 +148,7 @@ test.for([sandboxAudience, staticListTarget])(
           expect([await engine.writes(after), await people.writes()]).toEqual([[], written])
         },
       ),
-      { ...histories(5), examples: [erasedBesideOthers] },
+      { ...histories(5), examples: [erasedBesideOthers, desiredAgain] },
     )
   },
 )
