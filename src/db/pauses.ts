@@ -32,8 +32,7 @@ export function isPaused(run: string): string {
 export async function pausePipeline(db: Database, { destinationId, pipeline, actor, reason }: OperatorAction): Promise<boolean> {
   return db.transaction(async (tx) => {
     const added = await tx.execute(
-      `insert into pipeline_pause (destination_id, pipeline, actor, reason)
-       select $1, $2, $3, $4 where not exists (select from pipeline_pause where destination_id = $1) on conflict do nothing`,
+      'insert into pipeline_pause (destination_id, pipeline, actor, reason) values ($1, $2, $3, $4) on conflict do nothing',
       [destinationId, pipeline, actor, reason ?? null],
     )
     if (added === 1) await noteAction(tx, { actor, what: 'pipeline.paused', pipeline, detail: reason === undefined ? {} : { reason } })

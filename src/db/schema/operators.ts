@@ -1,24 +1,20 @@
 /** Defines the tables of pauses, run requests and alerts. */
 import { sql } from 'drizzle-orm'
-import { bigint, check, index, integer, jsonb, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
 /** Paused pipeline: no run sends until the row is deleted. */
-export const pipelinePause = sluice.table(
-  'pipeline_pause',
-  {
-    /** Destination of the pipeline, because pipelines of two environments may have the same name. */
-    destinationId: integer('destination_id')
-      .notNull()
-      .references(() => destination.id),
-    pipeline: text('pipeline').notNull(),
-    pausedAt: instant('paused_at').notNull().default(now()),
-    actor: text('actor').notNull(),
-    reason: text('reason'),
-  },
-  (t) => [primaryKey({ name: 'pipeline_pause_pkey', columns: [t.destinationId, t.pipeline] })],
-)
+export const pipelinePause = sluice.table('pipeline_pause', {
+  /** Destination of the pipeline, because pipelines of two environments may have the same name. */
+  destinationId: integer('destination_id')
+    .primaryKey()
+    .references(() => destination.id),
+  pipeline: text('pipeline').notNull(),
+  pausedAt: instant('paused_at').notNull().default(now()),
+  actor: text('actor').notNull(),
+  reason: text('reason'),
+})
 
 /** `Idempotency-Key` of a run request, with the run that it got and its options; null if an earlier version stored the request. */
 export const runRequest = sluice.table(
