@@ -55,7 +55,9 @@ export async function partitionStage(tx: Transaction): Promise<void> {
 
 /** Counts over all sources of a run. */
 export interface StageTally {
+  /** Rows staged as valid. */
   valid: number
+  /** Rows staged as opted out, or as removed by `remove:`. */
   optedOut: number
   /** Rows that opt out only some of their identifiers. */
   withholding: number

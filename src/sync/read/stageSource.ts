@@ -1,0 +1,211 @@
+/** Stages the rows of one source, and checks the source as a whole. */
+import type { Transaction } from '../../db/database.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
+import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import type { RecordCode } from '../../mapping/rejectCodes.ts'
+import { SharedLines } from '../../mapping/sharedLines.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import type { Reject, Row, Warning } from '../../model/record.ts'
+import type { WarningSummary } from '../../model/report.ts'
+import type { DigestGate } from './recordGate.ts'
+import type { RejectWriter } from './rejectWriter.ts'
+import { withConsentHint, type WatchedMapper } from './sourceQuality.ts'
+import { partitionStage, stageWriters, type StageTally, type StageWriter } from './stageTable.ts'
+import { UnseenColumns } from './unseenColumns.ts'
+import type { WarningCounter } from './warningCounter.ts'
+
+/** Staging of all sources of a read: what they share, and their sums so far. */
+export interface Staging {
+  readonly tx: Transaction
+  readonly pipeline: Pipeline
+  readonly startedAtMs: number
+  readonly gate: DigestGate | undefined
+  /** True if the gate skips known rows. */
+  readonly gated: boolean
+  readonly writers: (typeof stageWriters)[keyof typeof stageWriters]
+  readonly mapper: WatchedMapper
+  readonly tally: StageTally
+  readonly rejects: RejectWriter
+  readonly warnings: WarningCounter
+  readonly notes: WarningSummary[]
+  /** Codes of rejects and notes that only a full read can decide; empty for a full read. */
+  readonly doubts: string[]
+  readonly facts: SourceFacts[]
+  /** Columns of the first row of all sources. */
+  columns: readonly string[]
+  /** Parsed rows, without rows that the gate skipped. */
+  read: number
+  /** Rows rejected by the mapper; SQL finds conflicts between rows later. */
+  rejected: number
+  /** Rows that `only:` and `except:` filter out. */
+  filtered: number
+  /** Number of rows from which on the stage is partitioned; undefined if it is, or never will be. */
+  partitionFrom: number | undefined
+}
+
+/** Stages one source. The caller calls `add` for each row, `flush` after some rows, and then `end`, or `abort` after an error. */
+export class SourceStager {
+  readonly #staging: Staging
+  readonly #index: number
+  readonly #uri: string
+  /** Facts of the last read of the source. */
+  readonly #previous: SourceFacts | undefined
+  readonly #lines = new SharedLines()
+  readonly #deciding: readonly DecidingColumns[]
+  readonly #unseen: UnseenColumns
+  /** Number of rows that were read, and that the gate skipped, before this source. */
+  readonly #before: { readonly read: number; readonly skipped: number }
+  #writer: StageWriter
+  /** Columns of the first row; undefined before it. */
+  #started: readonly string[] | undefined
+  #atStart: readonly Warning[] = []
+
+  constructor(staging: Staging, index: number, uri: string, previous: SourceFacts | undefined) {
+    const { gate, gated, mapper, tx, tally, writers } = staging
+    this.#staging = staging
+    this.#index = index
+    this.#uri = uri
+    this.#previous = previous
+    this.#deciding = decidingColumnsOf(staging.pipeline)
+    this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
+    this.#before = { read: staging.read, skipped: skippedBy(gate) }
+    this.#writer = new writers(tx, index, tally)
+    if (gated && gate) gate.columns = previous?.columns ?? []
+    mapper.begin(gated ? previous : undefined)
+  }
+
+  /** Maps and stages a row. `next`: the row after it, if it is known. */
+  add(row: Row, next: Row | undefined): void {
+    const staging = this.#staging
+    this.#lines.register(row)
+    this.#unseen.add(row)
+    if (this.#started === undefined) {
+      this.#started = row.columns
+      this.#start(row.columns)
+    }
+    staging.read++
+    const reject = this.#stage(row)
+    if (reject === 'filtered') staging.filtered++
+    else if (reject) {
+      staging.rejected++
+      if (reject.key) this.#writer.addRejectedKey(reject.key, row.line)
+      staging.rejects.add(this.#lines.nameRecord(reject, this.#writer.recordKind, next), this.#index, staging.mapper.mask(row))
+    }
+  }
+
+  /** Writes what is buffered if there is enough of it. */
+  async flush(): Promise<void> {
+    const staging = this.#staging
+    if (this.#writer.copy.full) await this.#writer.copy.flush()
+    if (staging.rejects.full) await staging.rejects.flush()
+    if (staging.partitionFrom === undefined || staging.read < staging.partitionFrom) return
+    await this.#writer.copy.end()
+    await partitionStage(staging.tx)
+    this.#writer = new staging.writers(staging.tx, this.#index, staging.tally)
+    staging.partitionFrom = undefined
+  }
+
+  /**
+   * Ends the source. `lastGood`: facts of the last read in whose plan no guard fired.
+   *
+   * @throws {RunError} `FILE_SPREADSHEET_DAMAGE`, `FILE_MAPPING`
+   */
+  async end(ended: SourceFacts, lastGood: SourceFacts | undefined): Promise<void> {
+    await this.#writer.copy.end()
+    const { pipeline, mapper, gate, gated, warnings, notes, doubts, facts, read } = this.#staging
+    // The header of a file without rows is checked too.
+    if (this.#started === undefined && ended.columns.length > 0) this.#start(ended.columns)
+    // Rows of JSON and XML have their own columns, so even the last row may add one.
+    const grown = this.#started !== undefined && this.#started.length !== ended.columns.length
+    const ofHeader = grown ? mergedWarnings(this.#atStart, mapper.start(ended.columns, this.#uri)) : this.#atStart
+    const unread = mapper.unread?.()
+    // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
+    const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
+      unread === undefined || pipeline.guards.accept?.includes(note.code) === true ? note : withConsentHint(note, unread)
+    for (const warning of ofHeader) warnings.add(hinted(warning))
+    const skipped = skippedBy(gate) - this.#before.skipped
+    // A skipped row is equal to one of the last read, which was checked.
+    if (this.#started !== undefined && skipped === 0)
+      for (const { columns, warning } of this.#deciding)
+        if (columns.every((name) => this.#unseen.names.includes(name))) warnings.add(hinted(warning))
+    const result = mapper.finish(ended, this.#previous, gated ? gate?.takeCounts() : undefined, lastGood)
+    for (const summary of result.counted) warnings.addSummary(hinted(summary))
+    notes.push(...result.warnings)
+    doubts.push(...result.doubts)
+    facts.push({ ...ended, quality: result.figures, rows: read - this.#before.read + skipped })
+  }
+
+  /** Ends the COPY of a source that failed. */
+  abort(): void {
+    this.#writer.copy.abort()
+  }
+
+  /** Binds the columns of the first row. */
+  #start(columns: readonly string[]): void {
+    if (this.#staging.columns.length === 0) this.#staging.columns = columns
+    this.#atStart = this.#staging.mapper.start(columns, this.#uri)
+  }
+
+  /** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */
+  #stage(row: Row): Reject | 'filtered' | undefined {
+    const { gate, mapper, startedAtMs } = this.#staging
+    const digest = gate?.digestOf(row.line)
+    const { record, reject, filtered, optedOut } = mapper.map(row)
+    if (optedOut !== undefined) this.#writer.addFiltered(optedOut, row.line)
+    if (filtered) return 'filtered'
+    if (reject) return reject
+    if (!record) throw new Error('a mapper must return a record or a reject')
+    if (record.kind === 'member' && record.expiresAtMs !== undefined && record.expiresAtMs <= startedAtMs) {
+      return {
+        line: row.line,
+        code: 'EXPIRES_AT_INVALID',
+        field: 'expires_at',
+        message: 'the membership has already ended',
+        hint: 'give a later expires_at, or leave the row out',
+        key: record.key,
+      }
+    }
+    this.#writer.add(record, digest, mapper.featureSet())
+    return undefined
+  }
+}
+
+/** Columns that decide what is sent, and the warning for a source in which no row has any of them. */
+interface DecidingColumns {
+  readonly columns: readonly string[]
+  readonly warning: Warning
+}
+
+/**
+ * Returns the columns that decide which rows are sent, and how long. A missing cell counts as empty, so a test or a filter of a missing
+ * column may let every row pass, and without its end every membership would last for `expires_in`.
+ */
+function decidingColumnsOf({ consent, filters, map, destination }: Pipeline): readonly DecidingColumns[] {
+  const tests = consent === undefined || consent === 'none' ? [] : consent
+  const end = destinationOf(destination.kind).reachesPeople ? map['expires_at'] : undefined
+  const ends = end === undefined || end.constant !== undefined || end.default !== undefined || end.compute !== undefined ? [] : end.columns
+  const missing = (columns: readonly string[], code: RecordCode, what: string): DecidingColumns => {
+    const [first = ''] = columns
+    return { columns, warning: { line: 0, code, field: first, message: `no row has the column "${first}", by which ${what}` } }
+  }
+  return [
+    ...tests.map(({ column }) => missing([column], 'CONSENT_UNKNOWN', 'consent: decides who may be reached')),
+    ...filters.map(({ keep, column }) => missing([column], 'FILTER_UNKNOWN', `${keep ? 'only' : 'except'}: selects the rows to send`)),
+    ...(ends.length === 0 ? [] : [missing(ends, 'EXPIRY_UNKNOWN', 'map: { expires_at: … } ends the memberships')]),
+  ]
+}
+
+/** Returns the number of rows that the gate skipped so far; 0 without a gate. */
+function skippedBy(gate: DigestGate | undefined): number {
+  return gate === undefined ? 0 : gate.unchanged + gate.repeated
+}
+
+/**
+ * Returns the warnings on the final columns, and the warnings on the first columns that stop the run, because rows before a later column
+ * appeared may have their cause.
+ */
+function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
+  const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)
+  return [...atEnd, ...atStart.filter((warning) => withholdingCodes.includes(warning.code) && !same(warning))]
+}
