@@ -1,7 +1,7 @@
 /** Finds conditions that need an operator, for the dashboard, for alerts and for their recovery. */
 import { count } from '../format.ts'
 import type { Queryable } from '../db/database.ts'
-import { listPauses, type Pause } from '../db/pauses.ts'
+import type { Pause } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
@@ -34,18 +34,17 @@ const lapseDays = 3
 
 /**
  * Returns the present conditions in the order of `conditionEvents`, the worst event first; those of one event in the order of
- * `pipelines`. `loaded`: data that the caller has already requested.
+ * `pipelines`. `pauses`: by name of the pipeline. `overviews`: of these pipelines, if the caller has already requested them.
  */
 export async function findConditions(
   db: Queryable,
   pipelines: readonly Pipeline[],
   now: Date,
-  loaded: { readonly overviews?: Promise<readonly PipelineOverview[]>; readonly pauses?: Promise<readonly Pause[]> } = {},
+  loaded: { readonly pauses: ReadonlyMap<string, Pause>; readonly overviews?: Promise<readonly PipelineOverview[]> },
 ): Promise<readonly Condition[]> {
   const names = pipelines.map(({ name }) => name)
-  const [overviews, pauses, unresolved, ending, unchanged] = await Promise.all([
+  const [overviews, unresolved, ending, unchanged] = await Promise.all([
     loaded.overviews ?? loadOverviews(db, names, 0),
-    loaded.pauses ?? listPauses(db),
     openUnresolved(db, unresolvedAfterMin),
     endingMembers(db, [lapseDays]),
     findUnchangedSources(db, limitsOf(pipelines)),
@@ -56,7 +55,6 @@ export async function findConditions(
     if (overview === undefined) return []
     const open = unresolved.find((requests) => requests.pipeline === pipeline.name)
     const lapsing = ending.find((members) => members.pipeline === pipeline.name)
-    const isPaused = pauses.some((pause) => pause.pipeline === pipeline.name)
     return [
       ...(overview.last === undefined ? [] : conditionOfRun(overview.last)),
       ...(open === undefined
@@ -73,7 +71,7 @@ export async function findConditions(
               since: open.since.toISOString(),
             },
           ]),
-      ...(isPaused ? [] : stale(pipeline, overview, now, unchanged)),
+      ...(loaded.pauses.has(pipeline.name) ? [] : stale(pipeline, overview, now, unchanged)),
       ...(lapsing === undefined ? [] : lapse(pipeline, lapsing.users, now)),
     ]
   })

@@ -7,7 +7,10 @@ import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'
 import type { LoadedPipelines } from '../pipeline/load.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import type { ProjectFile } from '../pipeline/projectFile.ts'
+import type { ServiceIdentity } from '../sync/engine.ts'
+import { pausesByPipeline } from '../sync/pausesByPipeline.ts'
 import { findConditions } from './conditions.ts'
 import { alertMessage } from './message.ts'
 import { sendAlert } from './send.ts'
@@ -17,6 +20,7 @@ export interface AlertDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly loadPipelines: () => Promise<FilesOfPipelines>
+  readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
   readonly baseUrl: string
   readonly secret: string | undefined
@@ -103,7 +107,9 @@ async function usableFiles(deps: AlertDeps): Promise<FilesOfPipelines> {
 async function storeConditions(deps: AlertDeps): Promise<void> {
   const [{ pipelines, byFile, broken }, project] = await Promise.all([deps.loadPipelines(), deps.loadProject()])
   // One statement after the other, so that an idle process needs one connection.
-  const conditions = await findConditions(oneByOne(deps.db), pipelines, new Date(deps.clock.now()))
+  const db = oneByOne(deps.db)
+  const pauses = await pausesByPipeline({ ...deps, db }, pipelines)
+  const conditions = await findConditions(db, pipelines, new Date(deps.clock.now()), { pauses })
   const found = conditions.map((condition) => ({
     pipeline: condition.pipeline,
     event: condition.event,

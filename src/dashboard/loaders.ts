@@ -3,7 +3,6 @@ import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/audit.ts'
 import { listBudgets } from '../db/budget.ts'
 import { listDeliveries } from '../db/alerts.ts'
-import { listPauses } from '../db/pauses.ts'
 import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
@@ -13,6 +12,7 @@ import { loadEndingsByDay, loadRunFigures } from '../sync/runFigures.ts'
 import { listBatches, loadBatch } from '../sync/batchDetails.ts'
 import { loadRun, runNumber } from '../sync/history.ts'
 import { listRunLines, loadOverviews } from '../sync/overview.ts'
+import { pausesByPipeline } from '../sync/pausesByPipeline.ts'
 import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/review.ts'
 import { groupedRejects, loadRunDetails } from '../sync/runDetails.ts'
@@ -38,11 +38,11 @@ const batchesShown = 50
 export async function loadNow(deps: ServerDeps, now: number): Promise<Page> {
   const { pipelines, problems } = await deps.loadPipelines()
   const names = pipelines.map(({ name }) => name)
-  const loaded = { overviews: loadOverviews(deps.db, names, barsShown), pauses: listPauses(deps.db) }
-  const [overviews, pauses, conditions] = await Promise.all([
-    loaded.overviews,
-    loaded.pauses,
-    findConditions(deps.db, pipelines, new Date(now), loaded),
+  const pauses = await pausesByPipeline(deps, pipelines)
+  const loading = loadOverviews(deps.db, names, barsShown)
+  const [overviews, conditions] = await Promise.all([
+    loading,
+    findConditions(deps.db, pipelines, new Date(now), { pauses, overviews: loading }),
   ])
   return nowPage({ pipelines, problems, overviews, conditions, pauses, now })
 }
@@ -57,9 +57,9 @@ export async function loadPipelinePage(
     if (error instanceof UsageError) return undefined
     throw error
   })
-  const [[overview], [pause], runs, figures, actions] = await Promise.all([
+  const [[overview], pauses, runs, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [name], 0),
-    listPauses(deps.db, { pipeline: name }),
+    pausesByPipeline(deps, pipeline === undefined ? [] : [pipeline]),
     listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
     before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
     listActions(deps.db, { pipeline: name, limit: 20 }),
@@ -80,7 +80,7 @@ export async function loadPipelinePage(
     pipeline,
     name,
     overview,
-    pause,
+    pause: pauses.get(name),
     runs,
     pageSize: runsShown,
     before,

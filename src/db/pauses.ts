@@ -1,13 +1,16 @@
 /**
- * Writes the table `pipeline_pause` with the paused pipelines: no run of them starts before an operator resumes them. A pause is valid
+ * Writes the table `pipeline_pause` with the paused pipelines: no run of them sends before an operator resumes them. A pause is valid
  * for the destination, so that it does not end if the pipeline gets another name.
  */
 import { noteAction } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
+import type { DestinationKey } from './destinations.ts'
 import type { Row } from './row.ts'
 
-/** Pause of a pipeline. */
+/** Pause of a destination. */
 export interface Pause {
+  readonly destination: DestinationKey
+  /** Name of the pipeline when it was paused. */
   readonly pipeline: string
   readonly pausedAt: Date
   readonly actor: string
@@ -49,15 +52,19 @@ export async function resumePipeline(db: Database, { destinationId, pipeline, ac
   })
 }
 
-/** Returns the pauses, ordered by pipeline. `of`: only those of this destination or pipeline. */
-export async function listPauses(
-  db: Queryable,
-  of: { readonly destinationId?: number; readonly pipeline?: string } = {},
-): Promise<readonly Pause[]> {
-  const rows = await db.query<Row<'pipeline_pause', 'pipeline' | 'paused_at' | 'actor' | 'reason'>>(
-    `select pipeline, paused_at, actor, reason from pipeline_pause
-     where ($1::int is null or destination_id = $1) and ($2::text is null or pipeline = $2) order by pipeline`,
-    [of.destinationId ?? null, of.pipeline ?? null],
+/** Returns the pauses; with `destinationId`, only that of this destination. */
+export async function listPauses(db: Queryable, destinationId?: number): Promise<readonly Pause[]> {
+  const rows = await db.query<
+    Row<'pipeline_pause', 'pipeline' | 'paused_at' | 'actor' | 'reason'> &
+      Row<'destination', 'service' | 'kind' | 'account_id' | 'target_id'>
+  >(
+    `select p.pipeline, p.paused_at, p.actor, p.reason, d.service, d.kind, d.account_id, d.target_id
+     from pipeline_pause p join destination d on d.id = p.destination_id where $1::int is null or d.id = $1`,
+    [destinationId ?? null],
   )
-  return rows.map(({ paused_at, ...pause }) => ({ ...pause, pausedAt: paused_at }))
+  return rows.map(({ paused_at, service, kind, account_id, target_id, ...pause }) => ({
+    ...pause,
+    pausedAt: paused_at,
+    destination: { service, kind, accountId: account_id, targetId: target_id },
+  }))
 }

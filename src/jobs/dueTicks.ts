@@ -111,7 +111,7 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
     scheduledFor,
     ...(version === undefined ? {} : { definition: version }),
   }
-  const [pause] = await listPauses(tx, { destinationId })
+  const [pause] = await listPauses(tx, destinationId)
   if (pause !== undefined) {
     const { code, message, where, hint } = pausedError(pause, pipeline)
     const receipt = await requestRun(tx, request)

@@ -58,7 +58,7 @@ export async function queueRun(deps: Pick<EngineDeps, 'db' | 'service'>, pipelin
       if (known.options !== null && known.options !== asked) throw keyReused(pipeline.name, known.runId)
       return { runId: `r_${known.runId}`, coalesced: true }
     }
-    const [pause] = await listPauses(tx, { destinationId: destination.id })
+    const [pause] = await listPauses(tx, destination.id)
     if (pause !== undefined) throw pausedError(pause, pipeline.name)
     const options: RunOptions = {
       anyWorker: true,

@@ -81,7 +81,7 @@ export async function requestAndClaimById(
       detail,
     })
   }
-  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, { destinationId })
+  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, destinationId)
   if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
   const row = await claimRun(deps.db, runId, claimOptions(deps))
   if (row === 'busy') return skip(deps, runId, lockedError(pipeline))

@@ -5,7 +5,7 @@ import type { EngineDeps } from './engine.ts'
 
 /** Returns the identity of a pipeline's destination at the service of `deps`. */
 export function destinationIdentity(
-  deps: Pick<EngineDeps, 'service'>,
+  deps: { readonly service: Pick<EngineDeps['service'], 'origin'> },
   { destination }: Pipeline,
 ): DestinationIdentity & { readonly service: string; readonly kind: string } {
   return { service: deps.service.origin, kind: destination.kind, ...destinationOf(destination.kind).identity(destination) }

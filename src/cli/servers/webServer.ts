@@ -5,6 +5,7 @@ import type { Config, KnownService } from '../../config/config.ts'
 import { createWebApp } from '../../dashboard/app.ts'
 import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
 import { readProjectFile } from '../../pipeline/projectFile.ts'
 import { createMetrics } from '../../metrics/metrics.ts'
 import { startAlerts } from '../../alerts/startAlerts.ts'
@@ -40,6 +41,7 @@ export function accessSettings(config: Config, host: string): AccessSettings {
 export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<ReceiverServer> {
   const { config, service, host, port } = options
   const project = await readProjectFile(context.pipelines, config.env)
+  const serviceFor = async (pipeline: Pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline))
   const app = createWebApp({
     db: deps.db,
     clock: context.clock,
@@ -53,7 +55,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     schedulerIdleS: options.schedulerIdleS,
     loadPipeline: (name) => loadPipeline(context.pipelines, name, config.env),
     loadPipelines: () => usablePipelines(context),
-    serviceFor: async (pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline)),
+    serviceFor,
     examine: cacheFindings({ clock: context.clock, log: deps.log }, () => examineAll({ ...context, json: true })),
   })
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
@@ -70,6 +72,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     clock: context.clock,
     log: deps.log,
     loadPipelines: () => loadPipelines(context.pipelines, context.config().env),
+    serviceFor,
     loadProject: () => readProjectFile(context.pipelines, config.env),
     baseUrl: config.server.publicUrl ?? server.url,
     secret: config.server.alertSecret?.reveal(),

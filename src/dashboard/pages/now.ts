@@ -31,7 +31,8 @@ export interface NowData {
   readonly problems: readonly string[]
   readonly overviews: readonly PipelineOverview[]
   readonly conditions: readonly Condition[]
-  readonly pauses: readonly Pause[]
+  /** By name of the pipeline. */
+  readonly pauses: ReadonlyMap<string, Pause>
   readonly now: number
 }
 
@@ -40,7 +41,7 @@ export function nowPage(data: NowData): Page {
   const isActive = data.overviews.some(({ open }) => open !== undefined)
   return {
     title: needs === 0 ? 'Now' : `${plural(needs, 'item')} to do`,
-    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(stateOfPipeline(overview, data.pauses))}`).join('. ')}`,
+    state: `${needs === 0 ? 'No action needed' : `Action needed: ${plural(needs, 'item')}`}. ${data.overviews.map((overview) => `${overview.pipeline}: ${stateWord(stateOfPipeline(overview, data.pauses.get(overview.pipeline)))}`).join('. ')}`,
     current: 'now',
     poll: isActive ? 1000 : 1500,
     body: html`<h1>Now</h1>
@@ -53,9 +54,9 @@ export function nowPage(data: NowData): Page {
 }
 
 /** Returns the state of a pipeline for `stateBadge`: its open run, a pause, or its last run. */
-export function stateOfPipeline(overview: PipelineOverview, pauses: readonly Pause[]): string {
+export function stateOfPipeline(overview: PipelineOverview, pause: Pause | undefined): string {
   if (overview.open !== undefined) return stateOf(overview.open)
-  if (pauses.some(({ pipeline }) => pipeline === overview.pipeline)) return 'paused'
+  if (pause !== undefined) return 'paused'
   return overview.last === undefined ? 'new' : stateOf(overview.last)
 }
 
@@ -146,7 +147,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
         const overview = overviewByName.get(pipeline.name)
         if (overview === undefined) return none
         const { open, last, succeededAt, recent } = overview
-        const pause = pauses.find((entry) => entry.pipeline === pipeline.name)
+        const pause = pauses.get(pipeline.name)
         return html`<tr>
           <td>
             <a class="name" href="/pipelines/${pipeline.name}">${pipeline.name}</a><br /><span class="small muted"
@@ -155,7 +156,7 @@ function pipelineTable({ pipelines, overviews, pauses, now }: NowData): Html {
           </td>
           <td data-label="State">
             <span
-              >${stateBadge(stateOfPipeline(overview, pauses))}${open?.progress ? html`<span class="small">${progressView(open.progress, now, 'short')}</span>` : none}</span
+              >${stateBadge(stateOfPipeline(overview, pause))}${open?.progress ? html`<span class="small">${progressView(open.progress, now, 'short')}</span>` : none}</span
             >
           </td>
           <td data-label="Last success">

@@ -34,7 +34,7 @@ export interface PipelineData {
 
 export function pipelinePage(data: PipelineData): Page {
   const { name, overview, pause, now } = data
-  const state = stateOfPipeline(overview, pause === undefined ? [] : [pause])
+  const state = stateOfPipeline(overview, pause)
   return {
     title: `${name} ${stateWord(state).toLowerCase()}`,
     state: `${name}: ${stateWord(state)}`,

@@ -65,6 +65,7 @@ function watch(
     ...engine.deps,
     clock: { ...engine.deps.clock, now },
     loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
+    serviceFor: async () => engine.deps.service,
     loadProject,
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
@@ -190,6 +191,11 @@ test('every other condition fires when it begins and recovers when it ends', asy
   await became('partial recovered')
   // No success for two intervals.
   await engine.db.execute(`update run set finished_at = finished_at - interval '5 hours'`)
+  await became('stale firing')
+  // A pause under an earlier name of the pipeline.
+  await engine.db.execute(`insert into pipeline_pause (destination_id, pipeline, actor) select id, 'earlier', 'jane' from destination`)
+  await became('stale recovered')
+  await engine.db.execute('delete from pipeline_pause')
   await became('stale firing')
   await engine.run('shop')
   await became('stale recovered')

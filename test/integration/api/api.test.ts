@@ -116,6 +116,10 @@ test('a paused pipeline stays paused under another name, until it is resumed und
     status: 409,
     json: { error: { code: 'PIPELINE_PAUSED' } },
   })
+  expect((await server.call('GET', '/')).text).toContain('<td data-label="Next run"><span><span class="muted">paused</span></span></td>')
+  const page = (await server.call('GET', '/pipelines/store')).text
+  expect(page).toContain('/pipelines/store/resume')
+  expect(page).not.toContain('/pipelines/store/run"')
   expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })
   expect((await server.call('POST', '/api/pipelines/store/resume')).json).toMatchObject({ changed: true })
   expect(await engine.run('store')).toMatchObject({ status: 'succeeded' })

@@ -81,9 +81,18 @@ test('status shows the pause of a pipeline in place of its next run', async () =
   expect((await space.here(['status'])).stdout).toMatch(/shop +never ran .*no success yet +paused since \S+Z/)
   const paused = json(await space.here(['status', '--json']))
   expect(paused.pipelines).toEqual([expect.objectContaining({ pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null })])
-  await space.here(['resume', 'shop'])
+  // A pause is valid for the destination: not for another catalog under the same name, but for the same catalog under another name.
+  const shown = async () => json(await space.here(['status', '--json'])).pipelines as unknown[]
+  const active = { pausedAt: null, nextRunAt: expect.stringMatching(/T03:00:00/) as string }
+  space.write('pipelines/store.yaml', `schedule: "0 3 * * *"\n${shopYaml}`)
+  space.write('pipelines/shop.yaml', `schedule: "0 3 * * *"\n${shopYaml.replace('"4001"', '"4002"')}`)
+  expect(await shown()).toEqual([
+    expect.objectContaining({ pipeline: 'shop', ...active }),
+    expect.objectContaining({ pipeline: 'store', pausedAt: expect.stringMatching(/Z$/) as string, nextRunAt: null }),
+  ])
+  await space.here(['resume', 'store'])
   const resumed = json(await space.here(['status', '--json']))
-  expect(resumed.pipelines).toEqual([expect.objectContaining({ pausedAt: null, nextRunAt: expect.stringMatching(/T03:00:00/) as string })])
+  expect(resumed.pipelines).toEqual([expect.objectContaining(active), expect.objectContaining(active)])
 }, 60_000)
 
 test('status reads a pipeline whose values come from the environment', async () => {

@@ -33,6 +33,7 @@ async function idleServe(engine: EngineUnderTest, { databaseUrl = engine.databas
   const running = await serve(deps)
   const alerts = startAlerts({
     ...deps,
+    serviceFor: async () => deps.service,
     loadProject: async () => ({ receivers: {}, defaultReceivers: [] }),
     baseUrl: 'https://ops.example.com',
     secret: undefined,

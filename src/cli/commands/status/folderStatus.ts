@@ -2,12 +2,15 @@
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
-import { listPauses } from '../../../db/pauses.ts'
+import type { Pipeline } from '../../../model/pipeline.ts'
 import { nextOccurrence } from '../../../jobs/occurrences.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
+import type { ServiceIdentity } from '../../../sync/engine.ts'
+import { pausesByPipeline } from '../../../sync/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/status.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
+import { identityOf } from '../../services.ts'
 
 /** Condition that needs action. The dashboard and alerts show the same conditions. */
 interface Need {
@@ -41,11 +44,11 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
     pipelines.map(({ name }) => name),
   )
   const { now } = states
-  const pauses = await listPauses(db)
-  const conditions = await findConditions(db, pipelines, now, { pauses: Promise.resolve(pauses) })
+  const pauses = await pausesByPipeline({ db, serviceFor: (pipeline) => identityIfKnown(context, pipeline) }, pipelines)
+  const conditions = await findConditions(db, pipelines, now, { pauses })
   const shown = states.pipelines.map((state, i): PipelineStatus => {
     const schedule = pipelines[i]?.schedule
-    const pause = pauses.find(({ pipeline }) => pipeline === state.pipeline)
+    const pause = pauses.get(state.pipeline)
     const next = schedule === undefined || pause !== undefined ? undefined : nextOccurrence(schedule, now)
     const ageMs = state.lastSuccessAt === null ? null : Math.max(0, now.getTime() - Date.parse(state.lastSuccessAt))
     return {
@@ -65,6 +68,16 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
         ? [{ code: 'NO_SCHEDULER', message: 'pipelines have schedules, and no serve process is running', hint: 'sluice serve' }]
         : []),
     ],
+  }
+}
+
+/** Returns the service of a pipeline; undefined if it is not configured, because `status` needs no service. */
+async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<ServiceIdentity | undefined> {
+  try {
+    return await identityOf(context, pipeline)
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
   }
 }
 
