@@ -1,8 +1,11 @@
 /**
- * Controls access: checks the host of every request but probes and webhooks, the origin of those that change something, the bearer token of the API, the session of a browser. Without
- * SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on. With it, the API
- * always requires the token. From other machines and through a proxy, metrics require the token, and pages the token, a session, or a
- * user that the trusted proxy names.
+ * Controls access. Checks of a request, probes and webhooks excepted:
+ * - every request: the host, and of one that changes something the origin
+ * - API: the token
+ * - metrics: the token, but for requests from this machine that no proxy passed on
+ * - pages: the same, or a session, or a user that the trusted proxy names
+ *
+ * Without SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
@@ -106,10 +109,10 @@ export function apiAccess(settings: AccessSettings) {
   })
 }
 
-/** Allows scrapers on this machine, and others with the token. */
+/** Allows direct requests from this machine, and others with the token. */
 export function metricsAccess(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
-    if ((isOnLoopback(settings, c) && !isForwarded(c)) || hasToken(settings, c)) return next()
+    if (isDirect(settings, c) || hasToken(settings, c)) return next()
     c.header('www-authenticate', 'Bearer')
     return deny(c, 401, 'TOKEN_INVALID', 'the bearer token is missing or wrong.', 'set bearer_token_file in the scrape configuration')
   })
@@ -144,14 +147,18 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
   return true
 }
 
-/**
- * Returns true for a request from this machine that no proxy passed on, or whose user the trusted proxy on this machine names. With a
- * public address, every request may come from a proxy: nginx sends neither the host of the caller nor another header by default.
- */
+/** Returns true for a request from this machine that no proxy passed on, or whose user the trusted proxy on this machine names. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
-  if (!isOnLoopback(settings, c)) return false
-  if (userIn(settings, c) !== undefined) return true
-  return !isForwarded(c) && (settings.publicUrl === undefined || isLoopback(new URL(settings.publicUrl).hostname))
+  return isDirect(settings, c) || (isOnLoopback(settings, c) && userIn(settings, c) !== undefined)
+}
+
+/**
+ * Returns true for a request from this machine that no proxy passed on. With a public address, every request may come from a proxy: nginx
+ * sends neither the host of the caller nor another header by default.
+ */
+function isDirect(settings: AccessSettings, c: Context): boolean {
+  const isPublished = settings.publicUrl !== undefined && !isLoopback(new URL(settings.publicUrl).hostname)
+  return !isPublished && isOnLoopback(settings, c) && !isForwarded(c)
 }
 
 /** Returns true if the server listens on loopback, and the host of the request is a loopback name. */

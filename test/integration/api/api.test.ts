@@ -284,6 +284,8 @@ test('a request that a proxy on this machine passes on is not a request from thi
     // nginx without further settings sends its own host, and none of these headers.
     await using published = await startServer(engine, { access: { token: 'correct-horse', publicUrl: 'https://ops.example.com' } })
     expect(await published.call('POST', run)).toMatchObject({ headers: { location: expect.stringMatching('sign-in') } })
+    expect((await published.call('GET', '/metrics')).status).toBe(401)
+    expect((await published.call('GET', '/metrics', { headers: { authorization: 'Bearer correct-horse' } })).status).toBe(200)
   }
   expect(await listRuns(engine.db, { limit: 1 })).toEqual([])
   await using behind = await startServer(engine, { access: { token: 'correct-horse', userHeader: 'x-user' } })
