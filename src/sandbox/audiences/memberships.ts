@@ -6,7 +6,7 @@
  * Times are seconds since 1970.
  */
 import { hash } from 'node:crypto'
-import { userIdentifiers } from '../../service/contract/resources.ts'
+import { userIdentifiers } from '../../service/contract/audienceResources.ts'
 
 export const IDENTIFIER_TYPES = userIdentifiers
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number]

@@ -1,6 +1,6 @@
 /** Reads and checks the operations of an upload of users (spec 4.3 rules 1 to 3; docs/spec-notes.md#audience-uploads). */
 import { hash } from 'node:crypto'
-import { doNotReachIdentifiers } from '../../service/contract/resources.ts'
+import { doNotReachIdentifiers } from '../../service/contract/audienceResources.ts'
 import type { Call } from '../area.ts'
 import { looksLikeEmail, looksLikePhone } from '../ledger/rawIdentifiers.ts'
 import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts'

@@ -1,5 +1,5 @@
 /** Handles the endpoints of product sets and scheduled feeds (spec 2.2, 4.2). */
-import { filterAttributes, filterOperators } from '../../service/contract/resources.ts'
+import { filterAttributes, filterOperators } from '../../service/contract/catalogResources.ts'
 import type { Call, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'

@@ -4,7 +4,8 @@
  * The types are not derived from the contract, so that editors show each field with its rule (sections: docs/spec-notes.md). The type check
  * fails if a type differs from the contract (`agreesWithContract`).
  */
-import type { doNotReachIdentifiers, filterAttributes, filterOperators, productFields, userIdentifiers } from '../contract/resources.ts'
+import type { doNotReachIdentifiers, userIdentifiers } from '../contract/audienceResources.ts'
+import type { filterAttributes, filterOperators, productFields } from '../contract/catalogResources.ts'
 
 /** A price: a number with `.` as decimal point, a space, and an ISO 4217 code, such as `9.50 EUR` (spec 2.2). */
 export type Price = `${number} ${string}`

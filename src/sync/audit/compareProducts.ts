@@ -3,7 +3,7 @@
  * address with its host in lower case; these differences are not drift.
  */
 import type { Field } from '../../service/contract/resource.ts'
-import { productFields } from '../../service/contract/resources.ts'
+import { productFields } from '../../service/contract/catalogResources.ts'
 
 export type ProductContent = Readonly<Record<string, unknown>>
 

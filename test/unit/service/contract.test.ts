@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { adsCodesByStatus, adsErrorStatus } from '../../../src/service/contract/errors.ts'
 import { endpoints, findEndpoint } from '../../../src/service/contract/index.ts'
 import { limitOf, rateLimits } from '../../../src/service/contract/rateLimits.ts'
-import { resources, userIdentifiers } from '../../../src/service/contract/resources.ts'
+import { userIdentifiers } from '../../../src/service/contract/audienceResources.ts'
+import { resources } from '../../../src/service/contract/resources.ts'
 import { identifierTypes } from '../../../src/model/record.ts'
 
 const named = endpoints.map((endpoint) => [endpoint.name, endpoint] as const)
