@@ -21,7 +21,7 @@ export function errorsDoc(): string {
       '',
       note,
       '',
-      ...Object.entries(codes).flatMap(([code, { meaning, hint }]) => [`### ${code}`, '', `${meaning} *Hint:* ${hint}`, '']),
+      ...Object.entries(codes).flatMap(([code, [meaning, hint]]) => [`### ${code}`, '', `${meaning} *Hint:* ${hint}`, '']),
     ]),
     '## Notes that withhold a run',
     '',

@@ -46,7 +46,7 @@ test('every documented code exists in the source, once in the table', () => {
 test('docs/errors.md is up to date, and has a hint for every code', () => {
   expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toBe(errorsDoc())
   for (const { codes } of errorGroups)
-    for (const { meaning, hint } of Object.values(codes)) expect(meaning.length * hint.length).toBeGreaterThan(0)
+    for (const [meaning, hint] of Object.values(codes)) expect(meaning.length * hint.length).toBeGreaterThan(0)
 })
 
 test('every note that may withhold a run has its heading and a meaning', () => {

@@ -29,7 +29,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).filter(
 const found = new Map<string, string>()
 for (const file of sources) for (const command of commandsIn(readFileSync(join(root, file), 'utf8'))) found.set(command, file)
 for (const { codes } of errorGroups)
-  for (const [code, { hint }] of Object.entries(codes))
+  for (const [code, [, hint]] of Object.entries(codes))
     for (const [, command = ''] of hint.matchAll(/`(sluice [^`]+)`/g)) found.set(command, code)
 
 test('the scan finds hints', () => {
