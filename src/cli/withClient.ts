@@ -17,8 +17,8 @@ export async function withClient<Result>(
   const sendVisibly = <Answer>(send: () => Promise<Answer>) => waiting(context, 'waiting for the service', send)
   try {
     return await work({
-      call: (name, params, options) => sendVisibly(() => client.call(name, params, { ...once, ...options })),
-      bearerToken: (options) => sendVisibly(() => client.bearerToken({ ...once, ...options })),
+      call: (name, params, options) => sendVisibly(() => client.call(name, params, { ...options, ...once })),
+      bearerToken: (options) => sendVisibly(() => client.bearerToken({ ...options, ...once })),
     })
   } finally {
     await client.close()

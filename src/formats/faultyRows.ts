@@ -1,5 +1,9 @@
+import type { RecordCode } from '../mapping/rejectCodes.ts'
 import { fileError } from './fileError.ts'
 import type { ReadLimits } from './limits.ts'
+
+/** Reject codes of rows that the readers of formats reject. */
+export type RowFaultCode = Extract<RecordCode, `ROW_${string}` | 'HEADER_REPEATED' | 'TEXT_BROKEN'>
 
 /**
  * Counts rows that cannot be read. If their share is over `faultyShare`, the whole file is rejected (docs/inputs.md, cases 20 and 46).
@@ -10,15 +14,24 @@ export class FaultyRows {
   readonly #limits: ReadLimits
   #faulty = 0
   #firstLine = 0
-  /** Number of all rows, which the reader counts. */
-  rows = 0
+  #rows = 0
 
   constructor(name: string, limits: ReadLimits) {
     this.#name = name
     this.#limits = limits
   }
 
-  /** Counts a faulty row. */
+  /** Number of all rows so far. */
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** Counts a row, which may be faulty. */
+  count(): void {
+    this.#rows++
+  }
+
+  /** Marks a counted row as faulty. */
   add(line: number): void {
     if (this.#faulty === 0) this.#firstLine = line
     this.#faulty++
@@ -26,8 +39,8 @@ export class FaultyRows {
 
   /** @throws RunError FILE_FAULTY_ROWS */
   rejectIfTooMany(hint: string): void {
-    if (this.rows < this.#limits.shareFromRows || this.#faulty <= this.rows * this.#limits.faultyShare) return
-    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.rows} rows cannot be read`, {
+    if (this.#rows < this.#limits.shareFromRows || this.#faulty <= this.#rows * this.#limits.faultyShare) return
+    throw fileError('FILE_FAULTY_ROWS', `${this.#faulty} of ${this.#rows} rows cannot be read`, {
       name: this.#name,
       at: `first on line ${this.#firstLine}`,
       hint,

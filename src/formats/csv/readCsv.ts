@@ -2,12 +2,11 @@ import type { Row, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvCutter } from './csvCutter.ts'
 import type { CsvDialect } from './csvDialect.ts'
 import { describeDelimiter, fieldsOf } from './csvDialect.ts'
-import { FaultyRows } from '../faultyRows.ts'
+import { FaultyRows, type RowFaultCode } from '../faultyRows.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
 import type { RecordBatch } from '../recordBatch.ts'
-import type { RowFaultCode } from '../rowFaults.ts'
 import { cutRecords, recordFlags, recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
@@ -96,7 +95,7 @@ class CsvReader {
     const line = batch.lineOf(index)
     if (line <= this.#dialect.skipThroughLine) return undefined
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
-    this.#faulty.rows++
+    this.#faulty.count()
     const flags = batch.flagsOf(index)
     const fields = fieldsOf(batch, index, this.#dialect.delimiter, this.#dialect)
     const width = this.#dialect.header.length
@@ -125,7 +124,7 @@ class CsvReader {
   /** Returns true if the gate knows the record, and counts the record. The cutter leaves known records out of its batches. */
   #isKnown(gate: RecordGate, bytes: Buffer, start: number, end: number, line: number): boolean {
     if (line <= this.#dialect.skipThroughLine || !gate.skips(bytes, start, end, line)) return false
-    this.#faulty.rows++
+    this.#faulty.count()
     this.#lastKnown = line
     if (this.#trailer !== undefined) throw this.#behindTrailer(line)
     return true

@@ -1,6 +1,6 @@
 import type { Cell, RowFault } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
-import type { RowFaultCode } from '../rowFaults.ts'
+import type { RowFaultCode } from '../faultyRows.ts'
 
 /**
  * Reads one JSON object into cells by column.

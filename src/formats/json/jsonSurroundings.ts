@@ -2,6 +2,15 @@ import { fileError, recordTooLarge } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import { levels, type RecordsPlace } from './findRecords.ts'
 
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
 /**
  * Finds the array of the records in a file like `{"data": {"products": [ … ]}}`. At the end of the file, checks that the text
  * around the array is valid, closed JSON, and for a detected place also that there is no second array of objects. Keeps this text in memory, at most `recordBytes`.
@@ -38,27 +47,27 @@ export class JsonSurroundings {
     this.#keep(byte)
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false
-      else if (byte === 0x5c) this.#escaped = true
-      else if (byte === 0x22) this.#inString = false
-    } else if (byte === 0x22) {
+      else if (byte === backslash) this.#escaped = true
+      else if (byte === quote) this.#inString = false
+    } else if (byte === quote) {
       this.#inString = true
       this.#string = this.#length - 1
-    } else if (byte === 0x3a) this.#key = this.#lastString()
-    else if (byte === 0x2c) this.#key = undefined
-    else if (byte === 0x7b || byte === 0x5b) {
-      const here = byte === 0x5b && this.#isPlace()
-      this.#open.push({ array: byte === 0x5b, key: this.#key })
+    } else if (byte === colon) this.#key = this.#lastString()
+    else if (byte === comma) this.#key = undefined
+    else if (byte === openBrace || byte === openBracket) {
+      const here = byte === openBracket && this.#isPlace()
+      this.#open.push({ array: byte === openBracket, key: this.#key })
       this.#key = undefined
       if (here && this.#opened) throw this.#malformed(`"${this.#path}" is repeated`)
       this.#opened ||= here
       return here
-    } else if (byte === 0x7d || byte === 0x5d) this.#pop()
+    } else if (byte === closeBrace || byte === closeBracket) this.#pop()
     return false
   }
 
   /** Takes the closing bracket of the array of the records. */
   arrayClosed(): void {
-    this.#keep(0x5d)
+    this.#keep(closeBracket)
     this.#pop()
   }
 

@@ -91,7 +91,7 @@ class JsonReader {
         const line = batch.lineOf(i)
         if (this.#trailerOf !== undefined && this.#takeTrailer(recordText(batch, i), line)) continue
         if (this.#context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
-          this.#faulty.rows++
+          this.#faulty.count()
           continue
         }
         const text = recordText(batch, i)
@@ -100,7 +100,7 @@ class JsonReader {
       const columns = this.#columns.names()
       const rows: Row[] = []
       for (const { line, parsed, text } of read) {
-        this.#faulty.rows++
+        this.#faulty.count()
         if (parsed.fault !== undefined) this.#rejectLine(line, text)
         rows.push(
           parsed.fault === undefined ? { line, columns, cells: parsed.cells } : { line, columns, cells: parsed.cells, fault: parsed.fault },

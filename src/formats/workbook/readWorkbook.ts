@@ -63,7 +63,7 @@ export async function openWorkbook(
   const faulty = new FaultyRows(name, limits)
   const width = header.header.length
   const toRow = (record: SampleRecord): Row => {
-    faulty.rows++
+    faulty.count()
     const row = { line: record.line, columns, cells: picked.map((at) => record.fields[at] ?? '') }
     if (record.fields.length <= width) return row
     faulty.add(record.line)
