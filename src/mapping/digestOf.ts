@@ -1,5 +1,4 @@
-import { hashKey, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
-import { keyText } from './identifiers/keyText.ts'
+import { hashKey, keyText, packDigest, hashIdentifier, packPlain } from './identifiers/digest.ts'
 import { everyForm, normalizeIdentifier } from './identifiers/normalize.ts'
 import type { IdentifierType, PackedIdentifier } from '../model/record.ts'
 import { trimText } from './text.ts'

@@ -2,7 +2,7 @@
  * Masks personal values. The user can find a masked value in the source file; another person cannot use it
  * (docs/guarantees.md#no-raw-identifier-at-rest).
  */
-import type { IdentifierType } from '../model/record.ts'
+import { identifierTypes, type IdentifierType } from '../model/record.ts'
 
 /** Masks an email: `jane.doe@example.com` → `j***@e***.com`. Also for invalid addresses; text without an @ is masked by `maskText`. */
 export function maskEmail(given: string): string {
@@ -37,6 +37,15 @@ export function maskFor(kind: IdentifierType, text: string): string {
   if (text.includes('@') && kind !== 'handle') return maskEmail(text)
   if (kind === 'phone_number') return maskPhone(text)
   return kind === 'email' ? maskText(text) : maskUnknown(text)
+}
+
+/**
+ * Returns the type of a packed identifier and the first 12 hex digits of its digest. Only the type for `partner_user_id`, which is not a
+ * digest.
+ */
+export function maskedIdentifier(packed: Buffer): string {
+  const type = identifierTypes[(packed[0] ?? 1) - 1] ?? 'identifier'
+  return type === 'partner_user_id' ? type : `${type} ${packed.toString('hex', 1, 7)}…`
 }
 
 // Matches emails, also percent-encoded, and international phone numbers.

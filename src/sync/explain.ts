@@ -4,7 +4,7 @@
  */
 import type { Pipeline } from '../model/pipeline.ts'
 import { memberKeysOf, packedForms } from '../mapping/digestOf.ts'
-import { maskedIdentifier } from '../mapping/maskedIdentifier.ts'
+import { maskedIdentifier } from '../mapping/mask.ts'
 import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'

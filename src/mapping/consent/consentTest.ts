@@ -1,8 +1,9 @@
 /** Binds a consent test to a column, and decides whether a cell passes it. */
 import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
-import { findColumn } from '../fields.ts'
+import type { Row } from '../../model/record.ts'
+import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
-import { comparableText } from '../text.ts'
+import { comparableText, trimText } from '../text.ts'
 
 export interface BoundConsent {
   readonly index: number
@@ -36,6 +37,14 @@ export function cellTest({ values, notValues, before, after }: ConsentTest): (te
     const at = instantOf(text)
     return at > from && at < until
   }
+}
+
+/**
+ * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. Of a cell with several
+ * texts (repeated elements, lists of JSON) all must pass, because one of them may mean no.
+ */
+export function passesConsent(row: Row, { index, passes }: Pick<BoundConsent, 'index' | 'passes'>): boolean {
+  return allTexts(row.cells[index]).every((text) => passes(trimText(text)))
 }
 
 /** Returns the values of a test in the form in which they are compared. */

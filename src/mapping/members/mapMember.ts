@@ -7,7 +7,7 @@ import type { Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } fro
 import { hintOf } from '../rejectCodes.ts'
 import { comparableText, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from '../consent/passesConsent.ts'
+import { passesConsent } from '../consent/consentTest.ts'
 import type { BoundTest, MemberBinding } from './memberBinding.ts'
 import { maxIdentifiers, RowIdentifiers, type IdentifierFault } from './rowIdentifiers.ts'
 

@@ -1,9 +1,8 @@
 /** Normalizes, hashes and packs the identifiers of one row, and computes its key (spec 4.3 rule 3; docs/inputs.md). */
 import { firstText } from '../fields.ts'
 import { countryCode } from '../identifiers/country.ts'
-import { packDigest, hashIdentifier, hashKey, packPlain } from '../identifiers/digest.ts'
+import { packDigest, hashIdentifier, hashKey, keyText, packPlain } from '../identifiers/digest.ts'
 import { normalizeEmail } from '../identifiers/email.ts'
-import { keyText } from '../identifiers/keyText.ts'
 import { misplaced } from '../identifiers/misplaced.ts'
 import { normalizeIdentifier } from '../identifiers/normalize.ts'
 import { normalizePhone, withoutPlus } from '../identifiers/phone.ts'
@@ -14,7 +13,7 @@ import type { Cell, PackedIdentifier, Row, Warning } from '../../model/record.ts
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
-import { passesConsent } from '../consent/passesConsent.ts'
+import { passesConsent } from '../consent/consentTest.ts'
 import type { BoundIdentifier, MemberBinding } from './memberBinding.ts'
 
 /** Maximum number of identifiers of a row. */

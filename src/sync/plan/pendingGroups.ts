@@ -7,7 +7,7 @@ import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.t
 import { storeEndingKeys } from '../../db/remote/implied.ts'
 import type { Row } from '../../db/row.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
-import { maskedIdentifier } from '../../mapping/maskedIdentifier.ts'
+import { maskedIdentifier } from '../../mapping/mask.ts'
 import { firstMembers, memberOperations, type MembershipTerms } from './operations.ts'
 import { collectOwnEnds, joinOwnEnds, notEnded, overdue, ownExpiresAt } from './ownEnds.ts'
 import {
