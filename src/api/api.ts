@@ -10,6 +10,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
 import { cancel } from '../sync/run.ts'
 import { listRuns, loadRun, runNumber } from '../sync/history.ts'
+import { waitSeconds } from './answerInTime.ts'
 import { limitBody } from './limitBody.ts'
 import { apiAccess, type AccessSettings, type ServerEnv } from './access.ts'
 
@@ -31,8 +32,6 @@ const runBody = z.strictObject({
 })
 const reasonBody = z.strictObject({ reason: z.string().max(500).optional() })
 
-/** Maximum wait in seconds, because proxies close requests that stay open longer. */
-const longestWaitS = 60
 const waitStepMs = 250
 
 /** Creates the routes below `/api`. Errors are `{ error: { code, message, where, hint } }`, as the CLI prints them with `--json`. */
@@ -97,7 +96,7 @@ export async function depsFor({ db, serviceFor }: Pick<ApiDeps, 'db' | 'serviceF
 
 /** Returns the run. The query parameter `wait` waits for the end of the run, at most that many seconds, and at most 60. */
 async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
-  const until = deps.clock.monotonic() + Math.min(Number(c.req.query('wait') ?? 0) || 0, longestWaitS) * 1000
+  const until = deps.clock.monotonic() + waitSeconds(c.req.query('wait')) * 1000
   for (;;) {
     const run = await loadRun(deps.db, runId)
     const open = ['queued', 'running'].includes(run.status)

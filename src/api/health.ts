@@ -2,6 +2,7 @@
 import type { Database } from '../db/database.ts'
 import { migrationStatus } from '../db/migrate.ts'
 import { findWorker } from '../db/workers.ts'
+import { inTime, readyMs } from './answerInTime.ts'
 
 export interface Readiness {
   readonly check: 'database' | 'migrations' | 'scheduler' | 'worker'
@@ -14,20 +15,24 @@ export interface ReadyDeps {
   readonly workerId: string
   /** Returns the seconds since the scheduler's last poll; infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
+  /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`. */
+  readonly answerMs?: number
 }
 
 const oldestPollS = 30
 const oldestHeartbeatS = 60
 
-/** Runs the checks of `/ready`. If the database does not answer, returns only the check `database`. */
-export async function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
-  const checks: Readiness[] = []
-  try {
-    await deps.db.query('select 1')
-    checks.push({ check: 'database', ok: true, message: 'answers' })
-  } catch {
-    return [{ check: 'database', ok: false, message: 'does not answer' }]
-  }
+/** Runs the checks of `/ready`. If the database does not answer in time, returns only the check `database`. */
+export function checkReadiness(deps: ReadyDeps): Promise<readonly Readiness[]> {
+  return inTime(Math.min(deps.answerMs ?? readyMs, readyMs), runChecks(deps)).catch(() => [
+    { check: 'database', ok: false, message: 'does not answer' },
+  ])
+}
+
+/** Rejects if the database fails. */
+async function runChecks(deps: ReadyDeps): Promise<readonly Readiness[]> {
+  await deps.db.query('select 1')
+  const checks: Readiness[] = [{ check: 'database', ok: true, message: 'answers' }]
   const { applied, known } = await migrationStatus(deps.db.url, deps.db.schema).catch(() => ({ applied: 0, known: -1 }))
   checks.push({ check: 'migrations', ok: applied === known, message: known < 0 ? 'do not match this version' : `${applied} of ${known}` })
   const idle = deps.schedulerIdleS()

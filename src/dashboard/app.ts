@@ -4,6 +4,7 @@ import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
 import { metricsAccess, pageAccess, sameHostOnly, signIn, type ServerEnv } from '../api/access.ts'
 import { createApi, depsFor, statusOf } from '../api/api.ts'
+import { answerInTime, defaultAnswerMs } from '../api/answerInTime.ts'
 import { checkReadiness } from '../api/health.ts'
 import { limitBody } from '../api/limitBody.ts'
 import { ConfigError, SluiceError, UsageError } from '../errors.ts'
@@ -36,6 +37,7 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     const ok = checks.every((check) => check.ok)
     return c.json({ ok, checks, failing: checks.filter((check) => !check.ok).map(({ check }) => check) }, ok ? 200 : 503)
   })
+  app.use(answerInTime(deps.answerMs ?? defaultAnswerMs))
   app.use(sameHostOnly(deps.access))
   app.use(
     secureHeaders({
@@ -81,11 +83,12 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
       return render(deps, c, async () => messagePage(title, error.message, error.hint), status)
     }
     deps.log.error({ path: c.req.path.replaceAll(/[^\w/.-]/g, ''), reason: error.message.slice(0, 200) }, 'a page failed')
-    const message = 'The server could not answer: the database may be down.'
+    const isGet = c.req.method === 'GET'
+    const message = `The server could not answer: the database may be down.${isGet ? '' : ' The request may still be carried out.'}`
     if (c.req.path.startsWith('/api/'))
       return c.json({ error: { code: 'INTERNAL', message, where: c.req.path, hint: 'sluice doctor' } }, 503)
     // Without `render`, which reads the database. The browser loads the page again after 5 seconds.
-    if (c.req.method === 'GET') c.header('refresh', '5')
+    if (isGet) c.header('refresh', '5')
     const page = messagePage('Not available', message, 'sluice doctor')
     return c.html(layout(page, { version: deps.version, service: '', actor: undefined, etag: '', now: deps.clock.now() }), 503)
   })

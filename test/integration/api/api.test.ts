@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
+import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { listRuns, loadRun } from '../../../src/sync/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -340,4 +341,17 @@ test('a page that the database cannot fill says so, and the browser loads it aga
   expect((await server.call('POST', '/pipelines/shop/pause', { headers: { origin: server.url } })).headers['refresh']).toBeUndefined()
   await engine.db.execute('alter table sluice.run_away rename to run')
   expect((await server.call('GET', '/')).status).toBe(200)
+})
+
+test('a database that hangs without closing its connections gets 503 from every page that needs it, and /health stays up', async () => {
+  await using engine = await shop()
+  const query = () => new Promise<never>(() => undefined)
+  const db = { ...engine.db, query, execute: query, connect: query, transaction: query }
+  const metrics = createMetrics({ db, version: '0.0.0-test' })
+  await using server = await startServer(engine, { deps: { db, metrics, answerMs: 50 } })
+  expect(await server.call('GET', '/health')).toMatchObject({ status: 200 })
+  expect(await server.call('GET', '/ready')).toMatchObject({ status: 503, json: { failing: ['database'] } })
+  for (const path of ['/', '/runs/r_1', '/metrics']) expect(await server.call('GET', path)).toMatchObject({ status: 503 })
+  expect(await server.call('GET', '/api/runs')).toMatchObject({ status: 503, json: { error: { code: 'INTERNAL' } } })
+  expect((await server.call('POST', '/api/pipelines/shop/runs')).json.error.message).toContain('may still be carried out')
 })

@@ -1,0 +1,30 @@
+/** Limits the time of answers. A database may stop answering without closing its connections, so statements have no end of their own. */
+import type { MiddlewareHandler } from 'hono'
+
+/** Maximum time of an answer in milliseconds. */
+export const defaultAnswerMs = 15_000
+/** Maximum time of `/ready` in milliseconds. */
+export const readyMs = 5_000
+/** Maximum value of the query parameter `wait` in seconds, because proxies close requests that stay open longer. */
+export const longestWaitS = 60
+
+/** Returns the seconds of the query parameter `wait`. */
+export function waitSeconds(value: string | undefined): number {
+  return Math.min(Number(value ?? 0) || 0, longestWaitS)
+}
+
+/** Rejects if `work` has not ended after `limitMs`. */
+export async function inTime<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${limitMs / 1000} s`)), limitMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Creates middleware that fails if the answer has not begun after `limitMs`, and after the wait that the request asks for. */
+export function answerInTime(limitMs: number): MiddlewareHandler {
+  return (c, next) => inTime(limitMs + waitSeconds(c.req.query('wait')) * 1000, next())
+}
