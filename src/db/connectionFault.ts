@@ -87,7 +87,7 @@ export function isConnectionFault(error: unknown): boolean {
  * sets no code for these errors.
  */
 export function isConnectionLost(error: unknown): boolean {
-  return error instanceof Error && /^Connection terminated|^Client has encountered a connection error/.test(error.message)
+  return error instanceof Error && /^Connection terminated|^Client has encountered a connection error|^timeout expired$/.test(error.message)
 }
 
 /** Returns true if the database cannot be reached now, for example because the server restarts. */

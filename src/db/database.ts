@@ -32,6 +32,12 @@ export interface Database extends Queryable {
   readonly close: () => Promise<void>
 }
 
+/**
+ * Maximum time in milliseconds to open a connection. A server that is stopped, or a proxy without a server, accepts it and never answers. Not
+ * a setting of the pool, which would apply it to the wait for a free connection too.
+ */
+export const defaultConnectMs = 15_000
+
 const retryable = new Set(['40001', '40P01'])
 
 /**
@@ -81,13 +87,19 @@ export interface DatabaseOptions {
   readonly maxConnections?: number
   /** Returns the address for each new connection. Set only if the address may change while the process runs. */
   readonly address?: () => string
+  /** Maximum time in milliseconds to open a connection; default `defaultConnectMs`. */
+  readonly connectMs?: number
 }
 
-/** Returns a client class that gets the address when a client is created. */
-function clientAt(address: () => string): new () => pg.Client {
+/** Returns a client class with a limit of the time to connect. It gets the address, if one is given, when a client is created. */
+function clientClass({ address, connectMs }: DatabaseOptions): new () => pg.Client {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
-      super({ ...config, connectionString: address() })
+      super({
+        ...config,
+        connectionTimeoutMillis: connectMs ?? defaultConnectMs,
+        ...(address === undefined ? {} : { connectionString: address() }),
+      })
     }
   }
 }
@@ -95,7 +107,7 @@ function clientAt(address: () => string): new () => pg.Client {
 /** Opens a pool without a connection. The first query connects, and throws the driver's error if the server does not answer. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const schema = options.schema ?? defaultSchema
-  const connection: pg.PoolConfig = { connectionString: url, ...(options.address ? { Client: clientAt(options.address) } : {}) }
+  const connection: pg.PoolConfig = { connectionString: url, Client: clientClass(options) }
   const pool = new pg.Pool({
     ...connection,
     max: options.maxConnections ?? 10,

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
+import { defaultConnectMs } from './database.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
 /**
@@ -93,9 +94,17 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid
 }
 
-/** Opens a connection without settings, whose statements time out after 5 s. @throws {RunError} the codes of `connectionFault` */
-export async function connectPlain(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice probe', query_timeout: answerMs })
+/**
+ * Opens a connection without settings. Connecting times out after `connectMs`, statements after 5 s.
+ * @throws {RunError} the codes of `connectionFault`
+ */
+export async function connectPlain(url: string, connectMs = defaultConnectMs): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'sluice probe',
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+  })
   client.on('error', () => undefined)
   try {
     await client.connect()

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { SluiceError } from '../../../src/errors.ts'
+import { isDatabaseDown } from '../../../src/db/connectionFault.ts'
+import { openDatabase } from '../../../src/db/database.ts'
+import { connectPlain } from '../../../src/db/poolerProbe.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { makeCertificate } from '../../../src/sandbox/http/tls/certificate.ts'
 
@@ -63,6 +66,24 @@ test('the error about an untrusted certificate names the setting for its authori
     expect(error.hint).toContain('sslrootcert')
     expect(error.hint).toContain('NODE_EXTRA_CA_CERTS')
   } finally {
+    server.close()
+  }
+})
+
+test('a server that accepts a connection and never answers ends the attempt to connect', async () => {
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const url = `postgres://sluice@127.0.0.1:${(server.address() as AddressInfo).port}/sluice`
+  const db = openDatabase(url, { connectMs: 50 })
+  try {
+    await expect(connectPlain(url, 50)).rejects.toMatchObject({
+      code: 'DATABASE_UNREACHABLE',
+      message: expect.stringContaining('does not answer'),
+    })
+    const error = await db.query('select 1').catch((thrown: unknown) => thrown)
+    expect(isDatabaseDown(error)).toBe(true)
+  } finally {
+    await db.close()
     server.close()
   }
 })
