@@ -1,5 +1,5 @@
 /** Endpoints of accounts, their apps, history and features (spec 2.5, 4.5; spec 5 rule 7). */
-import type { Endpoint } from './endpoint.ts'
+import { readRequest, updateRequest, type Endpoint } from './endpoint.ts'
 import { accountFeatures, historyEntities, industryTypes, listedFeatures } from './campaignResources.ts'
 import { accountId, count200, cursor, idFilter, list200, query, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
@@ -8,11 +8,8 @@ const account = '/12/accounts/:account_id'
 export const accountEndpoints = [
   {
     name: 'accounts.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: '/12/accounts',
-    auth: 'user',
-    body: 'none',
     parameters: [
       idFilter('account_ids'),
       count200,
@@ -25,20 +22,14 @@ export const accountEndpoints = [
     list: list200,
     answer: { resource: 'account', many: true },
     limit: 'global_reads',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {
     name: 'accounts.get',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: account,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, withDeleted],
     answer: { resource: 'account', many: false },
-    limit: 'account_reads',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {
@@ -56,19 +47,14 @@ export const accountEndpoints = [
   },
   {
     name: 'accounts.update',
-    method: 'PUT',
-    host: 'ads',
+    ...updateRequest,
     path: account,
-    auth: 'user',
-    body: 'form',
     parameters: [
       accountId,
       query('name', 'string', { minLength: 1, source: 'spec 4.5' }),
       query('industry_type', 'enum', { values: industryTypes, source: 'spec 2.5' }),
     ],
     answer: { resource: 'account', many: false },
-    limit: 'ads_writes',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {
@@ -86,25 +72,17 @@ export const accountEndpoints = [
   },
   {
     name: 'accountApps.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/account_apps`,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, count200, cursor, sortBy, withDeleted, withTotalCount],
     list: list200,
     answer: { resource: 'accountApp', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {
     name: 'accountHistory.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/account_history`,
-    auth: 'user',
-    body: 'none',
     parameters: [
       accountId,
       query('entity_type', 'enum', { required: true, values: historyEntities, source: 'spec 4.5' }),
@@ -118,21 +96,14 @@ export const accountEndpoints = [
     rules: [{ kind: 'other', text: '`end_time` is later than `start_time`', source: 'spec 4.5' }],
     list: list200,
     answer: { resource: 'accountHistoryEntry', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {
     name: 'features.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/features`,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, query('feature_keys', 'csv-enum', { values: listedFeatures, source: 'spec 4.5' })],
     answer: { resource: 'feature', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     source: 'spec 4.5',
   },
   {

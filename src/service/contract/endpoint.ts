@@ -113,3 +113,11 @@ export interface Endpoint {
   /** As in `Parameter`. */
   readonly source: string
 }
+
+const signed = { host: 'ads', auth: 'user' } as const
+
+/** Fields of most endpoints that read, create, update or delete records of an account. An endpoint may replace some. */
+export const readRequest = { ...signed, method: 'GET', body: 'none', limit: 'account_reads', repeatable: true } as const
+export const createRequest = { ...signed, method: 'POST', body: 'form', limit: 'ads_writes', repeatable: false } as const
+export const updateRequest = { ...signed, method: 'PUT', body: 'form', limit: 'ads_writes', repeatable: true } as const
+export const deleteRequest = { ...signed, method: 'DELETE', body: 'none', limit: 'ads_writes', repeatable: true } as const

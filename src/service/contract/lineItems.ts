@@ -1,5 +1,5 @@
 /** Endpoints of line items (spec 4.5, 4.6). */
-import type { Endpoint, Rule } from './endpoint.ts'
+import { createRequest, deleteRequest, readRequest, updateRequest, type Endpoint, type Rule } from './endpoint.ts'
 import { bidStrategies, goals, objectives, payBys, productTypes } from './campaignResources.ts'
 import {
   accountId,
@@ -69,11 +69,8 @@ const lineItemRules = [
 export const lineItemEndpoints = [
   {
     name: 'lineItems.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/line_items`,
-    auth: 'user',
-    body: 'none',
     parameters: [
       accountId,
       idFilter('campaign_ids'),
@@ -89,29 +86,21 @@ export const lineItemEndpoints = [
     list: list200,
     answer: { resource: 'lineItem', many: true },
     limit: 'core_reads',
-    repeatable: true,
     source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.get',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/line_items/:line_item_id`,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, path('line_item_id'), withDeleted],
     answer: { resource: 'lineItem', many: false },
     limit: 'core_reads',
-    repeatable: true,
     source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.create',
-    method: 'POST',
-    host: 'ads',
+    ...createRequest,
     path: `${account}/line_items`,
-    auth: 'user',
-    body: 'form',
     parameters: [
       accountId,
       query('campaign_id', 'string', { required: true, source: 'docs/spec-notes.md#endpoints line_items' }),
@@ -131,17 +120,12 @@ export const lineItemEndpoints = [
       },
     ],
     answer: { resource: 'lineItem', many: false },
-    limit: 'ads_writes',
-    repeatable: false,
     source: 'docs/spec-notes.md#endpoints line_items',
   },
   {
     name: 'lineItems.update',
-    method: 'PUT',
-    host: 'ads',
+    ...updateRequest,
     path: `${account}/line_items/:line_item_id`,
-    auth: 'user',
-    body: 'form',
     parameters: [
       accountId,
       path('line_item_id'),
@@ -151,17 +135,12 @@ export const lineItemEndpoints = [
     ],
     rules: lineItemRules,
     answer: { resource: 'lineItem', many: false },
-    limit: 'ads_writes',
-    repeatable: true,
     source: 'spec 4.5; spec 4.6',
   },
   {
     name: 'lineItems.delete',
-    method: 'DELETE',
-    host: 'ads',
+    ...deleteRequest,
     path: `${account}/line_items/:line_item_id`,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, path('line_item_id')],
     rules: [
       {
@@ -171,8 +150,6 @@ export const lineItemEndpoints = [
       },
     ],
     answer: { resource: 'lineItem', many: false },
-    limit: 'ads_writes',
-    repeatable: true,
     source: 'spec 4.5; spec 3.3',
   },
 ] as const satisfies readonly Endpoint[]

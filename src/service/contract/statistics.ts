@@ -1,5 +1,5 @@
 /** Endpoints of statistics: synchronous ones, jobs with a file, and active entities. Outside the specification. */
-import type { Endpoint } from './endpoint.ts'
+import { createRequest, deleteRequest, readRequest, type Endpoint } from './endpoint.ts'
 import { accountId, count200, cursor, idFilter, list200, longPath, path, query, sentBySdks } from './parameter.ts'
 import { granularities, metricGroups, statisticsEntities, statisticsPlacements } from './outsideResources.ts'
 
@@ -24,21 +24,17 @@ const figures = [
 export const statisticsEndpoints = [
   {
     name: 'statistics.get',
-    method: 'GET',
+    ...readRequest,
     path: `/12/stats/accounts/${account}`,
-    body: 'none',
     parameters: figures,
     rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 7 days apart', source }],
     answer: { resource: 'statistics', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     ...shared,
   },
   {
     name: 'activeEntities.list',
-    method: 'GET',
+    ...readRequest,
     path: `/12/stats/accounts/${account}/active_entities`,
-    body: 'none',
     parameters: [
       accountId,
       query('entity', 'enum', { required: true, values: statisticsEntities, ...sentBySdks }),
@@ -49,15 +45,12 @@ export const statisticsEndpoints = [
     ],
     rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 90 days apart', source }],
     answer: { resource: 'activeEntity', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     ...shared,
   },
   {
     name: 'statisticsJobs.create',
-    method: 'POST',
+    ...createRequest,
     path: `/12/stats/jobs/accounts/${account}`,
-    body: 'form',
     parameters: [
       ...figures,
       query('country', 'string', sentBySdks),
@@ -66,31 +59,23 @@ export const statisticsEndpoints = [
     ],
     rules: [{ kind: 'other', text: '`start_time` and `end_time` at most 90 days apart', source }],
     answer: { resource: 'statisticsJob', many: false },
-    limit: 'ads_writes',
-    repeatable: false,
     ...shared,
   },
   {
     name: 'statisticsJobs.list',
-    method: 'GET',
+    ...readRequest,
     path: `/12/stats/jobs/accounts/${account}`,
-    body: 'none',
     parameters: [accountId, idFilter('job_ids'), count200, cursor],
     list: list200,
     answer: { resource: 'statisticsJob', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     ...shared,
   },
   {
     name: 'statisticsJobs.delete',
-    method: 'DELETE',
+    ...deleteRequest,
     path: `/12/stats/jobs/accounts/${account}/:job_id`,
-    body: 'none',
     parameters: [accountId, longPath('job_id')],
     answer: { resource: 'statisticsJob', many: false },
-    limit: 'ads_writes',
-    repeatable: true,
     ...shared,
   },
   {

@@ -1,5 +1,5 @@
 /** Endpoints of lookups: targeting values and users who can promote posts. Outside the specification: official SDKs call them first. */
-import type { Endpoint } from './endpoint.ts'
+import { readRequest, type Endpoint } from './endpoint.ts'
 import { locationTypes } from './campaignResources.ts'
 import { accountId, count200, cursor, list200, path, query, sentBySdks, sortBy, withDeleted, withTotalCount } from './parameter.ts'
 
@@ -51,25 +51,18 @@ export const targetingLookupEndpoints = [
   lookup('tvShows', 'tv_shows', [query('tv_market_locale', 'string', sentBySdks)]),
   {
     name: 'contentCategories.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: '/12/content_categories',
-    auth: 'user',
-    body: 'none',
     parameters: [],
     answer: { resource: 'contentCategory', many: true },
     limit: 'global_reads',
-    repeatable: true,
     outsideSpec: true,
     source,
   },
   {
     name: 'promotableUsers.list',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/promotable_users`,
-    auth: 'user',
-    body: 'none',
     parameters: [
       accountId,
       query('promotable_user_ids', 'csv', { maxItems: 200, ...sentBySdks }),
@@ -81,22 +74,15 @@ export const targetingLookupEndpoints = [
     ],
     list: list200,
     answer: { resource: 'promotableUser', many: true },
-    limit: 'account_reads',
-    repeatable: true,
     outsideSpec: true,
     source,
   },
   {
     name: 'promotableUsers.get',
-    method: 'GET',
-    host: 'ads',
+    ...readRequest,
     path: `${account}/promotable_users/:promotable_user_id`,
-    auth: 'user',
-    body: 'none',
     parameters: [accountId, path('promotable_user_id'), withDeleted],
     answer: { resource: 'promotableUser', many: false },
-    limit: 'account_reads',
-    repeatable: true,
     outsideSpec: true,
     source,
   },
