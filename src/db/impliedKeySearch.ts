@@ -6,7 +6,7 @@ import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
 import { type Queryable, type Transaction } from './database.ts'
-import { behindAll, implyingBatch } from './impliedKeys.ts'
+import { behindAll, implyingBatch, recordImplies } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
 /** Number of bytes of the digest in an entry. */
@@ -212,7 +212,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
     const keys = places.map((place) => row.record_keys.subarray(place * keyBytes, (place + 1) * keyBytes))
     const implied = await tx.query<{ key: Buffer }>(
       `select k.key from unnest($2::bytea[]) as k (key) where exists (
-         select from record r where r.destination_id = $1 and r.load_id is not null and r.key >= k.key and r.key < k.key || ${behindAll})`,
+         select from record r where r.destination_id = $1 and ${recordImplies('r')} and r.key >= k.key and r.key < k.key || ${behindAll})`,
       [destinationId, keys],
     )
     const outdated = new Set(places.filter((_, i) => !implied.some(({ key }) => key.equals(keys[i] ?? key))))
@@ -233,7 +233,7 @@ export async function dropOutdatedKeys(tx: Transaction, destinationId: number): 
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(tx, destinationId)
   const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as keys from record
-    where destination_id = ${destinationId} and load_id is not null`
+    where destination_id = ${destinationId} and ${recordImplies('record')}`
   for await (const rows of eachPortion<{ key: Buffer; keys: string }>(tx.client, 'record_cursor', records, 5_000)) await index.add(rows)
   await index.end()
 }
@@ -291,7 +291,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
          join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
        cross join lateral (
          select lr.destination_id, lr.key, lr.identifiers, lr.load_id from record lr
-         where lr.destination_id = $1 and lr.load_id is not null and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
+         where lr.destination_id = $1 and ${recordImplies('lr')} and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
        cross join ${implyingBatch('r')} b
      where w.identifier = any(r.identifiers)`,
     [

@@ -21,8 +21,14 @@ export const implyingBatch = (r: string): string =>
        order by lb.first_key desc limit 1) lb
      where not lb.keys_stored)`
 
+/** Returns the SQL condition that the keys of record `r` are implied, and not stored in `remote`. */
+export const recordImplies = (r: string) => `${r}.load_id is not null`
+
+/** Returns the SQL condition that batch `b` is part of a load. */
+export const isOfLoad = (b: string) => `${b}.load_id is not null`
+
 /** Returns the SQL condition that batch `b` is part of a load and may imply keys. */
-export const mayImply = (b: string) => `(${b}.load_id is not null and not ${b}.keys_stored)`
+export const mayImply = (b: string) => `(${isOfLoad(b)} and not ${b}.keys_stored)`
 
 /** Returns SQL of the records whose keys batch `b` implies, to be joined laterally. `b` needs the column `next_key` (`nextKeyOf`). */
 export const recordsOf = (b: string) =>
@@ -51,7 +57,7 @@ export const hasImplied = (b: string): string =>
  */
 export async function markImpliedKeysVisible(db: Queryable, planId: string): Promise<void> {
   const [load] = await db.query<Row<'batch', 'destination_id'>>(
-    'select destination_id from batch where plan_id = $1 and load_id is not null limit 1',
+    `select destination_id from batch b where plan_id = $1 and ${isOfLoad('b')} limit 1`,
     [planId],
   )
   if (load === undefined) return

@@ -2,6 +2,7 @@
  * Writes the table `record`: the content of each row at its last read. Callers pass the records as SQL with named columns, in which `$1` is
  * the destination.
  */
+import { recordImplies } from './impliedKeys.ts'
 import type { Queryable } from './queryable.ts'
 import type { ColumnName } from './row.ts'
 
@@ -89,7 +90,7 @@ export async function replaceMissing(
 /** Marks records whose keys are now stored in `remote` (`remote/implied.ts`). `keys`: SQL of `key`, with `values` from `$2` on. */
 export async function endImplying(tx: Queryable, destinationId: number, keys: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
-    `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and r.load_id is not null`,
+    `update record r set load_id = null from (${keys}) x where r.destination_id = $1 and r.key = x.key and ${recordImplies('r')}`,
     [destinationId, ...values],
   )
 }

@@ -121,7 +121,11 @@ export async function sendPlan(
   deps: EngineDeps,
   run: RunRow,
   planId: string,
-  options: { readonly guards: readonly GuardResult[]; readonly imageSample: number | undefined; readonly push?: () => Promise<void> },
+  options: {
+    readonly guards: readonly GuardResult[]
+    readonly imageSample: number | undefined
+    readonly push?: (() => Promise<void>) | undefined
+  },
 ): Promise<Ending> {
   const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
   const marking = markImpliedKeysVisible(deps.db, planId)

@@ -2,84 +2,62 @@
 import type { RunRow } from '../db/runs.ts'
 import type { EngineDeps } from './engine.ts'
 import { pushPlan } from './push/push.ts'
-import { type GrowingPlan } from './push/sendOpenBatches.ts'
 import { timed } from './runUnderLease.ts'
 
-/** Push of a plan that is not complete yet. */
-export class EarlyPush implements GrowingPlan {
-  readonly #deps: EngineDeps
-  readonly #run: RunRow
-  readonly #stop = new AbortController()
-  #push: Promise<void> | undefined
-  #failure: { readonly error: unknown } | undefined
-  #change = Promise.withResolvers<void>()
-  #isComplete = false
-  #operations = 0
-
-  constructor(deps: EngineDeps, run: RunRow) {
-    this.#deps = deps
-    this.#run = run
+/**
+ * Runs `planning`, which calls `onPart` after each part that is stored and may be sent. The first call runs `begin` and starts the push.
+ * `operations`: estimated number of operations of the whole plan. Returns the result of `planning`, and `endPush`, which waits until the
+ * whole plan is sent; it is undefined if no part was sent. If `planning` throws, stops the push, and waits until its requests in flight
+ * have ended.
+ *
+ * @throws the error of `planning`, or the error that ended the push
+ */
+export async function pushWhilePlanning<Result>(
+  deps: EngineDeps,
+  run: RunRow,
+  planning: (onPart: (planId: string, operations: number) => Promise<void>) => Promise<Result>,
+  begin: (planId: string, operations: number) => Promise<void> | undefined,
+): Promise<{ readonly result: Result; readonly endPush: (() => Promise<void>) | undefined }> {
+  const stop = new AbortController()
+  const push: { running?: Promise<void>; failure?: { readonly error: unknown } } = {}
+  let change = Promise.withResolvers<void>()
+  const growing = {
+    operations: 0,
+    isComplete: false,
+    get changed() {
+      return change.promise
+    },
   }
-
-  /** True after the first part: the plan is being applied. */
-  get isBegun(): boolean {
-    return this.#push !== undefined
+  const wake = () => {
+    const { resolve } = change
+    change = Promise.withResolvers()
+    resolve()
   }
-
-  get isComplete(): boolean {
-    return this.#isComplete
-  }
-
-  get changed(): Promise<void> {
-    return this.#change.promise
-  }
-
-  get operations(): number {
-    return this.#operations
-  }
-
-  /** Runs `planning`. If `planning` throws, stops the push, waits until its requests in flight have ended, and throws the error. */
-  async during<Result>(planning: () => Promise<Result>): Promise<Result> {
-    try {
-      return await planning()
-    } catch (error) {
-      this.#stop.abort()
-      await this.#push
-      throw error
-    }
-  }
-
-  /**
-   * Registers a stored part. Only the first call uses the arguments: it runs `begin` and starts the push. `operations`: estimated number
-   * of operations of the whole plan.
-   * @throws the error that ended the push
-   */
-  async registerPart(planId: string, operations: number, begin: () => Promise<void> | undefined): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error
-    this.#wake()
-    if (this.isBegun) return
-    this.#operations = operations
-    await begin()
-    this.#push = pushPlan(this.#deps, planId, { signal: this.#stop.signal, growing: this }).catch((error: unknown) => {
-      this.#failure = { error }
+  const onPart = async (planId: string, operations: number) => {
+    if (push.failure !== undefined) throw push.failure.error
+    wake()
+    if (push.running !== undefined) return
+    growing.operations = operations
+    await begin(planId, operations)
+    push.running = pushPlan(deps, planId, { signal: stop.signal, growing }).catch((error: unknown) => {
+      push.failure = { error }
     })
   }
-
-  /**
-   * Marks the plan as complete and waits until all of it is sent. Only this wait counts as the stage `push`, so that no time counts twice.
-   * @throws the error that ended the push
-   */
-  async end(): Promise<void> {
-    this.#isComplete = true
-    this.#wake()
-    await timed(this.#deps, this.#run, 'push', async () => this.#push)
-    if (this.#failure !== undefined) throw this.#failure.error
-  }
-
-  /** Resolves the promise `changed`. */
-  #wake(): void {
-    const { resolve } = this.#change
-    this.#change = Promise.withResolvers()
-    resolve()
+  try {
+    const result = await planning(onPart)
+    growing.isComplete = true
+    wake()
+    if (push.running === undefined) return { result, endPush: undefined }
+    const { running } = push
+    const endPush = async () => {
+      // Only this wait counts as the stage `push`, so that no time counts twice.
+      await timed(deps, run, 'push', () => running)
+      if (push.failure !== undefined) throw push.failure.error
+    }
+    return { result, endPush }
+  } catch (error) {
+    stop.abort()
+    await push.running
+    throw error
   }
 }

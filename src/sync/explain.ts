@@ -9,7 +9,7 @@ import { identifierTypes } from '../model/record.ts'
 import type { Database } from '../db/database.ts'
 import { isSuppressed } from '../db/suppressed.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf, entryOutcome } from '../db/entries/read.ts'
-import { implyingBatch, plainTimes } from '../db/impliedKeys.ts'
+import { implyingBatch, plainTimes, recordImplies } from '../db/impliedKeys.ts'
 import { findImpliedKeys } from '../db/impliedKeySearch.ts'
 import { ensureDestination } from '../db/destinations.ts'
 import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../db/invalidated.ts'
@@ -391,7 +391,7 @@ const memberKeys = `
   select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
     case when b.settled then b.id end
   from record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
-  where r.destination_id = $1 and r.key = any($2) and r.load_id is not null`
+  where r.destination_id = $1 and r.key = any($2) and ${recordImplies('r')}`
 
 const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
   products: {

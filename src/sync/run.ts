@@ -11,7 +11,7 @@ import { sendPlan, startApplying } from './applyPlan.ts'
 import { claimQueued, requestAndClaim, type RunRequest } from './claimDestination.ts'
 import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
 import { assertOwnDatabase } from './databaseCopy.ts'
-import { EarlyPush } from './earlyPush.ts'
+import { pushWhilePlanning } from './earlyPush.ts'
 import type { EngineDeps } from './engine.ts'
 import { loadRun, runNumber } from './history.ts'
 import type { Planned } from './plan/plan.ts'
@@ -91,21 +91,20 @@ async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reques
   return runUnderLease(deps, run, async (lease) => {
     await assertOwnDatabase(deps, run)
     await resumeDestination(deps.db, run.destinationId)
-    const early = new EarlyPush(lease.deps, run)
-    const onPart = (planId: string, rows: number) =>
-      early.registerPart(planId, rows, () => request.onPlanned?.(planId, batchesOf(pipeline, rows)))
-    const made = await early.during(() => readAndPlan(lease.deps, pipeline, run, onPart))
-    if (!made.planned) return { status: 'withheld', guards: made.guards }
-    const { planId, batches } = made.planned
-    if (!early.isBegun) {
+    const { result, endPush } = await pushWhilePlanning(
+      lease.deps,
+      run,
+      (onPart) => readAndPlan(lease.deps, pipeline, run, onPart),
+      (planId, rows) => request.onPlanned?.(planId, batchesOf(pipeline, rows)),
+    )
+    const { planned, guards } = result
+    if (!planned) return { status: 'withheld', guards }
+    const { planId, batches } = planned
+    if (endPush === undefined) {
       await startApplying(deps, run, planId)
       await request.onPlanned?.(planId, batches)
     }
-    return sendPlan(lease.deps, run, planId, {
-      guards: made.guards,
-      imageSample: pipeline.mapping.imageSample,
-      ...(early.isBegun ? { push: () => early.end() } : {}),
-    })
+    return sendPlan(lease.deps, run, planId, { guards, imageSample: pipeline.mapping.imageSample, push: endPush })
   })
 }
 

@@ -2,6 +2,7 @@
 import { bodyIsOver } from '../batches/bodies.ts'
 import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
+import { isOfLoad } from '../impliedKeys.ts'
 import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeySearch.ts'
 import type { Row, Value } from '../row.ts'
 import { lastDeletingPlans, outstandingRefreshes } from '../plans.ts'
@@ -53,7 +54,7 @@ export async function dropOldEntries(db: Database): Promise<number> {
       Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
     >(
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
-       returning ea.destination_id, cardinality(ea.record_keys) as n, b.load_id is not null as of_load,
+       returning ea.destination_id, cardinality(ea.record_keys) as n, ${isOfLoad('b')} as of_load,
          case when b.operation = 'delete' then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
       values,
     )

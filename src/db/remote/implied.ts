@@ -2,7 +2,7 @@
 import { isDue, type DueEnds } from '../batches/memberEnds.ts'
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
-import { hasImplied, implyingBatch, mayImply, nextKeyOf, plainTimes, recordsOf } from '../impliedKeys.ts'
+import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, recordImplies, recordsOf } from '../impliedKeys.ts'
 import { dropImpliedKeys } from '../impliedKeySearch.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
@@ -29,7 +29,7 @@ const columns = (
  */
 async function insertImpliedKeys(tx: Queryable, destinationId: number, records: string, values: readonly unknown[] = []): Promise<void> {
   const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
-    join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`
+    join record r on r.destination_id = $1 and r.key = k.key and ${recordImplies('r')}`
   await tx.execute(inserted(rows, unchanged), [destinationId, ...values])
 }
 
@@ -71,7 +71,7 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
   if (records.length === 0) return
   const open = await tx.query<Row<'batch', 'id'>>(
     `select distinct b.id from record r cross join ${implyingBatch('r')} b
-     where r.destination_id = $1 and r.key = any($2::bytea[]) and r.load_id is not null and not b.settled`,
+     where r.destination_id = $1 and r.key = any($2::bytea[]) and ${recordImplies('r')} and not b.settled`,
     [destinationId, records],
   )
   await storeKeysOfBatches(
@@ -151,7 +151,7 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, due:
 export async function endLoads(tx: Queryable, plans: readonly string[]): Promise<void> {
   await tx.execute(
     `with load as materialized (
-       select distinct destination_id, load_id from batch where plan_id = any($1) and load_id is not null),
+       select distinct destination_id, load_id from batch b where plan_id = any($1) and ${isOfLoad('b')}),
      implying as materialized (
        select distinct b.destination_id, b.load_id from batch b
        where (b.destination_id, b.load_id) in (select destination_id, load_id from load) and ${hasImplied('b')})

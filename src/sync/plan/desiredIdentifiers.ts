@@ -6,7 +6,7 @@
  *
  * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
  */
-import { countImpliedRecords, plainTimes } from '../../db/impliedKeys.ts'
+import { countImpliedRecords, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
@@ -62,7 +62,7 @@ async function applyRemovals({ tx, destinationId, implied, changed }: DesiredCon
       changed,
       `select ${recordColumns}, k.suppressed
        from (select key, bool_or(cause = 'suppressed') as suppressed from removal group by key) k
-         join record r on r.destination_id = $1 and r.key = k.key and r.load_id is not null`,
+         join record r on r.destination_id = $1 and r.key = k.key and ${recordImplies('r')}`,
       { refCount: '0', suppressed: 'r.suppressed' },
     )
   await changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
@@ -97,9 +97,9 @@ async function storeChangedKeys({ tx, destinationId, changed, renewed }: Desired
   }
   await insertChangedKeys(
     changed,
-    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where load_id is not null
+    `select $1::int as destination_id, key, identifiers, load_id, true as updated from former where ${recordImplies('former')}
      union all
-     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and r.load_id is not null
+     select ${recordColumns}, false from sharing s join record r on r.destination_id = $1 and r.key = s.key and ${recordImplies('r')}
      where not exists (select from former f where f.key = r.key)`,
     {
       refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',

@@ -8,6 +8,7 @@
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
+import { recordImplies } from '../../db/impliedKeys.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
 import { insertFirstIdentifiers } from '../../db/remote/referenceCounts.ts'
@@ -123,7 +124,7 @@ async function insertKeys({ tx, destinationId }: DesiredContext, shared: boolean
     `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
      from record r cross join lateral unnest(r.identifiers) as i (identifier)
        ${shared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
-     where r.destination_id = $1 and r.load_id is null ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
+     where r.destination_id = $1 and not ${recordImplies('r')} ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
 }
 
