@@ -8,7 +8,7 @@ import { isSameValue } from '../verify/returnedFields.ts'
 import { addToHistory } from './history.ts'
 import { checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
 import { findChild, isVisible } from './parents.ts'
-import type { Campaign, CampaignsState, LineItem } from './state.ts'
+import { unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
 const WRITABLE = [
   'advertiser_domain',
@@ -88,18 +88,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
     target_cpa_local_micro: null,
     pay_by: '',
     currency: campaign.currency,
-    frequency_cap: null,
-    duration_in_days: null,
-    categories: [],
-    advertiser_user_id: null,
-    advertiser_domain: null,
-    android_app_store_identifier: null,
-    ios_app_store_identifier: null,
-    audience_expansion: null,
-    primary_web_event_tag: null,
-    standard_delivery: null,
-    automatic_tweet_promotion: null,
-    creative_source: 'MANUAL',
+    ...unsetFields,
     ...creationFields(call),
   }
   const checked = withGivenFields(call, drafted, campaign)

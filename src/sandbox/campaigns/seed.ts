@@ -2,7 +2,7 @@
 import { recordsOfAccount } from '../accountRecords.ts'
 import type { World } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_USER } from '../fixed.ts'
-import type { CampaignsState, LineItem } from './state.ts'
+import { unsetFields, type CampaignsState, type LineItem } from './state.ts'
 
 /** Second account of the first user. It has the feature of media polls, which no endpoint grants (spec 5 rule 7). */
 export const SECOND_ACCOUNT = '18ce55media'
@@ -201,18 +201,7 @@ function lineItems(stamps: Pick<LineItem, 'created_at' | 'updated_at' | 'deleted
     target_cpa_local_micro: null,
     pay_by: 'IMPRESSION',
     currency: 'USD',
-    frequency_cap: null,
-    duration_in_days: null,
-    categories: [],
-    advertiser_user_id: null,
-    advertiser_domain: null,
-    android_app_store_identifier: null,
-    ios_app_store_identifier: null,
-    audience_expansion: null,
-    primary_web_event_tag: null,
-    standard_delivery: null,
-    automatic_tweet_promotion: null,
-    creative_source: 'MANUAL',
+    ...unsetFields,
     ...stamps,
   }
   return [

@@ -63,6 +63,22 @@ export interface LineItem extends AccountRecord {
   creative_source: string
 }
 
+/** Optional fields of a line item that nothing has set. */
+export const unsetFields = {
+  frequency_cap: null,
+  duration_in_days: null,
+  categories: [],
+  advertiser_user_id: null,
+  advertiser_domain: null,
+  android_app_store_identifier: null,
+  ios_app_store_identifier: null,
+  audience_expansion: null,
+  primary_web_event_tag: null,
+  standard_delivery: null,
+  automatic_tweet_promotion: null,
+  creative_source: 'MANUAL',
+} as const satisfies Partial<LineItem>
+
 export interface PromotedTweet extends AccountRecord {
   line_item_id: string
   tweet_id: string
