@@ -7,9 +7,8 @@ import { count, id, oneOf, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
-import { batchLimits } from '../service/contract/limits.ts'
 import { requestOf } from './endpoints.ts'
-import { classifyUsers } from './userList.ts'
+import { userList } from './userList.ts'
 
 const upload = endpointOf('audiences.users')
 
@@ -51,6 +50,7 @@ const policy: MemberPolicy = {
 export const audience: Destination<AudienceDefinition> & { readonly settings: typeof settings } = {
   kind: 'audience',
   settings,
+  ...userList,
   fields: ['key', ...identifierTypes, 'effective_at', 'expires_at'],
   checkMap: ({ fields, hasPreset }) => {
     if (fields.length === 0 || hasPreset) return []
@@ -64,14 +64,8 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
   bind: (pipeline, today) => memberBinder(pipeline, today, { ...policy, expiresIn: pipeline.destination.expiresIn }),
   identity: ({ accountId, audienceId }) => ({ accountId, targetId: audienceId }),
   name: ({ audienceId }) => `audience ${audienceId}`,
-  words: { record: 'person', records: 'people', exampleKey: 'jane@example.com' },
-  productSets: () => undefined,
-  keys: 'identifiers',
-  showsRecords: false,
-  keyField: 'key',
   missing: () => 'delete',
   guardsDeletes: true,
-  deletesNeedRecord: false,
   removesBy: 'key',
   reachesPeople: true,
   suppresses: false,
@@ -83,7 +77,6 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     withEffectiveAt: true,
     endsExactly: true,
   }),
-  keepsEntries: '30 days',
   init: {
     noun: 'audience',
     needsAccount: true,
@@ -97,12 +90,6 @@ export const audience: Destination<AudienceDefinition> & { readonly settings: ty
     path: `/${version}/accounts/${accountId}/custom_audiences/${audienceId}`,
     accountId,
   }),
-  limits: () => batchLimits.userOperations,
   limitClass: () => upload.limit,
   request: ({ accountId, targetId, version }) => requestOf(upload, version, { account_id: accountId ?? '', custom_audience_id: targetId }),
-  frame: () => ({ open: '[', close: ']' }),
-  idOf: () => null,
-  evidence: 'counts',
-  refusedDeleteIsGone: false,
-  classify: classifyUsers,
 }

@@ -6,9 +6,8 @@ import { id, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'
-import { batchLimits } from '../service/contract/limits.ts'
 import { requestOf } from './endpoints.ts'
-import { classifyUsers } from './userList.ts'
+import { userList } from './userList.ts'
 
 const upload = endpointOf('doNotReachLists.users')
 
@@ -49,6 +48,7 @@ const policy: MemberPolicy = {
 export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings: typeof settings } = {
   kind: 'do-not-reach',
   settings,
+  ...userList,
   fields: ['key', 'email', 'phone_number', 'expires_at', 'remove'],
   checkMap: ({ fields, hasPreset, hasConsent }) => [
     ...(fields.length === 0 || hasPreset ? [] : needsIdentifier(fields, policy.identifiers)),
@@ -66,15 +66,9 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
   bind: (pipeline, today) => memberBinder(pipeline, today, { ...policy, expiresIn: pipeline.destination.expiresIn }),
   identity: ({ accountId, listId }) => ({ accountId, targetId: listId }),
   name: ({ listId }) => `do-not-reach list ${listId}`,
-  words: { record: 'person', records: 'people', exampleKey: 'jane@example.com' },
-  productSets: () => undefined,
-  keys: 'identifiers',
-  showsRecords: false,
-  keyField: 'key',
   // Only `map.remove` removes people; a missing row does not.
   missing: () => 'ignore',
   guardsDeletes: false,
-  deletesNeedRecord: false,
   removesBy: 'identifier',
   reachesPeople: false,
   suppresses: true,
@@ -86,7 +80,6 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     withEffectiveAt: false,
     endsExactly: false,
   }),
-  keepsEntries: '30 days',
   init: {
     noun: 'do-not-reach list',
     needsAccount: true,
@@ -98,13 +91,7 @@ export const doNotReach: Destination<DoNotReachDefinition> & { readonly settings
     accountId,
     listed: { id: listId, setting: 'list_id' },
   }),
-  limits: () => batchLimits.userOperations,
   limitClass: () => upload.limit,
   request: ({ accountId, targetId, version }) =>
     requestOf(upload, version, { account_id: accountId ?? '', do_not_reach_list_id: targetId }),
-  frame: () => ({ open: '[', close: ']' }),
-  idOf: () => null,
-  evidence: 'counts',
-  refusedDeleteIsGone: false,
-  classify: classifyUsers,
 }

@@ -1,17 +1,32 @@
-/**
- * Classifies responses to uploads of users, for audiences and do-not-reach lists (spec 4.3,
- * docs/guarantees.md#counts-are-evidence).
- */
+/** Shared parts of audiences and do-not-reach lists: lists of people that take uploads of users (spec 4.3). */
 import type { Exchange } from '../service/client/exchange.ts'
+import { batchLimits } from '../service/contract/limits.ts'
 import { ambiguous, isJson, classifyEnvelope } from './answer.ts'
 import { confirmsEveryUser } from './confirmationScan.ts'
-import type { RequestOutcome, SentEntry } from './destination.ts'
+import type { Destination, RequestOutcome, SentEntry } from './destination.ts'
 import { asCount, isObject, isList } from './json.ts'
+
+/** Fields that both types share. */
+export const userList = {
+  words: { record: 'person', records: 'people', exampleKey: 'jane@example.com' },
+  productSets: () => undefined,
+  keys: 'identifiers',
+  showsRecords: false,
+  keyField: 'key',
+  deletesNeedRecord: false,
+  keepsEntries: '30 days',
+  limits: () => batchLimits.userOperations,
+  frame: () => ({ open: '[', close: ']' }),
+  idOf: () => null,
+  evidence: 'counts',
+  refusedDeleteIsGone: false,
+  classify: classifyUsers,
+} as const satisfies Partial<Destination>
 
 /**
  * Classifies a response by its counts, because responses have no other evidence. All users are confirmed if the two counts of every
  * result are equal, and the counts of all results add up to the number of sent users. Otherwise a readable success is ambiguous. All
- * entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4).
+ * entries share one outcome, because a batch succeeds or fails as a whole (spec 4.3 rule 4; docs/guarantees.md#counts-are-evidence).
  */
 export function classifyUsers(exchange: Exchange, sent: readonly SentEntry[]): RequestOutcome {
   let expected = 0
