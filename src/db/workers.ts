@@ -118,6 +118,7 @@ function startOf(pid: number): string | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : (fields[19] ?? '')
   } catch {
-    return process.platform === 'linux' || !processExists(pid) ? undefined : ''
+    // Linux may hide a live process of another user (`hidepid`), and other systems have no /proc.
+    return processExists(pid) ? '' : undefined
   }
 }
