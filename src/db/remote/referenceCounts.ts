@@ -64,12 +64,13 @@ export async function insertFirstIdentifiers(tx: Queryable, destinationId: numbe
 }
 
 /**
- * Subtracts removed rows from the reference counts of identifiers. `removed`: SQL of `identifier`, `n`, the number of rows, and
- * `suppressed`, which is true if no guard may withhold the delete.
+ * Subtracts removed rows from the reference counts of identifiers. Clears an earlier refusal where no row is left, because it was not about
+ * the delete. `removed`: SQL of `identifier`, `n`, the number of rows, and `suppressed`, which is true if no guard may withhold the delete.
  */
 export async function removeReferences(tx: Queryable, destinationId: number, removed: string): Promise<void> {
   await tx.execute(
-    `update remote m set ref_count = greatest(m.ref_count - x.n, 0), suppressed = m.suppressed or (x.suppressed and m.ref_count <= x.n)
+    `update remote m set ref_count = greatest(m.ref_count - x.n, 0), suppressed = m.suppressed or (x.suppressed and m.ref_count <= x.n),
+       refused_code = case when m.ref_count > x.n then m.refused_code end, refused_message = case when m.ref_count > x.n then m.refused_message end
      from (${removed}) x
      where m.destination_id = $1 and m.key = x.identifier`,
     [destinationId],

@@ -151,3 +151,20 @@ test('explain --json has the full digests of the identifiers, and the row hash i
   for (const event of story.events) expect(event.digest ?? digest).toBe(digest)
   expect(JSON.stringify(story)).not.toMatch(/jane|L-77/i)
 })
+
+test('explain reports no refused delete of a person whose update was refused and whose delete is only planned', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k0,keep@example.com', 'k1,was@example.com'))
+  await engine.run('people')
+  await engine.sandbox.control.fault(
+    { method: 'POST', path: '/12/accounts' },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+    'always',
+  )
+  expect((await engine.run('people', { full: true })).counts).toMatchObject({ refused: 2 })
+  expect((await explain(engine, 'people', 'was@example.com')).headline).toMatch(/^Live: previous version, as .*refused/)
+  engine.write('people.csv', csv('k0,keep@example.com'))
+  await engine.plan('people')
+  expect((await explain(engine, 'people', 'was@example.com')).headline).toMatch(/^Live: .*waits to be deleted$/)
+})
