@@ -16,12 +16,11 @@ const international = /^['\u2018\u2019]?(?:p:|tel:)?\+[\d(][\d\s().\-/\u2010-\u2
 const grouped = /^(?:1[-. ])?\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$|^0\d{1,4}[\s/-]\d{3,4}[\s-]?\d{2,6}$/i
 const loose = /^['\u2018\u2019]?(?:p:|tel:)?\+?[\d\s().\-/\u2010-\u2015\u00a0]{7,24}(?:\s*(?:x|ext\.?)\s*\d{1,7})?$/i
 
-/** Returns true if the whole cell is a phone number. `named`: true for a column of `isPhoneName`, where plain digits count too. */
+/** Returns true if the whole trimmed cell is a phone number. `named`: true for a column of `isPhoneName`, where plain digits count too. */
 export function holdsPhone(cell: string, named: boolean): boolean {
   if (cell.length < 7 || cell.length > 32) return false
-  const first = cell.charCodeAt(0)
-  // Most cells start with a letter, which no phone number does, except after `p:` and `tel:`.
-  if (first > 64 && first < 128 && first !== 112 && first !== 116) return false
+  // Most cells start with a letter, which no phone number does, except after `p:` and `tel:`, in any case.
+  if (/^[a-oq-su-z]/i.test(cell)) return false
   if (international.test(cell) || grouped.test(cell)) return true
   if (!named || !loose.test(cell)) return false
   const digits = cell.replace(/\D/g, '').length

@@ -211,9 +211,10 @@ export class UnreadColumns {
     return isConsent || consentMeaning(cell) !== undefined ? 'CONSENT_UNMAPPED' : undefined
   }
 
-  #countIdentifier(row: Row, state: Watched, cell: string, mapped: readonly number[]): void {
+  #countIdentifier(row: Row, state: Watched, text: string, mapped: readonly number[]): void {
     const { kinds } = this.#options
-    const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(trimText(cell))
+    const cell = trimText(text)
+    const isEmail = cell.includes('@') && kinds.includes('email') && holdsEmail(cell)
     const isPhone = !isEmail && kinds.includes('phone_number') && holdsPhone(cell, state.isPhone)
     if (!isEmail && !isPhone) return
     // A cell that repeats a mapped identifier is not counted.
@@ -235,7 +236,7 @@ function textOf(cell: Cell | undefined): string | undefined {
 function sameIdentifier(mapped: string | undefined, cell: string, isEmail: boolean): boolean {
   if (mapped === undefined || mapped === '') return false
   if (mapped === cell) return true
-  if (isEmail) return trimText(mapped).toLowerCase() === trimText(cell).toLowerCase()
+  if (isEmail) return trimText(mapped).toLowerCase() === cell.toLowerCase()
   const [a, b] = [mapped.replace(/\D/g, ''), cell.replace(/\D/g, '')]
   return a.length >= 7 && b.length >= 7 && (a.endsWith(b.slice(-9)) || b.endsWith(a.slice(-9)))
 }

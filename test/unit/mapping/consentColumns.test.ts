@@ -233,3 +233,19 @@ test('a column with an identifier in fewer than half of its cells is no identifi
   add(8_000, 'jane@example.com')
   expect(unread.identifierColumns()).toMatchObject([{ column: 'Note', kind: 'email', rows: 19_000 }])
 })
+
+test.for([
+  'p:+49 170 5550100',
+  'P:+49 170 5550100',
+  'tel:+49-170-5550100',
+  'Tel:+49-170-5550100',
+  'TEL:+491705550100',
+  ' +49 170 5550100 ',
+  '+491705550100',
+])('an unread column of phone numbers is reported: %j', (phone) => {
+  const columns = ['Contact']
+  const unread = new UnreadColumns({ consent: false, kinds: ['phone_number'], ignored: () => false })
+  const { checkRow } = unread.bind({ columns, used: new Set(), identifiers: [] })
+  for (let line = 2; line < 30; line++) checkRow({ line, columns, cells: [phone.replace('100', String(100 + line))] })
+  expect(unread.identifierColumns()).toMatchObject([{ column: 'Contact', kind: 'phone_number', rows: 28 }])
+})
