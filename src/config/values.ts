@@ -4,6 +4,7 @@ import { parse } from 'dotenv'
 import type { Problem } from '../errors.ts'
 import { isLoopback } from '../loopback.ts'
 import { defaultSchema, schemaNameFault } from '../schemaName.ts'
+import { readSecretValue } from '../secretValue.ts'
 import { Secret } from './secret.ts'
 import { errorCode, isPlainRecord } from '../unknownValue.ts'
 
@@ -35,25 +36,13 @@ export function text(env: Environment, name: string): string | undefined {
 
 /** Reads a secret from the variable or from the file that `NAME_FILE` names; undefined if neither is set or there is a problem. */
 export function readSecret(name: string, env: Environment, problems: Problem[], secrets: Secret[]): Secret | undefined {
-  const direct = text(env, name)
-  const file = text(env, `${name}_FILE`)
-  if (direct !== undefined && file !== undefined) {
-    problems.push({ path: name, message: `is set, and ${name}_FILE too`, hint: `unset one of ${name} and ${name}_FILE` })
-    return undefined
-  }
-  if (direct !== undefined) return remember(direct, secrets)
-  if (file === undefined) return undefined
-  try {
-    const content = readFileSync(file, 'utf8').trim()
-    if (content !== '') return remember(content, secrets)
-    problems.push({ path: `${name}_FILE`, message: 'names an empty file', hint: `put the value of ${name} into it` })
-  } catch (error) {
-    problems.push({
-      path: `${name}_FILE`,
-      message: `names a file that cannot be read (${errorCode(error) ?? 'unknown'})`,
-      hint: `correct ${name}_FILE`,
-    })
-  }
+  const read = readSecretValue(env, name)
+  if (read === undefined) return undefined
+  if ('value' in read) return remember(read.value, secrets)
+  const file = `${name}_FILE`
+  if (read.fault === 'both') problems.push({ path: name, message: `is set, and ${file} too`, hint: `unset one of ${name} and ${file}` })
+  else if (read.fault === 'empty') problems.push({ path: file, message: 'names an empty file', hint: `put the value of ${name} into it` })
+  else problems.push({ path: file, message: `names a file that cannot be read (${read.code})`, hint: `correct ${file}` })
   return undefined
 }
 

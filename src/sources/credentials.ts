@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs'
 import { RunError } from '../errors.ts'
 import type { SourceDefinition } from '../model/pipeline.ts'
+import { readSecretValue } from '../secretValue.ts'
 
 /**
  * Reads a credential from the environment variable that the pipeline names, or from the file in `NAME_FILE`. Returns undefined if the
  * pipeline names no variable for this credential.
  *
- * @throws RunError SOURCE_CREDENTIALS if the variable is not set or its file cannot be read; the message has names, never values
+ * @throws RunError SOURCE_CREDENTIALS as `readSecretValue`, and if neither variable is set; the message has names, never values
  */
 export function readCredential(
   key: string,
@@ -15,25 +15,20 @@ export function readCredential(
 ): string | undefined {
   const name = names?.[key]
   if (name === undefined) return undefined
-  // A secret that was copied from a file often ends with a line end.
-  const value = env[name]?.replace(/[\r\n]+$/, '')
-  if (value !== undefined && value !== '') return value
-  const file = env[`${name}_FILE`]
-  if (file !== undefined && file !== '') {
-    try {
-      return readFileSync(file, 'utf8').trim()
-    } catch (error) {
-      throw new RunError('SOURCE_CREDENTIALS', `the file named by ${name}_FILE cannot be read`, {
-        where: `credentials.${key}`,
-        hint: 'Check the path and the permissions of the secret file.',
-        cause: error,
-      })
-    }
-  }
-  throw new RunError('SOURCE_CREDENTIALS', `the environment variable ${name} is not set`, {
-    where: `credentials.${key}`,
-    hint: `Set ${name}, or ${name}_FILE to a file that contains the secret.`,
-  })
+  const read = readSecretValue(env, name)
+  if (read !== undefined && 'value' in read) return read.value
+  const file = `${name}_FILE`
+  const error = (message: string, hint: string, cause?: unknown) =>
+    new RunError('SOURCE_CREDENTIALS', message, { where: `credentials.${key}`, hint, cause })
+  if (read === undefined)
+    throw error(`the environment variable ${name} is not set`, `Set ${name}, or ${file} to a file that contains the secret.`)
+  if (read.fault === 'both') throw error(`both ${name} and ${file} are set`, `Unset one of ${name} and ${file}.`)
+  if (read.fault === 'empty') throw error(`${file} names an empty file`, `Put the value of ${name} into it.`)
+  throw error(
+    `${file} names a file that cannot be read (${read.code})`,
+    'Check the path and the permissions of the secret file.',
+    read.cause,
+  )
 }
 
 /** Names of the credentials that each type of source uses. Other sources have none. */

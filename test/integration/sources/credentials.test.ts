@@ -1,4 +1,5 @@
 /** Credentials of a pipeline: read, rejected by name, never shown, never sent to another host. */
+import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Pipeline } from '../../../src/model/pipeline.ts'
@@ -85,4 +86,22 @@ test('a backfill file instead of a source with credentials is read without them'
   const pipeline = { sources: [sourceOf('https://shop.example.com/feed.csv', { credentials: { token: 'TOKEN' } })] } as unknown as Pipeline
   const [source] = (await withBackfillSource(pipeline, path)).sources
   expect(source === undefined ? undefined : (await readSource(source)).rows).toHaveLength(1)
+})
+
+test.each([
+  ['an empty file', { TOKEN_FILE: 'empty' }, 'TOKEN_FILE names an empty file'],
+  ['a missing file', { TOKEN_FILE: 'missing' }, 'TOKEN_FILE names a file that cannot be read (ENOENT)'],
+  ['a value and a file', { TOKEN: 'canary', TOKEN_FILE: 'filled' }, 'both TOKEN and TOKEN_FILE are set'],
+  ['a value of spaces', { TOKEN: ' \n' }, 'the environment variable TOKEN is not set'],
+])('%s instead of a credential is an error, and nothing is sent', async (_, env, message) => {
+  await using server = await feed()
+  await using folder = await temporaryFolder()
+  await folder.write('empty', '\n')
+  const filled = await folder.write('filled', 'canary\n')
+  const inFolder = Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, name.endsWith('_FILE') ? join(dirname(filled), value) : value]),
+  )
+  const { error } = await readSource(sourceOf(`${server.url}/feed.csv`, { credentials: { token: 'TOKEN' } }), { env: inFolder })
+  expect([error?.code, error?.where, error?.message]).toEqual(['SOURCE_CREDENTIALS', 'credentials.token', message])
+  expect(server.requests).toEqual([])
 })
