@@ -342,7 +342,7 @@ describe('products', () => {
     )
     expect(rows).toEqual([
       { id: 'a', synced: true, remote_key: '1', refused_code: null, refused_message: null },
-      { id: 'b', synced: null, remote_key: null, refused_code: 'INVALID_PARAMETER', refused_message: 'bad link' },
+      { id: 'b', synced: null, remote_key: '2', refused_code: 'INVALID_PARAMETER', refused_message: 'bad link' },
       { id: 'c', synced: true, remote_key: '3', refused_code: null, refused_message: null },
     ])
   })
