@@ -53,6 +53,13 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
+/** Attempt that ended. */
+export interface SentAttempt {
+  readonly id: number
+  /** Exchange as stored with the attempt. */
+  readonly sent: Omit<AttemptResult, 'outcome' | 'reason'>
+}
+
 /** Stores the result of an attempt. */
 export async function finishAttempt(tx: Queryable, attemptId: number, result: AttemptResult): Promise<void> {
   await tx.execute(`update attempt set ${finishedColumns(2)} where id = $1`, [attemptId, ...finishedValues(result)])

@@ -1,22 +1,27 @@
 /** Settles a batch of a first load in one statement (docs/decisions/implied-keys.md). */
-import { finishedColumns, finishedValues, type AttemptResult } from '../attempts.ts'
+import { finishedColumns, finishedValues, type SentAttempt } from '../attempts.ts'
+import { isRetryable, type Queryable } from '../database.ts'
 import { mayImply, nextKeyOf } from '../impliedKeys.ts'
-import type { Queryable } from '../queryable.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { settledAt } from './release.ts'
 
 /**
- * Settles a batch of a load whose answer confirms all users. Also writes the attempt and the line of the audit log, but no keys.
- * Returns false, and writes nothing, if some keys of the batch are stored, or if another process has recovered or claimed it.
+ * Settles a batch of a load whose answer confirms all users, without its keys, which are all implied. Also writes the attempt and the line
+ * of the audit log. Returns false if nothing was written: some keys of the batch are stored, another process has recovered or claimed it, or
+ * the statement met a deadlock or a serialization failure. Then the caller locks the batch, and records the answer key by key if the batch is
+ * still its own. `confirmed`: number of entries.
  */
 export async function settleLoad(
   db: Queryable,
   batch: ClaimedBatch,
-  attempt: { readonly id: number; readonly result: AttemptResult; readonly horizonMs: number },
-  line: { readonly actor: string; readonly runId: number; readonly detail: object },
+  { id, sent }: SentAttempt,
+  confirmed: number,
+  by: { readonly workerId: string; readonly runId: number; readonly horizonMs: number },
 ): Promise<boolean> {
-  const values = finishedValues(attempt.result)
-  const [row] = await db.query<{ n: number }>(
+  const counts = { confirmed, refused: 0 }
+  const values = finishedValues({ ...sent, outcome: 'confirmed', reason: null, answer: { ...sent.answer, ...counts, ambiguous: 0 } })
+  const detail = JSON.stringify({ outcome: 'entries', ...counts, epoch: batch.epoch })
+  const settled = db.query<{ n: number }>(
     `with mine as (
        update batch b set status = 'settled', reason = null, lease_until = null, worker_id = null, next_attempt_at = null, miscounts = 0,
          settled_at = ${settledAt('$3')}
@@ -32,7 +37,12 @@ export async function settleLoad(
      -- This is the last part, because all transactions that record answers of a destination wait for the lock of this row.
      raised as (update destination d set state_version = d.state_version + 1 from mine where d.id = mine.destination_id)
      select count(*)::int as n from mine`,
-    [batch.id, batch.epoch, attempt.horizonMs, attempt.id, line.actor, line.runId, JSON.stringify(line.detail), ...values],
+    [batch.id, batch.epoch, by.horizonMs, id, by.workerId, by.runId, detail, ...values],
   )
-  return row?.n === 1
+  try {
+    return (await settled)[0]?.n === 1
+  } catch (error) {
+    if (isRetryable(error)) return false
+    throw error
+  }
 }

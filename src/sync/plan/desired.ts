@@ -89,22 +89,14 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
  * Marks records of suppressed people for removal, even if their row is missing or rejected in this read
  * (docs/guarantees.md#suppression-wins). Returns how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
-export async function suppressListed(
-  { tx, destinationId }: DesiredContext,
-  lists: readonly number[],
-): Promise<{ readonly missing: number; readonly stale: number }> {
+export async function suppressListed(context: DesiredContext, lists: readonly number[]): Promise<Pick<Diff, 'missing' | 'stale'>> {
   if (lists.length === 0) return { missing: 0, stale: 0 }
   const ids = `array[${lists.join(', ')}]`
-  const rows = await tx.query<{ missing: string; stale: string }>(
-    `with found as (
-       select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('missing', 'stale') and exists (
-         select from unnest(o.identifiers) as i (identifier)
-           join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)})),
-     changed as (update change c set what = 'suppressed' from found f where c.key = f.key)
-     select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
+  return removeAbsent(
+    context,
+    'suppressed',
+    `join remote r on r.destination_id = any(${ids}) and r.key = i.identifier and ${isSuppressed(ids)}`,
   )
-  return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }
 }
 
 /**
@@ -154,16 +146,21 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
  * Marks records whose row is missing or rejected as opted out, if another row of this read opted out one of their identifiers. Returns
  * how many of them the diff had found missing (`missing`) and rejected (`stale`).
  */
-export async function optOutByOtherRows({
-  tx,
-  destinationId,
-}: DesiredContext): Promise<{ readonly missing: number; readonly stale: number }> {
+export async function optOutByOtherRows(context: DesiredContext): Promise<Pick<Diff, 'missing' | 'stale'>> {
+  return removeAbsent(context, 'opted_out', 'join opted_out using (identifier)')
+}
+
+/** Gives the cause `what` to records whose row is missing or rejected and that have an identifier `i`. `among`: SQL of a join with `i`. */
+async function removeAbsent(
+  { tx, destinationId }: DesiredContext,
+  what: 'suppressed' | 'opted_out',
+  among: string,
+): Promise<Pick<Diff, 'missing' | 'stale'>> {
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('missing', 'stale') and exists (
-         select from unnest(o.identifiers) as i (identifier) join opted_out using (identifier))),
-     changed as (update change c set what = 'opted_out' from found f where c.key = f.key)
+       where c.what in ('missing', 'stale') and exists (select from unnest(o.identifiers) as i (identifier) ${among})),
+     changed as (update change c set what = '${what}' from found f where c.key = f.key)
      select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
   )
   return { missing: Number(rows[0]?.missing), stale: Number(rows[0]?.stale) }

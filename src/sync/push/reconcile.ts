@@ -1,15 +1,16 @@
 /**
  * Reconciles a classified answer in one transaction, fenced by the epoch: writes the outcomes of entries, the synced state and the
- * next state of the batch (docs/guarantees.md). Only this module and `trySettleLoad.ts` mark keys as synced
+ * next state of the batch (docs/guarantees.md). Only this module and `settleLoad.ts` mark keys as synced
  * (docs/guarantees.md#confirmed-only).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'
 import { noteBatch } from '../../db/audit.ts'
-import { finishAttempt, type AttemptResult } from '../../db/attempts.ts'
+import { finishAttempt, type AttemptResult, type SentAttempt } from '../../db/attempts.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { LeaseLost } from '../../db/batches/lease.ts'
 import { releaseBatch } from '../../db/batches/release.ts'
+import { settleLoad } from '../../db/batches/settleLoad.ts'
 import { splitBatch } from '../../db/batches/split.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcomes } from '../../db/entries/outcomes.ts'
@@ -23,7 +24,6 @@ import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailed } from './isolateRecord.ts'
 import type { Answered, Sending } from './send.ts'
 import type { BatchHandler } from './supersede.ts'
-import { confirmsAll, trySettleLoad, type EntriesOutcome, type SentAttempt } from './trySettleLoad.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
@@ -61,7 +61,7 @@ export async function reconcile(
   if (batch.ofLoad && confirmsAll(destination, outcome)) {
     const confirmed = outcome.entries.length
     crashPoint('reconcile.load')
-    if (await trySettleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
+    if (await settleLoad(db, batch, attempt, confirmed, by)) return { done: confirmed, confirmed, refused: 0, state: 'settled' }
   }
   return db.transaction(async (tx) => {
     // Postgres underestimates the cost of reading all keys of a large table, so such query plans are disabled.
@@ -250,4 +250,18 @@ function sentResult(exchange: Exchange): SentAttempt['sent'] {
     answerSha256: exchange.kind === 'answer' ? hash('sha256', exchange.body, 'buffer') : null,
     durationMs: exchange.durationMs,
   }
+}
+
+type EntriesOutcome = Extract<RequestOutcome, { kind: 'entries' }>
+
+/**
+ * Returns true if the counts of the answer confirm all users of the request, without a warning to store. Always false for a destination
+ * whose answers have a result for each entry.
+ */
+function confirmsAll(destination: Destination, outcome: RequestOutcome): outcome is EntriesOutcome {
+  return (
+    outcome.kind === 'entries' &&
+    destination.evidence === 'counts' &&
+    outcome.entries.every((entry) => entry.outcome === 'confirmed' && entry.warnings === undefined)
+  )
 }
