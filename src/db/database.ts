@@ -33,10 +33,11 @@ export interface Database extends Queryable {
 }
 
 /**
- * Maximum time in milliseconds to open a connection. A server that is stopped, or a proxy without a server, accepts it and never answers. Not
- * a setting of the pool, which would apply it to the wait for a free connection too.
+ * Maximum time in milliseconds to open a connection of a pool. A server that is stopped, or a proxy without a server, accepts it and never
+ * answers. By default Postgres gives a new connection up after this time too (`authentication_timeout`), so a run survives a shorter hang.
+ * Not a setting of the pool, which would apply it to the wait for a free connection too.
  */
-export const defaultConnectMs = 15_000
+const defaultConnectMs = 60_000
 
 const retryable = new Set(['40001', '40P01'])
 

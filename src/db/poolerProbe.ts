@@ -2,7 +2,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
-import { defaultConnectMs } from './database.ts'
 import { connectionFault, safeUrl } from './connectionFault.ts'
 
 /**
@@ -14,6 +13,8 @@ export type Pooler = 'none' | 'session' | 'transaction'
 const rounds = 3
 /** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait longer. */
 const answerMs = 5_000
+/** Maximum time in milliseconds to open the first connection of a command. */
+const defaultConnectMs = 15_000
 
 /**
  * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise opens a second connection: if
