@@ -3,8 +3,8 @@ import { count, duration, fold, instant, safe, table, tableWithin } from '../ter
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isUnderWay, nextCommands, planned } from '../../sync/nextCommands.ts'
-import { setProblems, setSummary } from './productSets.ts'
-import { failureLines, guardLine, warningLines } from './outcome.ts'
+import { setSummary } from './productSets.ts'
+import { problemLines } from './outcome.ts'
 
 /** Stage of a run as the database stores it. */
 export interface Stage {
@@ -65,16 +65,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     .map(([command], i) => `${i === 0 ? 'Next' : '    '}  ${command}\n`)
     .join('')
   const text =
-    head +
-    found +
-    body +
-    (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) +
-    times +
-    warningLines(report.warnings ?? []) +
-    report.guards.map(guardLine).join('') +
-    failureLines(report.failures) +
-    setProblems(report) +
-    error
+    head + found + body + (setSummary(report) === '' ? '' : `  sets       ${setSummary(report)}\n`) + times + problemLines(report) + error
   // Commands are never folded, so that they can be pasted.
   return fold(text + actions, output.columns) + next
 }

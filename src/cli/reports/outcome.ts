@@ -1,4 +1,4 @@
-import { effectOf, type Failure, type GuardResult, type RunReport, type Settled, type WarningSummary } from '../../model/report.ts'
+import { effectOf, type Failure, type GuardResult, type RunReport, type Settled } from '../../model/report.ts'
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
 import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
@@ -22,13 +22,7 @@ function formatForTerminal(report: RunReport, output: Output): string {
   const { style } = output
   const paint = report.status === 'succeeded' ? style.green : report.status === 'failed' ? style.red : style.yellow
   const head = `${paint(headline(report))}  ${style.bold(report.pipeline)} ${report.runId}  ${summary(report)}   ${duration(report.durationMs)}\n`
-  const text =
-    head +
-    warningLines(report.warnings ?? []) +
-    report.guards.map(guardLine).join('') +
-    failureLines(report.failures) +
-    setProblems(report) +
-    errorLine(report)
+  const text = head + problemLines(report) + errorLine(report)
   return fold(text, output.columns) + nextLines(report, output)
 }
 
@@ -51,15 +45,7 @@ function formatForPipe(report: RunReport): string {
       : []),
   ]
   const line = `${instant(report.finishedAt)} ${report.pipeline} ${report.runId} ${report.status} ${isNothing(report) ? 'nothing to do' : facts.join(' ')}\n`
-  return (
-    line +
-    warningLines(report.warnings ?? []) +
-    report.guards.map(guardLine).join('') +
-    failureLines(report.failures) +
-    setProblems(report) +
-    errorLine(report) +
-    nextLines(report, undefined)
-  )
+  return line + problemLines(report) + errorLine(report) + nextLines(report, undefined)
 }
 
 /** Returns `333 confirmed · 1 refused · 1,180 deletes withheld`, or that there was nothing to do. */
@@ -120,16 +106,16 @@ export function guardLine(guard: GuardResult): string {
   return `${guardHeadline(guard)}  ${guard.code}  ${safe(guard.message)}\n${examples}`
 }
 
-export function warningLines(warnings: readonly WarningSummary[]): string {
-  return noteLines(warnings)
-    .map((text) => `${text}\n`)
-    .join('')
+/** Returns the warnings, guard results and failures of a run, and the problems of its product sets. */
+export function problemLines(report: Pick<RunReport, 'warnings' | 'guards' | 'failures' | 'productSets'>): string {
+  const warnings = noteLines(report.warnings ?? []).map((text) => `${text}\n`)
+  return [...warnings, ...report.guards.map(guardLine), failureLines(report.failures), setProblems(report)].join('')
 }
 
 const failed = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
 
 /** Formats the first five of `failures`, each with example keys, and the number of the others. */
-export function failureLines(failures: readonly Failure[] = []): string {
+function failureLines(failures: readonly Failure[] = []): string {
   const rest = failures.length - 5
   const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
     const which = examples.length === 0 ? '' : `   ${examples.join(', ')}${times > examples.length ? ' …' : ''}`
