@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts'
 import { shownOutcome, usersOf } from '../db/entries/read.ts'
 import type { Failure } from '../model/report.ts'
 import { kindsWhere } from '../destinations/index.ts'
+import { countedBatches } from './planCounts.ts'
 import { meaningOf } from './reasonMeanings.ts'
 
 /** Maximum number of different failures in a report. More do not fit on a screen. */
@@ -22,12 +23,10 @@ export async function failuresOf(db: Pick<Database, 'query'>, planId: string): P
   }>(
     `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
        (array_agg(e.key order by e.key) filter (where d.kind = any($2)))[1:3] as examples
-     from batch b join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
+     from ${countedBatches} join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
        cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select coalesce(e.code, b.reason) as code) f
-       left join batch p on p.id = b.parent_id
-     -- The same rows as in planCounts.
-     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
+     where o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
      group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
     [planId, kindsWhere(({ showsRecords }) => showsRecords)],
   )

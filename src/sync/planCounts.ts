@@ -2,6 +2,13 @@
 import type { Database } from '../db/database.ts'
 import { entryOutcome, usersOf } from '../db/entries/read.ts'
 
+/**
+ * SQL of the batches `b` of plan `$1` that its counts cover. Leaves out deletes of members that were suppressed while their update was in
+ * flight (push/supersede.ts): the plan did not have them.
+ */
+export const countedBatches = `(select b.* from batch b left join batch p on p.id = b.parent_id
+  where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)) b`
+
 /** Number of products or users of a plan by outcome. */
 export interface PlanCounts {
   readonly confirmed: number
@@ -23,10 +30,7 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
        coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
        coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
        (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     -- Leaves out deletes of members that were suppressed while their update was in flight (push/supersede.ts): the plan did not have
-     -- them.
-     from batch b cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o left join batch p on p.id = b.parent_id
-     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)`,
+     from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o`,
     [planId],
   )
   return {

@@ -8,7 +8,7 @@ import type { Fence } from '../db/fence.ts'
 import { recoverRuns, updateCounts } from '../db/runs.ts'
 import { deadWorkers } from '../db/workers.ts'
 import type { Present, Row } from '../db/row.ts'
-import { planCounts, type PlanCounts } from './planCounts.ts'
+import { countedBatches, planCounts, type PlanCounts } from './planCounts.ts'
 import type { Settled } from '../model/report.ts'
 
 /** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */
@@ -81,10 +81,10 @@ type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
 async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
   const rows = await db.query<{ change: string; result: string; count: number }>(
     `select e.change, r.result, sum(e.users)::int as count
-     from batch b cross join ${entriesOf('b.id')} e left join batch p on p.id = b.parent_id
+     from ${countedBatches} cross join ${entriesOf('b.id')} e
        cross join lateral (select ${shownOutcome} as outcome) o
        cross join lateral (select case o.outcome when 'superseded' then 'pending' else o.outcome end as result) r
-     where b.plan_id = $1 and (p.operation is null or p.operation = b.operation) and r.result <> 'confirmed'
+     where r.result <> 'confirmed'
        and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
      group by e.change, r.result`,
     [planId],

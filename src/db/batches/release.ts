@@ -4,8 +4,7 @@
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence, isExpired } from '../fence.ts'
-import { mayImply } from '../impliedKeys.ts'
-import { storeKeysOfBatches } from '../remote/implied.ts'
+import { storeKeysWhere } from '../remote/implied.ts'
 import { markLate } from '../remote/confirmKeys.ts'
 import type { Row } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
@@ -132,11 +131,7 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
 /** Supersedes the unsent batches of stale plans. Stores the implied keys of these batches first, because they will not be confirmed. */
 export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
-  const batches = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${unsent} and ${mayImply('b')}`, [plans])
-  await storeKeysOfBatches(
-    tx,
-    batches.map(({ id }) => id),
-  )
+  await storeKeysWhere(tx, unsent, [plans])
   await tx.execute(`update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where ${unsent}`, [
     plans,
   ])

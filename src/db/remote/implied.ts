@@ -124,20 +124,18 @@ export async function storeOpenKeys(tx: Queryable, destinationId: number, change
 
 /** Stores all implied keys of a destination, and deletes its index of implied keys. */
 export async function storeAllKeys(tx: Queryable, destinationId: number): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where destination_id = $1 and ${mayImply('b')}`, [destinationId])
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
+  await storeKeysWhere(tx, 'destination_id = $1', [destinationId])
   await dropImpliedKeys(tx, destinationId)
 }
 
 /** Stores the implied keys of settled batches whose memberships are due for renewal. */
 export async function storeEndingKeys(tx: Queryable, destinationId: number, due: DueEnds): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(
-    `select id from batch b where destination_id = $1 and status = 'settled' and ${mayImply('b')} and ${isDue('expires_at', due)}`,
-    [destinationId],
-  )
+  await storeKeysWhere(tx, `destination_id = $1 and status = 'settled' and ${isDue('expires_at', due)}`, [destinationId])
+}
+
+/** Stores all implied keys of the batches that meet the SQL condition `where`. */
+export async function storeKeysWhere(tx: Queryable, where: string, values: readonly unknown[]): Promise<void> {
+  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')}`, values)
   await storeKeysOfBatches(
     tx,
     rows.map(({ id }) => id),
