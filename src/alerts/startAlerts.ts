@@ -3,6 +3,7 @@ import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { alertActivity, finishDelivery, raiseAlerts, takeDeliveries, type DueDelivery } from '../db/alerts.ts'
+import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'
@@ -22,6 +23,8 @@ export interface AlertDeps {
   readonly loadPipelines: () => Promise<FilesOfPipelines>
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
   readonly loadProject: () => Promise<Pick<ProjectFile, 'receivers' | 'defaultReceivers'>>
+  /** Real path of the folder of the pipelines. */
+  readonly folder: string
   readonly baseUrl: string
   readonly secret: string | undefined
   /** Interval of checks in milliseconds while a run is open; default 2 s. */
@@ -125,6 +128,8 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
   }))
   // An invalid file has its alert under its own name, also if its pipelines are markets with other names.
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
+  // The alerts of a deleted or renamed file are over. Alerts of other folders stay.
+  for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
   await raiseAlerts(deps.db, [...names], [...found, ...invalid])
 }
 

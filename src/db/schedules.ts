@@ -89,6 +89,17 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
   })
 }
 
+/** Returns the pipelines whose schedules are all undeclared, the last one by this folder: their files were deleted or renamed. */
+export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly string[]> {
+  const rows = await db.query<Row<'pipeline_schedule', 'pipeline'>>(
+    // Each named set of credentials has its own schedules, under the folder with its name.
+    `select pipeline from pipeline_schedule group by pipeline
+     having bool_and(undeclared_at is not null) and bool_or(folder = $1 or starts_with(folder, $1 || '#'))`,
+    [folder],
+  )
+  return rows.map(({ pipeline }) => pipeline)
+}
+
 const columns = 's.id, s.destination_id, s.pipeline, s.cron, s.timezone, s.overlap, s.last_scheduled_for'
 
 /**

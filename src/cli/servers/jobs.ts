@@ -38,7 +38,7 @@ export function concurrencyOf(invocation: Invocation): { readonly concurrency?: 
 }
 
 /** Returns the absolute path without symbolic links. A missing folder is no error here: the loader reports it. */
-function realFolder(folder: string): string {
+export function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
   } catch {

@@ -14,6 +14,7 @@ import type { Context } from '../context.ts'
 import { examineAll } from '../commands/doctor/examine.ts'
 import { operator } from '../operator.ts'
 import { cacheFindings } from './cacheFindings.ts'
+import { realFolder } from './jobs.ts'
 import { startReceiver, type ReceiverServer } from './receiverServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
@@ -74,6 +75,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     loadPipelines: () => loadPipelines(context.pipelines, context.config().env),
     serviceFor,
     loadProject: () => readProjectFile(context.pipelines, config.env),
+    folder: realFolder(context.pipelines),
     baseUrl: config.server.publicUrl ?? server.url,
     secret: config.server.alertSecret?.reveal(),
   })

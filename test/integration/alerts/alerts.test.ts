@@ -1,11 +1,13 @@
 /** Alerts for real conditions at real receivers: each fires once and recovers once, whatever other receivers do. */
 import { createHmac } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startAlerts } from '../../../src/alerts/startAlerts.ts'
 import { alertActivity } from '../../../src/db/alerts.ts'
+import { declareSchedules } from '../../../src/db/schedules.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
@@ -67,6 +69,7 @@ function watch(
     loadPipelines: () => loadPipelines(join(engine.folder, 'pipelines')),
     serviceFor: async () => engine.deps.service,
     loadProject,
+    folder: join(engine.folder, 'pipelines'),
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
     everyMs: 40,
@@ -352,4 +355,26 @@ test('messages to a receiver that was removed are given up after a day', async (
   await expect.poll(state).toEqual([{ failed: true, last_error: 'no such receiver' }])
   expect((await alertActivity(engine.db)).dueMs).toBe(Number.POSITIVE_INFINITY)
   expect(good.events()).toEqual([])
+})
+
+test('the alert of a scheduled pipeline whose file is deleted recovers, and one of another folder does not', async () => {
+  await using engine = await engineUnderTest()
+  await using good = await receiver()
+  engine.pipeline('shop', `schedule: "0 0 1 1 *"\n${catalogYaml('feed.xml')}`)
+  feed(engine, 60)
+  await engine.run('shop')
+  feed(engine, 40)
+  await engine.run('shop')
+  const [row] = await engine.db.query<{ id: number }>('select id from destination')
+  const schedule = { destinationId: row!.id, pipeline: 'shop', cron: '0 0 1 1 *', timezone: 'UTC', overlap: 'skip' as const }
+  const declaration = { credentials: 'c', folder: '/elsewhere', schedules: [schedule], broken: [] }
+  await declareSchedules(engine.db, declaration)
+  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await expect.poll(good.events).toEqual(['withheld firing'])
+  rmSync(join(engine.folder, 'pipelines', 'shop.yaml'))
+  await engine.db.execute('update pipeline_schedule set undeclared_at = statement_timestamp()')
+  await engine.deps.clock.sleep(500)
+  expect(good.events()).toEqual(['withheld firing'])
+  await engine.db.execute('update pipeline_schedule set folder = $1', [join(engine.folder, 'pipelines')])
+  await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
 })
