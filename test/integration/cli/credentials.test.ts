@@ -169,3 +169,31 @@ test('an erasure by customer key goes to the service of the named pipeline', asy
   expect(deletes.confirmed).toBe(deletes.planned)
   expect((await other.control.audience('1nmth')).members).toBe(1)
 }, 60_000)
+
+test('the doctor checks each pipeline with its own credentials, and those of the environment only if a pipeline uses them', async () => {
+  await using shop = await workspace()
+  await using other = await withSandbox()
+  shop.write('sluice.yaml', staging(other.url))
+  shop.write('pipelines/trial.yaml', `${shopYaml}credentials: staging\n`)
+  const env = { STAGING_KEY: 'sandbox-consumer-key' }
+  const unused = await shop.here(['doctor', '--json'], { env: { ...env, SLUICE_BASE_URL: 'http://127.0.0.1:9' } })
+  expect(json(unused)).toMatchObject({ ok: true, failed: 0 })
+  expect(json(unused).checks).toContainEqual(expect.objectContaining({ check: 'credentials staging', state: 'ok' }))
+  shop.write('pipelines/shop.yaml', shopYaml)
+  const used = json(await shop.here(['doctor', '--json'], { env: { ...env, SLUICE_ACCESS_TOKEN_SECRET: 'wrong-secret' } }))
+  const failed = ({ state }: { state: string }) => state === 'failed'
+  expect(used.checks.filter(failed)).toMatchObject([
+    { check: 'credentials', message: expect.stringContaining('SLUICE_ACCESS_TOKEN_SECRET') },
+  ])
+  expect(used.checks).toContainEqual(expect.objectContaining({ check: 'pipeline trial', state: 'ok' }))
+  shop.write('sluice.yaml', staging(other.url).replace('access_token_secret: sandbox', 'access_token_secret: wrong'))
+  const wrong = json(await shop.here(['doctor', '--json'], { env }))
+  expect(wrong.checks.filter(failed)).toEqual([
+    {
+      check: 'credentials staging',
+      state: 'failed',
+      message: 'credentials.staging.access_token_secret refused (401, code UNAUTHORIZED_ACCESS)',
+      hint: 'correct credentials.staging in sluice.yaml, then: sluice doctor',
+    },
+  ])
+})

@@ -42,13 +42,15 @@ test('a wrong PIN is reported as such', async () => {
   expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
 }, 30_000)
 
-test('a clock that is off by 900 s fails one check of doctor, and no run', async () => {
+test('a clock that is off by 900 s causes one warning of doctor, and fails no run', async () => {
   await using space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(200))
   await space.sandbox.control.fault({}, { kind: 'clock_skew', s: 900 }, 'always')
   const doctor = json(await space.here(['doctor', '--json']))
-  expect(doctor.checks.filter(({ state }: { state: string }) => state === 'failed')).toEqual([expect.objectContaining({ check: 'clock' })])
+  expect(doctor.checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([
+    expect.objectContaining({ check: 'clock', state: 'warning', message: expect.stringContaining('900 s from the service') as string }),
+  ])
   expect(json(await space.here(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
 }, 30_000)
 

@@ -1,14 +1,13 @@
-import type { Config } from '../../../config/config.ts'
 import { ConfigError } from '../../../errors.ts'
 import type { Context } from '../../context.ts'
 import type { ReportFinding } from './finding.ts'
 
-/** Reports every problem of the environment. Returns the configuration; undefined if it is invalid, because no other check can run then. */
-export async function examineEnvironment(context: Context, report: ReportFinding): Promise<Config | undefined> {
+/** Reports every problem of the environment. Returns false if it is invalid, because no other check can run then. */
+export function examineEnvironment(context: Context, report: ReportFinding): boolean {
   try {
     const config = context.config()
     report({ check: 'environment', state: 'ok', message: `data in ${config.dataDir}, logs at ${config.log.level}` })
-    return config
+    return true
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems)
@@ -18,6 +17,6 @@ export async function examineEnvironment(context: Context, report: ReportFinding
         message: `${problem.path} ${problem.message}`,
         hint: problem.hint ?? 'sluice help environment',
       })
-    return undefined
+    return false
   }
 }

@@ -6,7 +6,7 @@ import { examineEnvironment } from './environment.ts'
 import type { ReportFinding } from './finding.ts'
 import { examinePipelines } from './pipelines.ts'
 import { examineRuns } from './runs.ts'
-import { examineService } from './service.ts'
+import { examineServices } from './service.ts'
 
 export async function examineAll(context: Context, onFinding: ReportFinding = () => undefined): Promise<readonly Finding[]> {
   const findings: Finding[] = []
@@ -14,11 +14,10 @@ export async function examineAll(context: Context, onFinding: ReportFinding = ()
     findings.push(finding)
     onFinding(finding)
   }
-  const config = await examineEnvironment(context, report)
-  if (!config) return findings
+  if (!examineEnvironment(context, report)) return findings
   await examineDatabase(context, report)
   const pipelines = await examinePipelines(context, report)
-  await examineService(config, context, pipelines, report)
+  await examineServices(context, pipelines, report)
   await examineRuns(context, report)
   return findings
 }

@@ -1,8 +1,9 @@
-import { needService, type Config, type KnownService } from '../../../config/config.ts'
+import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { createTransport } from '../../../service/client/index.ts'
 import type { Context } from '../../context.ts'
+import { serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
 import { get } from './answers.ts'
 import { examineClock } from './clock.ts'
@@ -10,16 +11,28 @@ import { examineCredentials } from './credentials.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineTargets } from './targets.ts'
 
-/** Checks the service; if it answers, also the clock, the credentials and the destinations. */
-export async function examineService(
-  config: Config,
+/**
+ * Checks each service that a pipeline uses; if it answers, also the clock, the credentials and the destinations of its pipelines. Without
+ * pipelines, checks the service of the environment.
+ */
+export async function examineServices(context: Context, pipelines: readonly Pipeline[], report: ReportFinding): Promise<void> {
+  const sets = new Set(pipelines.map(({ credentials }) => credentials))
+  if (sets.size === 0) sets.add(undefined)
+  for (const set of sets) {
+    const ownPipelines = pipelines.filter(({ credentials }) => credentials === set)
+    await examineService(context, set, ownPipelines, set === undefined ? report : reportForSet(set, report))
+  }
+}
+
+async function examineService(
   context: Context,
+  set: string | undefined,
   pipelines: readonly Pipeline[],
   report: ReportFinding,
 ): Promise<void> {
   let service: KnownService
   try {
-    service = needService(config)
+    service = await serviceOf(context, set)
   } catch (error) {
     return reportFailure(error, 'service', report)
   }
@@ -50,3 +63,19 @@ export async function examineService(
     await transport.close()
   }
 }
+
+/** Reports findings with the settings of a named set in `sluice.yaml` instead of the variables of the environment. */
+function reportForSet(set: string, report: ReportFinding): ReportFinding {
+  const settings = (text: string) => text.replace(variables, (_, name: string) => `credentials.${set}.${name.toLowerCase()}`)
+  return ({ check, state, message, hint }) =>
+    report({
+      check: check.startsWith('pipeline ') ? check : `${check} ${set}`,
+      state,
+      message: settings(message),
+      ...(hint === undefined
+        ? {}
+        : { hint: hint.startsWith('sluice auth') ? `correct credentials.${set} in sluice.yaml, then: sluice doctor` : settings(hint) }),
+    })
+}
+
+const variables = /\bSLUICE_((?:ADS_)?BASE_URL|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g

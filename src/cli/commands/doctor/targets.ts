@@ -30,7 +30,7 @@ export async function examineTargets(
     const exchange = await get(transport, path)
     const target = type.name(destination)
     if (exchange.kind !== 'answer')
-      report({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'sluice doctor' })
+      report({ check, state: 'failed', message: `${target}: ${exchange.error.message}`, hint: 'check the network, then: sluice doctor' })
     else if (exchange.status !== 200)
       report({
         check,
