@@ -1,21 +1,30 @@
 /** Liveness of processes whose /proc entry cannot be read. */
 import { spawnSync } from 'node:child_process'
-import { expect, test, vi } from 'vitest'
-import { identifyProcess, isAlive } from '../../../src/db/workers.ts'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
-// `/proc` with `hidepid=2` has no entry for a process of another user.
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const readFileSync = ((path: string, encoding: 'utf8') => {
-    if (/^\/proc\/\d+\/stat$/.test(path)) throw Object.assign(new Error('hidden'), { code: 'ENOENT' })
-    return fs.readFileSync(path, encoding)
-  }) as typeof fs.readFileSync
-  return { ...fs, readFileSync }
+// Files of unit tests share a process, so the module may be loaded already, with the real file system.
+let workers: typeof import('../../../src/db/workers.ts')
+beforeAll(async () => {
+  vi.resetModules()
+  // `/proc` with `hidepid=2` has no entry for a process of another user.
+  vi.doMock('node:fs', async (original) => {
+    const fs = await original<typeof import('node:fs')>()
+    const readFileSync = ((path: string, encoding: 'utf8') => {
+      if (/^\/proc\/\d+\/stat$/.test(path)) throw Object.assign(new Error('hidden'), { code: 'ENOENT' })
+      return fs.readFileSync(path, encoding)
+    }) as typeof fs.readFileSync
+    return { ...fs, readFileSync }
+  })
+  workers = await import('../../../src/db/workers.ts')
+})
+afterAll(() => {
+  vi.doUnmock('node:fs')
+  vi.resetModules()
 })
 
 test('a live process whose start time is hidden counts as alive, and an ended one as ended', () => {
-  const self = { ...identifyProcess(process.pid), pidStarted: '4711' }
-  expect(isAlive(self)).toBe(true)
+  const self = { ...workers.identifyProcess(process.pid), pidStarted: '4711' }
+  expect(workers.isAlive(self)).toBe(true)
   const { pid } = spawnSync('true')
-  expect(isAlive({ ...self, pid })).toBe(false)
+  expect(workers.isAlive({ ...self, pid })).toBe(false)
 })
