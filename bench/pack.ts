@@ -40,7 +40,7 @@ export function users(count: number): readonly (readonly string[])[] {
 export function packAll(all: readonly (readonly string[])[]): number {
   const destination = destinationOf('audience')
   const started = performance.now()
-  const packer = new Packer<{ readonly bytes: Buffer }>(destination.frame('upsert'), destination.limits('upsert'))
+  const packer = new Packer<{ readonly bytes: Buffer }>(destination.frame('upsert'), destination.limits)
   let bodies = 0
   for (const keys of all) {
     if (

@@ -21,7 +21,7 @@ import { variables } from './variables.ts'
 
 export type { Environment } from './values.ts'
 
-/** Configuration from the environment, read and checked once. Other modules get it as a value and do not read `process.env`. */
+/** Configuration from the environment, read and checked once. Other modules get it as a value and do not read `process.env`, except the crash points of tests (`sync/crashPoint.ts`). */
 export interface Config {
   /** Undefined for the embedded Postgres. */
   readonly databaseUrl: Secret | undefined

@@ -1,4 +1,4 @@
-/** Tests the privileges that a run and `serve` need. Each probe uses the privilege and undoes its effect. */
+/** Tests the privileges that a run and `serve` need. Uses the privilege and undoes the effect, or reads the catalog. */
 import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
 import type { Database } from './database.ts'

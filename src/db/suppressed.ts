@@ -5,6 +5,7 @@
 import type { ClaimedBatch } from './batches/claim.ts'
 import type { Queryable } from './database.ts'
 import { raiseDesiredVersion } from './destinations.ts'
+import { isUnresolved } from './batches/states.ts'
 import { keysOf } from './entries/read.ts'
 
 /**
@@ -14,8 +15,7 @@ import { keysOf } from './entries/read.ts'
 export const isSuppressed = (lists: string) => `(r.ref_count > 0 or r.synced_hash is not null or r.key in (
   select u.key from batch b cross join ${keysOf('b.id')} e
     join remote u on u.destination_id = b.destination_id and u.key = e.key and u.ref_count <= 0 and u.synced_hash is null
-  where b.destination_id = any(${lists}) and b.operation = 'upsert' and e.outcome in ('pending', 'ambiguous')
-    and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))))`
+  where b.destination_id = any(${lists}) and b.operation = 'upsert' and ${isUnresolved}))`
 
 /**
  * Raises `desired_version` if an answer is about members that are no longer desired on the list, because they may be removed now.

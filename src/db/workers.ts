@@ -75,7 +75,7 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
 
 /**
  * Returns ids of workers that have ended while they had claimed a batch or run, so that these need not wait for the end of the lease.
- * Checks only workers of the same machine, boot and namespace. A worker has ended if its process does not exist, or if the pid belongs to
+ * Checks only workers of the same machine, boot and namespace; on systems other than Linux of the same host name. A worker has ended if its process does not exist, or if the pid belongs to
  * another process.
  */
 export async function deadWorkers(db: Queryable): Promise<string[]> {

@@ -68,7 +68,7 @@ export const catalog: Destination<CatalogDefinition> & { readonly settings: type
     comments: ['missing: delete   # products missing from the source: delete | out-of-stock | keep'],
   },
   probe: ({ catalogId }, version) => ({ path: `/${version}/product_catalogs/${catalogId}/products` }),
-  limits: () => batchLimits.products,
+  limits: batchLimits.products,
   limitClass: (op) => endpointFor(op).limit,
   request: ({ targetId, version }, op) => requestOf(endpointFor(op), version, { product_catalog_id: targetId }),
   frame: (op) => ({ open: op === 'upsert' ? '{"products":[' : '{"product_keys":[', close: ']}' }),

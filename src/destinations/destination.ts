@@ -1,6 +1,6 @@
 /**
  * Interface of a type of destination. Each type is one object: `catalog.ts`, `audience.ts` and `doNotReach.ts`. The engine has no branch on
- * the type: each difference between types is a member of this interface.
+ * `kind`: each difference between types is a member of this interface. `keys` selects one of two plans: of products or of identifiers.
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { Endpoint, LimitClass } from '../service/contract/endpoint.ts'
@@ -168,8 +168,8 @@ export interface Probe {
 
 /** Requests of a destination: limits and form of a body, endpoint, and classification of a response. */
 interface RequestFormat {
-  /** Returns the limits of one request. */
-  readonly limits: (op: Operation) => BatchLimits
+  /** Limits of one request. */
+  readonly limits: BatchLimits
   /** Returns the class of the rate limit. */
   readonly limitClass: (op: Operation) => LimitClass
   /** Returns method and path with the version. */
@@ -255,7 +255,7 @@ export type RequestOutcome =
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**
    * May or may not be applied. `suspectsRecord`: the response has wrong counts or an unreadable refusal. After three such
-   * responses the batch is split (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
+   * responses in a row the batch is split, and a single entry is parked (docs/guarantees.md#isolation-of-a-failing-record). `mayLandLater`: the bytes of the request may still reach the service.
    */
   | {
       readonly kind: 'ambiguous'

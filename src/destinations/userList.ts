@@ -15,7 +15,7 @@ export const userList = {
   keyField: 'key',
   deletesNeedRecord: false,
   keepsEntries: '30 days',
-  limits: () => batchLimits.userOperations,
+  limits: batchLimits.userOperations,
   frame: () => ({ open: '[', close: ']' }),
   idOf: () => null,
   evidence: 'counts',

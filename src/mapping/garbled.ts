@@ -1,7 +1,7 @@
 /**
- * Recognizes text that was decoded with the wrong encoding. Signs are control characters 0x80 to 0x9F, long runs of characters from
- * the upper half of a single-byte code page, and two scripts inside one word. Product names have different scripts only side by
- * side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
+ * Recognizes text that was decoded with the wrong encoding. Signs are control characters 0x80 to 0x9F, U+FFFD and private use characters,
+ * long runs of characters from the upper half of a single-byte code page, UTF-8 read as windows-1251, and two scripts inside one word.
+ * Product names have different scripts only side by side (`USB-кабель`, `Tシャツ`, `10 kΩ`).
  */
 
 const other = 0
@@ -38,6 +38,7 @@ export function looksGarbled(text: string): boolean {
     const now = scriptOf(code)
     if (now === script) {
       length++
+      // Latin before one Greek letter is a unit such as `kΩ`.
       if (now === greek && before === latin && length === 2) return true
       continue
     }

@@ -81,7 +81,7 @@ export interface SourceDefinition {
   }
   /** Path of the records inside one object: keys joined by dots, `data.products`. Absent: detected if possible. */
   readonly json?: { readonly records: string }
-  /** Accepted deviations from a well-formed Google Shopping feed. Any other deviation rejects the file. */
+  /** Settings for XML. Any deviation from well-formed XML that is not accepted here rejects the file. */
   readonly xml?: {
     /** Local name of the elements that are records, for XML that is not a Google Shopping feed. */
     readonly item?: string
@@ -198,7 +198,7 @@ export interface ProductSetRule {
   readonly brand?: string
 }
 
-/** Duration in calendar months (an end after the last day of a month is that day), or in milliseconds. */
+/** Duration in calendar months (one month after 31 January is 28 or 29 February), or in milliseconds. */
 export type Duration = { readonly months: number } | { readonly ms: number }
 
 /** Limits that withhold deletes or stop a run (docs/architecture.md#deletes-need-proof). */

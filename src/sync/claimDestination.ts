@@ -54,7 +54,8 @@ export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, requ
 
 /**
  * Requests a run and claims the destination. If the pipeline is paused (except for `plan` runs) or the destination is locked, skips the
- * run and returns its report. First ends expired runs. Writes `run.requested` or `deletes.approved` to the audit log.
+ * run and returns its report. First ends expired runs. Writes `run.requested` or `deletes.approved` to the audit log if
+ * there is an actor.
  *
  * @throws {RunError} `OTHER_CREDENTIALS` if the destination was taken over before the claim; the run is skipped
  */

@@ -110,7 +110,7 @@ async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, reques
 
 /** Estimates the number of requests for `rows` rows, with as many entries each as permitted. The limit of bytes can make more. */
 function batchesOf({ destination }: Pipeline, rows: number): number {
-  return Math.ceil(rows / destinationOf(destination.kind).limits('upsert').entries)
+  return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
 }
 
 /** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */

@@ -78,7 +78,7 @@ const staticList: Destination<StaticListDefinition> = {
   }),
   keepsEntries: '30 days',
   probe: ({ file }) => ({ path: file }),
-  limits: () => ({ entries: 40, bytes: 100_000 }),
+  limits: { entries: 40, bytes: 100_000 },
   limitClass: () => 'catalog_reads',
   request: ({ targetId }) => ({ method: 'POST', path: targetId }),
   frame: () => ({ open: '[', close: ']' }),

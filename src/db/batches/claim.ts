@@ -54,8 +54,8 @@ const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
 
 /**
- * SQL condition: batch `b` waits for a sibling or for the end of an isolation. `coalesce`, because a null reason would not end the `and`
- * early: then `exists` would run for each batch of the plan.
+ * SQL condition: batch `b` waits for a sibling or for the end of an isolation. With a null reason Postgres would evaluate
+ * `exists` for each batch of the plan; `coalesce` prevents that.
  */
 const waitsForOthers = `coalesce(b.reason, '') in ${waitingReasons} and exists (
   select from batch s where s.plan_id = b.plan_id and s.status in ('pending', 'in_flight', 'ambiguous')

@@ -34,7 +34,6 @@ export async function settleLoad(
      noted as (
        insert into audit (actor, what, run_id, plan_id, batch_id, detail)
        select $5::text, 'batch.settled', $6::bigint, plan_id, id, $7::jsonb from mine),
-     -- This is the last part, because all transactions that record answers of a destination wait for the lock of this row.
      raised as (update destination d set state_version = d.state_version + 1 from mine where d.id = mine.destination_id)
      select count(*)::int as n from mine`,
     [batch.id, batch.epoch, by.horizonMs, id, by.workerId, by.runId, detail, ...values],

@@ -3,6 +3,10 @@
 /** SQL of the statuses of batches with unresolved entries. */
 export const openStatuses = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
+/** SQL condition: entry `e` of batch `b` is unresolved, which means ambiguous, or sent and not answered yet. */
+export const isUnresolved = `e.outcome in ('pending', 'ambiguous')
+  and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))`
+
 /** Phase of the deletes of erasures. Neither the run of their plan nor updates wait for these deletes. */
 export const erasurePhase = 0
 

@@ -16,7 +16,7 @@ export interface FrozenEntry {
   readonly keys: readonly string[]
   /** `create`, `update`, `delete` or `renewal`. */
   readonly change: string
-  /** Hash of the content that a confirmation makes the synced one; null for a delete. */
+  /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for a delete. */
   readonly hash: Buffer | null
   /** End of the membership in epoch milliseconds; null for products and deletes. */
   readonly expiresAtMs: number | null
@@ -37,7 +37,7 @@ export interface FrozenEntries {
   readonly template?: Buffer | undefined
 }
 
-const togetherColumns = (
+const oneRowColumns = (
   [
     'batch_id',
     'destination_id',
@@ -62,17 +62,17 @@ export async function writeEntries(
   destination: Pick<Destination, 'evidence'>,
   batches: readonly FrozenEntries[],
 ): Promise<void> {
-  const together = batches.filter((batch) => areTogether(destination, batch))
-  if (together.length > 0) await writeTogether(tx, destinationId, together)
+  const together = batches.filter((batch) => fitsOneRow(destination, batch))
+  if (together.length > 0) await writeAsOneRow(tx, destinationId, together)
   const each = batches.filter((batch) => !together.includes(batch))
-  if (each.length > 0) await writeEach(tx, destinationId, each)
+  if (each.length > 0) await writeAsRows(tx, destinationId, each)
 }
 
 /**
  * Returns true if the entries of a batch are stored in one row: the service answers with one outcome for all (`evidence` is `counts`), all
  * have the same expiry, and all keys are digests. Products have separate outcomes, so they have separate rows.
  */
-export function areTogether(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
+export function fitsOneRow(destination: Pick<Destination, 'evidence'>, { op, items }: Pick<FrozenEntries, 'op' | 'items'>): boolean {
   if (destination.evidence !== 'counts') return false
   const expiresAtMs = items[0]?.expiresAtMs
   return items.every(
@@ -88,15 +88,15 @@ export function templateOf(
   destination: Pick<Destination, 'evidence'>,
   batch: Pick<FrozenEntries, 'op' | 'items'> & { readonly body: Buffer },
 ): Buffer | undefined {
-  if (!areTogether(destination, batch)) return undefined
+  if (!fitsOneRow(destination, batch)) return undefined
   return toTemplate(
     batch.body,
     batch.items.flatMap(({ keys }) => keys),
   )
 }
 
-async function writeTogether(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch_entries (${togetherColumns})`)
+async function writeAsOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns})`)
   for (const { batchId, items, offsets, lengths, template } of batches) {
     const [first] = items
     if (first === undefined) continue
@@ -139,7 +139,7 @@ export interface LoadedEntries extends Omit<WrittenUpdates, 'body' | 'sha256' | 
 
 /** Writes the same rows as `writeEntries`, from bytes instead of objects. */
 export async function writeLoadedEntries(tx: Transaction, destinationId: number, batches: readonly LoadedEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch_entries (${togetherColumns})`)
+  const copy = new CopyWriter(tx.client, `batch_entries (${oneRowColumns})`)
   for (const { batchId, recordKeys, keys, keyLengths, hash, expiresAtMs, firstOffset, lengths, template } of batches) {
     copy.row(13)
     copy.int8(batchId)
@@ -167,7 +167,7 @@ function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknow
   return values.slice(0, 1)
 }
 
-async function writeEach(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
+async function writeAsRows(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
   const copy = new CopyWriter(tx.client, `entry (${frozenColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {

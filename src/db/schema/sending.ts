@@ -68,8 +68,8 @@ export const batch = sluice.table(
     parentId: bigint('parent_id', { mode: 'number' }),
     /**
      * Earliest end of its memberships. After this time the batch is not sent, and the next plan has new times
-     * (docs/guarantees.md#freshness). For a settled batch: no membership that the batch confirmed last ends earlier; null if there are no
-     * such memberships.
+     * (docs/guarantees.md#freshness). For a settled batch: a lower bound of the ends of the memberships whose last confirmation was
+     * this batch; null if there are none.
      */
     expiresAt: instant('expires_at'),
     epoch: integer('epoch').notNull().default(0),
@@ -130,7 +130,7 @@ export const entry = sluice.table(
     /** Keys of `remote` that its outcome applies to: one product id, or the identifiers of users. */
     keys: bytea('keys').array().notNull(),
     change: text('change').notNull(),
-    /** `desired_hash`, which becomes `synced_hash` with the confirmation; null for deletes. */
+    /** `desired_hash`, which becomes `synced_hash` when the operation is confirmed; null for deletes. */
     hash: bytea('hash'),
     expiresAt: instant('expires_at'),
     users: integer('users').notNull().default(1),

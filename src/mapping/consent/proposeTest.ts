@@ -41,7 +41,8 @@ export function proposeTest(column: string, name: ConsentName | undefined, value
   const unknown = pick(undefined)
   const seen = all.every(({ value }) => isShowable(value)) ? all : []
   if (seen.length === 0 && all.length > 0) {
-    // The values may be personal data, so the test contains only known words for no. Without any, only empty cells pass.
+    // The values may be personal data, so the test contains only known words for no. In an opt-out column, or without any, only empty
+    // cells pass.
     const no = pick(false)
     return { test: no.length > 0 && polarity !== 'out' ? { column, notValues: no } : { column, values: [''] }, certain: false, seen: [] }
   }

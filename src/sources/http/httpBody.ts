@@ -81,7 +81,7 @@ export class ResumableBody {
   }
 
   async end(): Promise<TransportEnd> {
-    // Bytes after the body close the connection, which this process notices one turn of the event loop later.
+    // Bytes after the body close the connection, which this process notices at most two turns of the event loop later.
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     const etag = header(this.#first, 'etag')
     // Without an ETag, a time less than a second before the answer is not stored: a second change in the same second would get 304.

@@ -58,5 +58,5 @@ function queryFault(code: string, line: number): { readonly what: string; readon
 }
 
 function after(line: number): string {
-  return line === 0 ? '' : ` after ${line} rows`
+  return line === 0 ? '' : ` after ${line} ${line === 1 ? 'row' : 'rows'}`
 }

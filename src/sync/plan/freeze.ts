@@ -107,7 +107,7 @@ class OperationGroups {
     const { op, phase, recordKey } = operation
     if (this.#current?.op !== op || this.#current.phase !== phase) {
       this.end()
-      this.#current = { packer: new Packer(this.#destination.frame(op), this.#destination.limits(op)), op, phase }
+      this.#current = { packer: new Packer(this.#destination.frame(op), this.#destination.limits), op, phase }
     }
     this.#finish(this.#current.packer.add(operation))
     const id = this.#destination.collisionOf?.(recordKey)

@@ -29,7 +29,7 @@ const rowsAtATime = 5_000
 export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
-  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits('upsert'), {
+  const writer = new UpdateWriter(destination.frame('upsert'), destination.limits, {
     expiresAtMs,
     ...(terms.withEffectiveAt ? { effectiveAtMs: terms.plannedAtMs } : {}),
   })

@@ -39,7 +39,7 @@ export interface GuardFacts {
   readonly fromPipe: boolean
   /** Maximum number of deletes that the user approved for this run; undefined without approval. */
   readonly approveDeletes: number | undefined
-  /** False if no row counts as missing (`PlanWork.ignoresMissing`). Then `min_rows` does not apply. */
+  /** False if no row counts as missing (`PlanWork.ignoresMissing`). Then no guard on the number of rows applies. */
   readonly deletesMissing: boolean
   /** Ids of products that would be deleted; empty for people. */
   readonly examples: readonly string[]

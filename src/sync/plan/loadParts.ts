@@ -148,7 +148,7 @@ async function reserveEnd(planId: string, tx: Transaction): Promise<number> {
  */
 function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[] {
   const { usersInFirstPart } = deps.settings
-  const inRequest = Math.min(usersInFirstPart, type.limits('upsert').entries)
+  const inRequest = Math.min(usersInFirstPart, type.limits.entries)
   const most = Math.max(usersInFirstPart, rows * largestShare)
   const sizes: number[] = []
   let users = usersInFirstPart

@@ -9,6 +9,7 @@ import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
 import { renderUserOperation } from '../../destinations/userOperation.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { eachPortion } from '../../db/cursor.ts'
+import type { FrozenEntry } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { createsAgain, isNotListed } from '../../db/invalidated.ts'
 import { inRange, sentIdentifiers, type KeyRange } from './firstLoad.ts'
@@ -16,25 +17,16 @@ import { joinOwnEnds, notEnded, overdue, ownEffectiveAt, ownExpiresAt } from './
 
 export type Change = 'create' | 'update' | 'delete' | 'renewal'
 
-/** One operation to freeze: its bytes, and the keys that its answer settles. */
-export interface PlannedOperation {
+/** One operation to freeze, with its bytes. */
+export interface PlannedOperation extends FrozenEntry {
   readonly bytes: Buffer
   readonly op: Operation
   readonly change: Change
   /**
-   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that the old identifiers of a user are
-   * deleted before the user is updated.
+   * Phase of sending. Phase 2 starts after every delete of this plan is settled, so that the old identifiers of a user, or the old
+   * spelling of a product id, are deleted before the update.
    */
   readonly phase: 1 | 2
-  readonly recordKey: Buffer
-  /** Keys in hex, as they come from the database. */
-  readonly keys: readonly string[]
-  /** `desired_hash`, which becomes the synced hash when the operation is confirmed; null for deletes. */
-  readonly hash: Buffer | null
-  /** End of the memberships; null for deletes and products. */
-  readonly expiresAtMs: number | null
-  /** Number of users; 1 for a product. */
-  readonly users: number
 }
 
 /** Transaction and destination whose operations are read. */

@@ -4,6 +4,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import type { ChangedKeys } from '../../db/changedKeys.ts'
+import { isUnresolved } from '../../db/batches/states.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { decodeResync } from '../../db/plans.ts'
 import type { Row } from '../../db/row.ts'
@@ -70,8 +71,7 @@ export interface GuardedDeletes {
 export const unresolvedKeys = (destinationId: number): string =>
   `select distinct e.key
    from batch b cross join ${keysOf('b.id')} e
-   where b.destination_id = ${destinationId} and e.outcome in ('pending', 'ambiguous')
-     and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))
+   where b.destination_id = ${destinationId} and ${isUnresolved}
    union
    select key from remote where destination_id = ${destinationId} and late_until > statement_timestamp()`
 

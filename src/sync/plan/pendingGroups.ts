@@ -109,7 +109,8 @@ async function collect(context: MembershipContext): Promise<number> {
   const contentVersion = contentVersionOf('$1', 't.group_key')
   if (confirmed) {
     // So far `created` is based on the changed identifiers only. A group is new only if none of its identifiers was ever confirmed.
-    // Any other group gets one new content, so that one answer confirms all its identifiers.
+    // A changed group that is not new, or that loses identifiers, gets one new content, so that one answer confirms all its identifiers. A
+    // renewal keeps its content.
     await tx.query(
       `update pending_group t set created = false where created and exists (select ${mine} and m.group_key = t.group_key and m.synced_hash is not null)`,
     )
@@ -172,8 +173,8 @@ const notExempt = 'not exists (select from exempt x where x.group_key = t.group_
 const notCleared = 'not exists (select from cleared c where c.key = t.group_key)'
 
 /**
- * Returns SQL of the groups `t`, without exempt groups, that lose identifiers while their record stays. Searches only records that this
- * read did not update. The subquery returns `true` or null, because Postgres may read all records for `exists`.
+ * Returns SQL of the groups `t`, without exempt groups, that lose identifiers while their record stays. An updated record is in `change`;
+ * others are looked up one by one (for `exists` Postgres may read all records).
  */
 const groupsThatKeepTheirRow = (destinationId: number) =>
   `select t.group_key from pending_group t left join (select key from change where what = 'update') u on u.key = t.group_key

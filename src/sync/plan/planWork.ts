@@ -62,7 +62,7 @@ export interface PlanWork {
   readonly resyncPlans: readonly string[]
   /** True if the destination has no record, key or open batch, and the whole source was read. */
   readonly untouched: boolean
-  /** True if no row counts as missing: for a backfill source, and if `sourceless`. */
+  /** True if this run does not read the pipeline's own sources: for a backfill source, and if `sourceless`. */
   readonly ignoresMissing: boolean
   /** Id of the newest erasure, 0 if none. Before a batch of this plan is sent, people of later erasures are removed from the batch. */
   readonly latestErasureId: number

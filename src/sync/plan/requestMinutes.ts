@@ -18,5 +18,5 @@ export function refreshMinutes({ destination }: Pipeline, records: number | unde
   if (records === undefined) return undefined
   const type = destinationOf(destination.kind)
   const operations = Math.ceil(records / (type.membership(destination)?.usersPerOperation ?? 1))
-  return requestMinutes({ [type.limitClass('upsert')]: Math.ceil(operations / type.limits('upsert').entries) })
+  return requestMinutes({ [type.limitClass('upsert')]: Math.ceil(operations / type.limits.entries) })
 }

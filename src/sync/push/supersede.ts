@@ -83,6 +83,7 @@ export async function insertDeleteBatch(
     destinationId,
     parentId: beside.id,
     operation: 'delete',
+    // Not sent yet, but ambiguous with one attempt, so that the next run sends it before it plans (`inScope` in `db/batches/claim.ts`).
     status: 'ambiguous',
     body,
     sha256,
