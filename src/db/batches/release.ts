@@ -116,6 +116,19 @@ export async function resetAttempts(db: Queryable, destinationId: number): Promi
 }
 
 /**
+ * Shortens the waits that `resetAttempts` keeps to two horizons, if they are longer than any that is ever stored: the clock of the database was
+ * ahead when they were stored. `longestBackoffMs`: longest wait after a failed attempt.
+ */
+export async function shortenFalseWaits(db: Queryable, destinationId: number, horizonMs: number, longestBackoffMs: number): Promise<void> {
+  await db.execute(
+    `update batch set next_attempt_at = statement_timestamp() + $2::float8 * interval '1 millisecond'
+     where destination_id = $1 and status in ('pending', 'ambiguous') and (phase = ${erasurePhase} or reason = 'suppressed')
+       and next_attempt_at > statement_timestamp() + ($2::float8 + $3::float8) * interval '1 millisecond'`,
+    [destinationId, 2 * horizonMs, longestBackoffMs],
+  )
+}
+
+/**
  * Supersedes the unsent batches of a destination's started plans, because a newer plan has their changes. Plans that wait for
  * `apply` keep their batches.
  */

@@ -1,5 +1,5 @@
 /** Sends requests of earlier runs again whose outcome is unknown, or that the service did not accept in time (docs/guarantees.md#key-order). */
-import { recoverBatches, resetAttempts, unparkBatches } from '../../db/batches/release.ts'
+import { recoverBatches, resetAttempts, shortenFalseWaits, unparkBatches } from '../../db/batches/release.ts'
 import { resumeDestination } from '../../db/destinations.ts'
 import { deadWorkers } from '../../db/workers.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -19,6 +19,7 @@ export async function resendUnresolved(
   await recoverBatches(deps.db, await deadWorkers(deps.db), deps.settings.horizonMs, deps.service)
   await resumeDestination(deps.db, destinationId)
   await resetAttempts(deps.db, destinationId)
+  await shortenFalseWaits(deps.db, destinationId, deps.settings.horizonMs, deps.settings.retryAfterCapMs)
   await unparkBatches(deps.db, destinationId, deps.settings.maxAttempts)
   crashPoint('settle.opened')
   const scope = { resendOf: destinationId, fence: deps.service }

@@ -112,6 +112,20 @@ async function sendings(engine: EngineUnderTest): Promise<readonly string[]> {
   )
 }
 
+test('deletes that were planned while the clock of the database was ahead are sent after two horizons', async () => {
+  await using engine = await setUp()
+  const { control } = engine.sandbox
+  await control.fault({ path: '/custom_audiences/' }, { kind: 'commit_then_reset' })
+  await interruptedRun(engine, 'customers', 'stop')
+  await forgets(engine, { emails: [canary] }, { wait: false })
+  await engine.db.execute(`update batch set next_attempt_at = next_attempt_at + interval '3 days' where phase = 0`)
+  expect(await engine.run('customers')).toMatchObject({ status: 'succeeded' })
+  await engine.deps.clock.sleep(2 * engine.deps.settings.horizonMs + 20)
+  await engine.run('customers')
+  expect(await held(engine)).toBe(without)
+  expect(await engine.db.query(`select from batch where phase = 0 and status <> 'settled'`)).toEqual([])
+})
+
 test('a person with an update in flight is deleted after it, and never sent again', async () => {
   await using engine = await setUp()
   const { control } = engine.sandbox
