@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './answer.ts'
 import type { Dispatcher } from './state/dispatcher.ts'
-import { FaultError } from './faults/faultRule.ts'
+import { FaultError, readRule } from './faults/faultRule.ts'
 import type { ArmedFaults } from './faults/armedFaults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
 import type { ValueOrder } from './ledger/valueOrder.ts'
@@ -96,7 +96,7 @@ export class Control {
     rates.clear()
     handler.clear()
     dispatcher.restartJournal()
-    if (seed !== undefined) dispatcher.note({ kind: 'reset', seed })
+    dispatcher.note({ kind: 'reset', seed: world.seed })
     dispatcher.noteInstance()
     await Promise.resolve()
     return { ok: true }
@@ -183,7 +183,7 @@ export class Control {
 
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
-    const problem = runner.unsupportedReason(recordOf(body)['fault'])
+    const problem = runner.unsupportedReason(readRule(body).fault)
     if (problem !== undefined) throw new FaultError(problem)
     return faults.add(body)
   }

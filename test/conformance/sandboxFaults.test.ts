@@ -124,6 +124,13 @@ describe('answers that say no', () => {
   })
 })
 
+test('a fault that changes the answer is rejected at a stage before the body is read', async () => {
+  for (const kind of ['truncate', 'counts', 'short', 'idle_close', 'stale'])
+    for (const stage of ['before_read', 'after_headers', 'mid_upload'])
+      await expect(arm({ kind, stage }), `${kind} at ${stage}`).rejects.toThrow(`${kind} has no effect at the stage ${stage}`)
+  await arm({ kind: 'status', status: 503, stage: 'before_read' })
+})
+
 describe('connections that break', () => {
   test.for([
     [{ kind: 'reset', at: 'before' }, 0],

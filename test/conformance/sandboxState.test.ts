@@ -200,6 +200,21 @@ test.skipIf(target !== undefined)(
   60_000,
 )
 
+test.skipIf(target !== undefined)('a reset without a seed keeps the seed of the last reset, also after a restart', async () => {
+  const path = join(folder, 'state.jsonl')
+  const tokenAfterRestart = async (resets: readonly { seed?: number }[], stateFile: string): Promise<string> => {
+    {
+      await using before = await withSandbox({ stateFile })
+      for (const options of resets) await before.reset(options)
+    }
+    await using after = await withSandbox({ stateFile })
+    return (await after.call('POST', '/oauth/request_token', { credentials: consumer, oauth: { oauth_callback: 'oob' } })).text
+  }
+  const expected = await tokenAfterRestart([{ seed: 5 }], `${path}.5`)
+  expect(await tokenAfterRestart([{ seed: 5 }, {}], path)).toBe(expected)
+  expect(await tokenAfterRestart([], `${path}.1`)).not.toBe(expected)
+})
+
 test.skipIf(target !== undefined)('a state of another version is refused aloud, not guessed at', async () => {
   const file = join(folder, 'state.jsonl')
   writeFileSync(file, '{"kind":"state","version":99,"parts":[]}\n\n')

@@ -92,7 +92,7 @@ function commandWords(argv: readonly string[]): string[] {
 
 /**
  * Returns the error of the first word that names no command, or of a group without its command; undefined if the command exists.
- * `others`: further names to suggest. `path`: words before `entries`.
+ * `others`: further names to suggest for the first word. `path`: words before `entries`.
  */
 function findUnknownCommand(
   argv: readonly string[],
@@ -120,9 +120,7 @@ function findUnknownCommand(
       { where: word.slice(0, 60), hint },
     )
   }
-  return entry.commands && others.length === 0 && !argv.includes('--help') && !argv.includes('-h')
-    ? findUnknownCommand(rest, entry.commands, [], [...path, word])
-    : undefined
+  return entry.commands && findUnknownCommand(rest, entry.commands, [], [...path, word])
 }
 
 /** Builds commander's command of a catalogue entry. The command calls `onRequest` when it is parsed. */

@@ -120,7 +120,8 @@ export class ArmedFaults {
   }
 }
 
-function actsBeforeBody(fault: Fault): boolean {
+/** Returns true if the fault acts before the body of the request is read. */
+export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(effectOf(fault).stage)
 }
 

@@ -4,12 +4,11 @@
 import { exactJson, type Answer } from '../answer.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
-import { recordOf } from '../../unknownValue.ts'
-import type { FaultRule } from './armedFaults.ts'
+import { actsBeforeBody, type FaultRule } from './armedFaults.ts'
 import { corruptAnswer } from './corruptedAnswers.ts'
 import { actionsOf, cursorOf, type FaultHooks, type FaultTools, type FaultyRequest } from './faultActions.ts'
 import type { FaultContext } from './faultContext.ts'
-import { actsAfterApplying, effectOf, type Apply } from './faultKinds.ts'
+import { actsAfterApplying, effectOf, type Apply, type Fault } from './faultKinds.ts'
 import { injectAnswer, isInjected } from './injectedAnswers.ts'
 import { Waits, type Hold } from './waits.ts'
 import type { Port } from './wireFaults.ts'
@@ -25,10 +24,12 @@ export class FaultRunner {
   }
 
   /** Returns why this sandbox cannot run the fault; undefined if it can. */
-  unsupportedReason(fault: unknown): string | undefined {
-    return recordOf(fault)['kind'] === 'crash' && this.#tools.crash === undefined
-      ? 'crash: this sandbox shares its process with others'
-      : undefined
+  unsupportedReason(fault: Fault): string | undefined {
+    const { wait, upload, end } = actionsOf(fault.kind)
+    if (fault.kind === 'crash' && this.#tools.crash === undefined) return 'crash: this sandbox shares its process with others'
+    if (actsBeforeBody(fault) && !isInjected(fault.kind) && (wait ?? upload ?? end) === undefined)
+      return `${fault.kind} has no effect at the stage ${effectOf(fault).stage}: it changes the answer, or how the request is applied`
+    return undefined
   }
 
   /** Returns the requests that wait to be released. */

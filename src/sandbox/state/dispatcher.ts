@@ -194,7 +194,7 @@ export class Dispatcher {
       case 'switches':
         return world.switches.set(entry.values)
       case 'reset':
-        return world.reset(entry.seed ?? undefined)
+        return world.reset(entry.seed)
       case 'instance':
         world.core.instance = entry.id
         return undefined

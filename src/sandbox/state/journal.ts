@@ -32,7 +32,7 @@ export type JournalEntry =
   | { readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown }
   | { readonly kind: 'clock'; readonly offsetMs: number }
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'reset'; readonly seed: number | null }
+  | { readonly kind: 'reset'; readonly seed: number }
   | { readonly kind: 'instance'; readonly id: string }
 
 /** Named part of the whole state. */

@@ -151,6 +151,11 @@ export class SandboxWorld implements World {
     this.#replayNow = now
   }
 
+  /** Seed of the state since the last reset. */
+  get seed(): number {
+    return this.#seed
+  }
+
   /** Restores the first state of every area, and the defaults of the switches. */
   reset(seed: number = this.#seed): void {
     for (const area of this.areas) if (this.#states.has(area.ref.name)) area.stop?.(this.#states.get(area.ref.name))

@@ -121,6 +121,7 @@ describe('a call that cannot be', () => {
     [['auth', 'logni'], 'UNKNOWN_COMMAND', 'sluice auth login'],
     [['help', 'exit-code'], 'UNKNOWN_COMMAND', 'sluice help exit-codes'],
     [['zzzzzz'], 'UNKNOWN_COMMAND', 'sluice --help'],
+    [['help', 'auth', 'logn'], 'UNKNOWN_COMMAND', 'sluice auth login'],
     [['run', 'shop', '--ful'], 'UNKNOWN_OPTION', 'sluice run --full   (instead of --ful)'],
     [['run'], 'MISSING_ARGUMENT', 'sluice help run'],
     [['db'], 'MISSING_ARGUMENT', 'sluice help db'],

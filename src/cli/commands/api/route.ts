@@ -10,14 +10,14 @@ export interface Route {
 
 /**
  * Finds the endpoint of a method and path, aliases included. The service may have more endpoints than the specification, so an
- * undocumented path is called too, in user context: on the advertising host if it begins with a version, else on the core host.
+ * undocumented path is called too, in user context: on the advertising host if it begins with a version other than `/2/`, else on the core host.
  */
 export function routeOf(method: string, path: string): Route {
   const endpoint = endpoints.find(
     (candidate) => candidate.method === method && [candidate.path, ...(candidate.aliases ?? [])].some((pattern) => matches(pattern, path)),
   )
   if (endpoint) return { endpoint, host: endpoint.host, auth: endpoint.auth }
-  return { endpoint: undefined, host: /^\/\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
+  return { endpoint: undefined, host: /^\/(?!2\/)\d+\//.test(path) ? 'ads' : 'core', auth: 'user' }
 }
 
 /**
