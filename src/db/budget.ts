@@ -1,5 +1,5 @@
 /**
- * Grants requests from the budget that all processes share. Each class of limit has a ring of exact grant times. Therefore no time
+ * Grants requests from the rate limit (budget) that all processes share. Each class of limit has a ring of exact grant times. Therefore no time
  * window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All times are by the database's clock.
  */
 import pg from 'pg'

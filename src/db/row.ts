@@ -3,6 +3,7 @@
  * queries.
  */
 import type * as auditLog from './schema/auditLog.ts'
+import type * as budget from './schema/budget.ts'
 import type * as erasures from './schema/erasures.ts'
 import type * as operators from './schema/operators.ts'
 import type * as productSets from './schema/productSets.ts'
@@ -10,15 +11,20 @@ import type * as runs from './schema/runs.ts'
 import type * as schedule from './schema/schedule.ts'
 import type * as sending from './schema/sending.ts'
 import type * as state from './schema/state.ts'
+import type * as webhookEvents from './schema/webhookEvents.ts'
+import type * as workers from './schema/workers.ts'
 
 type Schema = typeof auditLog &
+  typeof budget &
   typeof erasures &
   typeof operators &
   typeof productSets &
   typeof runs &
   typeof schedule &
   typeof sending &
-  typeof state
+  typeof state &
+  typeof webhookEvents &
+  typeof workers
 type Tables = Schema[keyof Schema]
 export type TableName = Tables['_']['name']
 type ColumnsOf<Name extends TableName> = Extract<Tables, { readonly _: { readonly name: Name } }>['_']['columns']

@@ -1,9 +1,11 @@
-/** Defines the tables of the audit log and of webhook events. */
 import { sql } from 'drizzle-orm'
 import { bigint, index, jsonb, text } from 'drizzle-orm/pg-core'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Audit log: state transitions, events and actions of operators, with the actor (docs/guarantees.md#nothing-silent). */
+/**
+ * Audit log: state transitions, events and actions of operators, with the actor (docs/guarantees.md#nothing-silent).
+ * Written by `db/audit.ts`.
+ */
 export const audit = sluice.table(
   'audit',
   {
@@ -24,17 +26,4 @@ export const audit = sluice.table(
       .on(t.pipeline, t.id)
       .where(sql`pipeline is not null`),
   ],
-)
-
-/** Events of the service, each stored once (docs/guarantees.md#webhook-delivery). */
-export const webhookEvent = sluice.table(
-  'webhook_event',
-  {
-    /** The event's own id, or the SHA-256 of its body. */
-    id: text('id').primaryKey(),
-    type: text('type').notNull(),
-    body: jsonb('body').notNull(),
-    receivedAt: instant('received_at').notNull().default(now()),
-  },
-  (t) => [index('webhook_event_received').on(t.receivedAt)],
 )

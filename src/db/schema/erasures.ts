@@ -3,7 +3,7 @@ import { bigint, boolean, index, integer, primaryKey, text } from 'drizzle-orm/p
 import { batch } from './sending.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
-/** Receipt of one request to erase a person. Rows are added and completed, never deleted. */
+/** Receipt of one request to erase a person. Rows are added and completed, never deleted. Written by `db/erasures.ts`. */
 export const erasure = sluice.table(
   'erasure',
   {
@@ -25,7 +25,10 @@ export const erasure = sluice.table(
   (t) => [index('erasure_service').on(t.service, t.id)],
 )
 
-/** Permanently suppressed key: a packed identifier for all audiences of the service, or the record key of one audience. */
+/**
+ * Permanently suppressed key: a packed identifier for all audiences of the service, or the record key of one audience.
+ * Written by `db/erasures.ts`.
+ */
 export const erasedKey = sluice.table(
   'erased_key',
   {
@@ -43,7 +46,7 @@ export const erasedKey = sluice.table(
   ],
 )
 
-/** Delete that an erasure planned. */
+/** Delete that an erasure planned. Written by `db/erasures.ts`. */
 export const erasureDelete = sluice.table(
   'erasure_delete',
   {

@@ -4,7 +4,7 @@ import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Paused pipeline: no run sends until the row is deleted. */
+/** Paused pipeline: no run sends until the row is deleted. Written by `db/pauses.ts`. */
 export const pipelinePause = sluice.table('pipeline_pause', {
   /** Destination of the pipeline, because pipelines of two environments may have the same name. */
   destinationId: integer('destination_id')
@@ -16,7 +16,10 @@ export const pipelinePause = sluice.table('pipeline_pause', {
   reason: text('reason'),
 })
 
-/** `Idempotency-Key` of a run request, with the run that it got and its options; null if an earlier version stored the request. */
+/**
+ * `Idempotency-Key` of a run request, with the run that it got and its options; null if an earlier version stored the request.
+ * Written by `db/runRequests.ts`.
+ */
 export const runRequest = sluice.table(
   'run_request',
   {
@@ -29,7 +32,7 @@ export const runRequest = sluice.table(
   (t) => [index('run_request_age').on(t.requestedAt)],
 )
 
-/** Condition that needs an operator, from the time it was found until it was no longer found. */
+/** Condition that needs an operator, from the time it was found until it was no longer found. Written by `db/alerts.ts`. */
 export const alert = sluice.table(
   'alert',
   {
@@ -51,7 +54,7 @@ export const alert = sluice.table(
   ],
 )
 
-/** One message to one receiver. It is sent until the receiver accepts it or the message is too old. */
+/** One message to one receiver. It is sent until the receiver accepts it or the message is too old. Written by `db/alerts.ts`. */
 export const alertDelivery = sluice.table(
   'alert_delivery',
   {

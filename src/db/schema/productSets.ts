@@ -4,7 +4,10 @@ import { bigint, check, index, integer, jsonb, text, uniqueIndex } from 'drizzle
 import { destination } from './runs.ts'
 import { instant, now, sluice } from './sluice.ts'
 
-/** Set that a pipeline created at the service. A set without a row is unmanaged, and is never changed or deleted. */
+/**
+ * Set that a pipeline created at the service. A set without a row is unmanaged, and is never changed or deleted.
+ * Written by `db/productSets.ts`.
+ */
 export const productSet = sluice.table(
   'product_set',
   {

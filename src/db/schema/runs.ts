@@ -1,10 +1,10 @@
-/** Defines the tables of destinations, workers, runs, snapshots and rejected rows. */
+/** Defines the tables of destinations, runs, snapshots and rejected rows. */
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, smallint, text, unique, uniqueIndex } from 'drizzle-orm/pg-core'
 import type { RunTrigger, StoredRunStatus } from '../../model/report.ts'
 import { bytea, instant, now, sluice } from './sluice.ts'
 
-/** Catalog, audience or do-not-reach list of one service. */
+/** Catalog, audience or do-not-reach list of one service. Written by `db/destinations.ts`. */
 export const destination = sluice.table(
   'destination',
   {
@@ -44,22 +44,7 @@ export const destination = sluice.table(
   (t) => [unique('destination_identity').on(t.service, t.kind, t.accountId, t.targetId)],
 )
 
-/** Process that may have leases. Other processes on the same machine can detect from its identity that it has ended. */
-export const worker = sluice.table('worker', {
-  id: text('id').primaryKey(),
-  role: text('role').notNull(),
-  host: text('host').notNull(),
-  /** Boot id and pid namespace: the pid is comparable only if both are equal. */
-  hostScope: text('host_scope').notNull(),
-  pid: integer('pid').notNull(),
-  /** Start time of the process in clock ticks since boot, to detect a reused pid. */
-  pidStarted: text('pid_started').notNull(),
-  concurrency: integer('concurrency').notNull().default(1),
-  startedAt: instant('started_at').notNull().default(now()),
-  seenAt: instant('seen_at').notNull().default(now()),
-})
-
-/** Run of a pipeline. `sluice plan` and `sluice apply` are runs too. */
+/** Run of a pipeline. `sluice plan` and `sluice apply` are runs too. Written by `db/runs.ts`. */
 export const run = sluice.table(
   'run',
   {
@@ -115,7 +100,10 @@ export const run = sluice.table(
   ],
 )
 
-/** Result of one read of a pipeline's sources. Only a closed snapshot may cause deletes (docs/guarantees.md#deletes-need-proof). */
+/**
+ * Result of one read of a pipeline's sources. Only a closed snapshot may cause deletes (docs/guarantees.md#deletes-need-proof).
+ * Written by `db/snapshots.ts`.
+ */
 export const snapshot = sluice.table(
   'snapshot',
   {
@@ -143,7 +131,7 @@ export const snapshot = sluice.table(
   ],
 )
 
-/** Rejected row. Cells are masked before they are stored (docs/guarantees.md#no-raw-identifier-at-rest). */
+/** Rejected row. Cells are masked before they are stored (docs/guarantees.md#no-raw-identifier-at-rest). Written by `db/rejects.ts`. */
 export const reject = sluice.table(
   'reject',
   {

@@ -1,4 +1,4 @@
-/** Defines the tables of schedules, ticks and the shared rate budget. */
+/** Defines the tables of schedules and ticks. */
 import { sql } from 'drizzle-orm'
 import { bigint, check, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core'
 import { destination } from './runs.ts'
@@ -7,6 +7,7 @@ import { instant, now, sluice } from './sluice.ts'
 /**
  * Schedule that a folder of pipelines declares. The same schedule in two folders, or on two machines, has one row, so that each tick is
  * decided only once. A scheduler does not end schedules of other folders (docs/decisions/fence.md).
+ * Written by `db/schedules.ts`.
  */
 export const pipelineSchedule = sluice.table(
   'pipeline_schedule',
@@ -38,7 +39,7 @@ export const pipelineSchedule = sluice.table(
   ],
 )
 
-/** Tick of a schedule with its outcome (ran, queued, skipped, missed) and the reason. */
+/** Tick of a schedule with its outcome (ran, queued, skipped, missed) and the reason. Written by `db/schedules.ts`. */
 export const tick = sluice.table(
   'tick',
   {
@@ -55,26 +56,4 @@ export const tick = sluice.table(
     primaryKey({ name: 'tick_pkey', columns: [t.destinationId, t.pipeline, t.scheduledFor] }),
     check('tick_outcome', sql`${t.outcome} in ('ran', 'queued', 'skipped', 'missed')`),
   ],
-)
-
-/** Shared rate budget of one class of limit. Its grants are in `budget_slot`. */
-export const budget = sluice.table('budget', {
-  class: text('class').primaryKey(),
-  /** Number of all grants so far. */
-  granted: bigint('granted', { mode: 'number' }).notNull().default(0),
-  /** Maximum number of grants in a window; headers of answers may change it. */
-  limit: integer('request_limit').notNull(),
-  windowMs: integer('window_ms').notNull(),
-  blockedUntil: instant('blocked_until'),
-})
-
-/** Time of one grant, in a ring of slots: grant `n` is in slot `n` modulo the size of the ring (`db/budget.ts`). */
-export const budgetSlot = sluice.table(
-  'budget_slot',
-  {
-    class: text('class').notNull(),
-    slot: integer('slot').notNull(),
-    grantedAt: instant('granted_at').notNull(),
-  },
-  (t) => [primaryKey({ name: 'budget_slot_pkey', columns: [t.class, t.slot] })],
 )

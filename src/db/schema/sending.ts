@@ -7,6 +7,7 @@ import { bytea, instant, now, sluice } from './sluice.ts'
 /**
  * Plan: frozen operations of one run, which are sent unchanged. Written in one transaction (docs/guarantees.md#atomic-plan), or in one
  * transaction for each part of a first load.
+ * Written by `db/plans.ts`.
  */
 export const plan = sluice.table(
   'plan',
@@ -40,7 +41,7 @@ export const plan = sluice.table(
   (t) => [check('plan_status', sql`${t.status} in ('ready', 'applying', 'applied', 'superseded')`)],
 )
 
-/** Batch: one request with its frozen body, lease and state. */
+/** Batch: one request with its frozen body, lease and state. Written by `db/batches/`. */
 export const batch = sluice.table(
   'batch',
   {
@@ -117,6 +118,7 @@ export const batch = sluice.table(
 /**
  * Entry: one frozen operation of a batch, for a product, a product key to delete, or users. Most operations on people are in
  * `batch_entries` instead.
+ * Written by `db/entries/`.
  */
 export const entry = sluice.table(
   'entry',
@@ -187,7 +189,7 @@ export const batchEntries = sluice.table(
   (t) => [index('batch_entries_destination').on(t.destinationId)],
 )
 
-/** Attempt of a batch: committed before the first byte is sent, finished when its answer is classified. */
+/** Attempt of a batch: committed before the first byte is sent, finished when its answer is classified. Written by `db/attempts.ts`. */
 export const attempt = sluice.table(
   'attempt',
   {

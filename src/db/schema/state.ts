@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { bigint, boolean, check, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytea, instant, sluice } from './sluice.ts'
 
-/** Content of each row of the source, a product or a member, at its last read. */
+/** Content of each row of the source, a product or a member, at its last read. Written by `db/records.ts`. */
 export const record = sluice.table(
   'record',
   {
@@ -48,6 +48,7 @@ export const record = sluice.table(
 /**
  * Digests of the raw records of the last closed snapshot with their record keys, in chunks (docs/benchmarks.md). Stored only if
  * every valid record has a digest.
+ * Written by `db/digests.ts`.
  */
 export const recordDigest = sluice.table(
   'record_digest',
@@ -76,6 +77,7 @@ export const recordDigest = sluice.table(
 /**
  * Row statistics for gated reads: the feature sets that the numbers beside the digests refer to, and values that occur on many rows
  * (mapping/qualityStatistics.ts). Stored only together with digests.
+ * Written by `db/digests.ts`.
  */
 export const recordQuality = sluice.table('record_quality', {
   destinationId: integer('destination_id').primaryKey(),
@@ -85,6 +87,7 @@ export const recordQuality = sluice.table('record_quality', {
 /**
  * Desired and synced content of each key: a product id, or a packed identifier. The row is kept while the key is desired (`ref_count` >
  * 0), synced (`synced_hash` not null) or unresolved. Implied keys have no row (`db/impliedKeys.ts`).
+ * Written by `db/remote/`.
  */
 export const remote = sluice.table(
   'remote',
@@ -156,6 +159,7 @@ export const impliedKey = sluice.table(
 /**
  * Keys that may be out of sync, one row for each statement that changed keys. Written with each change that may make a key out of sync, and
  * deleted after a plan is applied and the key is in sync. A key may be in several rows, or without a row in `remote`.
+ * Written by `db/changedKeys.ts`.
  */
 export const changedKey = sluice.table(
   'changed_key',

@@ -8,7 +8,7 @@ import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import type { EngineDeps } from '../engine.ts'
-import { Allowance } from '../push/allowance.ts'
+import { Allowance } from '../push/sharedRateLimit.ts'
 import { interrupted } from '../read/stage.ts'
 
 /** Catalog to read back, and the callbacks of the read. */

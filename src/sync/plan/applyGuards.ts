@@ -1,4 +1,4 @@
-/** Applies the delete guards. Allowed removals change the desired state; withheld removals are only counted. */
+/** Withholds deletes that `guard.ts` does not allow. Allowed removals change the desired state; withheld removals are only counted. */
 import { collectRemovals, markMissing } from './desired.ts'
 import { markOutOfStock } from './desiredProducts.ts'
 import type { Changes } from './changes.ts'

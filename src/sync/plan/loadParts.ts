@@ -21,7 +21,7 @@ import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
 import { nothingFrozen, type Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
-import { endSnapshot, storePlan, type Planned } from './storePlan.ts'
+import { endSnapshot, storePlan, type Planned } from './planRow.ts'
 
 /** Next part to plan, and what the parts before it left. */
 export interface LoadPart {

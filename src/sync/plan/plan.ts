@@ -15,10 +15,10 @@ import type { EngineDeps } from '../engine.ts'
 import { freeze } from './freeze.ts'
 import { firstPart, planPart, type PlannedPart } from './loadParts.ts'
 import { openWork, type PlanInput, type PlanWork } from './planWork.ts'
-import { endSnapshot, insertPlan, storePlan, type Planned } from './storePlan.ts'
+import { endSnapshot, insertPlan, storePlan, type Planned } from './planRow.ts'
 
 export type { PlanInput } from './planWork.ts'
-export type { Planned } from './storePlan.ts'
+export type { Planned } from './planRow.ts'
 
 /**
  * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; the batches of the part may be sent

@@ -10,7 +10,7 @@ import {
 } from '../../destinations/productSets.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import type { EngineDeps } from '../engine.ts'
-import { Allowance } from '../push/allowance.ts'
+import { Allowance } from '../push/sharedRateLimit.ts'
 import { interrupted } from '../read/stage.ts'
 
 /** Maximum number of attempts of one request. The number is small, because the next run tries again. */

@@ -1,4 +1,4 @@
-/** Stores a plan: its row and counts. Completes its snapshot. */
+/** Stores the row of a plan with its counts, and completes its snapshot. `freeze.ts` makes its requests, `planBatches.ts` stores them. */
 import { forgetDigests, replaceDigests, updateDigests } from '../../db/digests.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import * as plans from '../../db/plans.ts'

@@ -1,4 +1,4 @@
-/** Takes grants from the shared rate budget for one process, and updates its limit and waits from the service's answers. */
+/** Takes grants from the rate limit that all processes share (`db/budget.ts`) for one process, and updates its limit and waits from the service's answers. */
 import type { Clock } from '../../clock.ts'
 import { limitOf } from '../../service/contract/rateLimits.ts'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../db/budget.ts'

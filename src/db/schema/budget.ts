@@ -1,0 +1,25 @@
+/** Defines the tables of the rate limit that all processes share. */
+import { bigint, integer, primaryKey, text } from 'drizzle-orm/pg-core'
+import { instant, sluice } from './sluice.ts'
+
+/** Shared rate budget of one class of limit. Its grants are in `budget_slot`. Written by `db/budget.ts`. */
+export const budget = sluice.table('budget', {
+  class: text('class').primaryKey(),
+  /** Number of all grants so far. */
+  granted: bigint('granted', { mode: 'number' }).notNull().default(0),
+  /** Maximum number of grants in a window; headers of answers may change it. */
+  limit: integer('request_limit').notNull(),
+  windowMs: integer('window_ms').notNull(),
+  blockedUntil: instant('blocked_until'),
+})
+
+/** Time of one grant, in a ring of slots: grant `n` is in slot `n` modulo the size of the ring (`db/budget.ts`). */
+export const budgetSlot = sluice.table(
+  'budget_slot',
+  {
+    class: text('class').notNull(),
+    slot: integer('slot').notNull(),
+    grantedAt: instant('granted_at').notNull(),
+  },
+  (t) => [primaryKey({ name: 'budget_slot_pkey', columns: [t.class, t.slot] })],
+)

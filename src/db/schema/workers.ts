@@ -1,0 +1,20 @@
+import { integer, text } from 'drizzle-orm/pg-core'
+import { instant, now, sluice } from './sluice.ts'
+
+/**
+ * Process that may have leases. Other processes on the same machine can detect from its identity that it has ended.
+ * Written by `db/workers.ts`.
+ */
+export const worker = sluice.table('worker', {
+  id: text('id').primaryKey(),
+  role: text('role').notNull(),
+  host: text('host').notNull(),
+  /** Boot id and pid namespace: the pid is comparable only if both are equal. */
+  hostScope: text('host_scope').notNull(),
+  pid: integer('pid').notNull(),
+  /** Start time of the process in clock ticks since boot, to detect a reused pid. */
+  pidStarted: text('pid_started').notNull(),
+  concurrency: integer('concurrency').notNull().default(1),
+  startedAt: instant('started_at').notNull().default(now()),
+  seenAt: instant('seen_at').notNull().default(now()),
+})
