@@ -89,7 +89,7 @@ export interface MemberRecord {
   readonly line: number
   readonly identifiers: readonly PackedIdentifier[]
   /** Identifiers of types that the row does not consent to. They are not sent, not even for another row. */
-  readonly withheld?: readonly PackedIdentifier[]
+  readonly withoutConsent?: readonly PackedIdentifier[]
   /** Start and end of the membership in milliseconds since 1970, whole seconds. Absent if the row has none. */
   readonly effectiveAtMs?: number
   readonly expiresAtMs?: number

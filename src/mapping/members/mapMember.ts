@@ -24,11 +24,11 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   // A row that must not be sent, or whose identifiers all lack consent, becomes a record with `desired: false`. Its key is enough,
   // because some exports leave the identifiers of such rows empty. So are its identifiers, which then no other row may send. A removal
   // from a do-not-reach list needs the key, if one is mapped.
-  if (!desired || (work.packed.length === 0 && work.withheld.length > 0)) {
+  if (!desired || (work.packed.length === 0 && work.withoutConsent.length > 0)) {
     const named = key ?? (binding.remove.length > 0 ? undefined : work.keyOfIdentifiers())
     if (named !== undefined)
       return {
-        record: { kind: 'member', key: named, line: row.line, identifiers: [...work.packed, ...work.withheld], desired: false },
+        record: { kind: 'member', key: named, line: row.line, identifiers: [...work.packed, ...work.withoutConsent], desired: false },
         warnings: work.warnings,
       }
   }
@@ -37,13 +37,13 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
   const faults = faultsOf(work, { binding, key, effectiveAtMs, expiresAtMs })
   if (faults.length > 0 || key === undefined || expiresAtMs === null) return rejectOf(row, key, faults, work.warnings)
   work.warnDropped()
-  const { packed: identifiers, withheld, warnings } = work
+  const { packed: identifiers, withoutConsent, warnings } = work
   const record: MemberRecord = { kind: 'member', key, line: row.line, identifiers, desired }
-  if (withheld.length === 0 && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
+  if (withoutConsent.length === 0 && effectiveAtMs === undefined && expiresAtMs === undefined) return { record, warnings }
   return {
     record: {
       ...record,
-      ...(withheld.length === 0 ? {} : { withheld }),
+      ...(withoutConsent.length === 0 ? {} : { withoutConsent }),
       ...(effectiveAtMs === undefined ? {} : { effectiveAtMs }),
       ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     },
@@ -60,8 +60,8 @@ function mayBeSent(row: Row, { consent, ages }: MemberBinding): boolean {
 export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
   const isSent = mayBeSent(row, binding)
   if (isSent && binding.consentByType.length === 0) return []
-  const { packed, withheld } = new RowIdentifiers(row, binding)
-  return isSent ? withheld : [...packed, ...withheld]
+  const { packed, withoutConsent } = new RowIdentifiers(row, binding)
+  return isSent ? withoutConsent : [...packed, ...withoutConsent]
 }
 
 /** Returns the reject with all `faults`: the first one is its code, the others are in `more`. */
@@ -89,7 +89,7 @@ function faultsOf(work: RowIdentifiers, of: Readonly<RowParts>): readonly Identi
       message: `has ${work.count} identifiers, ${maxIdentifiers} are allowed`,
     })
   else if (work.packed.length === 0 && work.faults.length > 0) faults.push(...work.faults)
-  else if (work.packed.length === 0 && work.withheld.length === 0)
+  else if (work.packed.length === 0 && work.withoutConsent.length === 0)
     faults.push({ code: 'NO_IDENTIFIER', field: work.firstField, message: 'is empty, and so is every other identifier' })
   faults.push(...timeFaults(binding, effectiveAtMs, expiresAtMs))
   return faults

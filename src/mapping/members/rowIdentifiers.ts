@@ -22,7 +22,7 @@ export const maxIdentifiers = 50
 const absentKeys = new Set(['null', 'undefined', 'n/a', 'none', 'nan', '-', '#n/a'])
 const noWarnings: readonly Warning[] = []
 const noFaults: readonly IdentifierFault[] = []
-const noneWithheld: readonly PackedIdentifier[] = []
+const noIdentifiers: readonly PackedIdentifier[] = []
 const sha256Hex = /^[0-9a-fA-F]{64}$/
 
 /** Reason why one identifier is not usable; its value is masked. */
@@ -42,9 +42,9 @@ export class RowIdentifiers {
   /** Usable identifiers that may be sent, sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
-  #withheld: PackedIdentifier[] | undefined
+  #withoutConsent: PackedIdentifier[] | undefined
   #faults: IdentifierFault[] | undefined
-  /** List that `#add` adds to: `packed`, or `#withheld` for a type without consent. */
+  /** List that `#add` adds to: `packed`, or `#withoutConsent` for a type without consent. */
   #target = this.packed
   /** Number of values that are not placeholders, and of their second forms. Values above `maxIdentifiers` are only counted. */
   count = 0
@@ -65,8 +65,8 @@ export class RowIdentifiers {
   }
 
   /** Usable identifiers of types that the row has no consent for. */
-  get withheld(): readonly PackedIdentifier[] {
-    return this.#withheld ?? noneWithheld
+  get withoutConsent(): readonly PackedIdentifier[] {
+    return this.#withoutConsent ?? noIdentifiers
   }
 
   /** Field to name in a fault that concerns all identifiers. */
@@ -79,7 +79,7 @@ export class RowIdentifiers {
     for (const bound of identifiers) {
       if (consentByType.length > 0) {
         const consents = consentByType.every((test) => test.kind !== bound.kind || passesConsent(this.#row, test))
-        this.#target = consents ? this.packed : (this.#withheld ??= [])
+        this.#target = consents ? this.packed : (this.#withoutConsent ??= [])
       }
       const cell = this.#cell(bound)
       if (cell === undefined || cell === '') {
@@ -211,7 +211,7 @@ export class RowIdentifiers {
 
   /** Returns a key made of all identifiers of the row; undefined if there are none. */
   keyOfIdentifiers(): Buffer | undefined {
-    return keyOf([...this.packed, ...this.withheld])
+    return keyOf([...this.packed, ...this.withoutConsent])
   }
 
   /**

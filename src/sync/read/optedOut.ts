@@ -26,7 +26,7 @@ export async function collectOptedOut(tx: Transaction, { optedOut, withholding, 
      select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier)
      where s.kind in (${stagedKind.optedOut}, ${stagedKind.filtered})
      union
-     select i.identifier from stage s cross join lateral unnest(s.withheld) as i (identifier) where s.withheld is not null`,
+     select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
   )
   await tx.query('analyze opted_out')
   return collected

@@ -17,7 +17,7 @@ import type { RepeatWatch } from './repeatWatch.ts'
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, filtered: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-  body text, identifiers bytea[], withheld bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
+  body text, identifiers bytea[], without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
 
 /** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
 export async function createStage(tx: Transaction): Promise<void> {
@@ -150,7 +150,7 @@ class MemberStage extends StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(tx: Transaction, source: number, tally: StageTally) {
-    super(tx, source, tally, ['identifiers', 'withheld', 'effective_at', 'expires_at'])
+    super(tx, source, tally, ['identifiers', 'without_consent', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
@@ -160,15 +160,15 @@ class MemberStage extends StageWriter {
       this.tally.valid++
       this.tally.spread?.add(record.key)
     } else this.tally.optedOut++
-    if (record.withheld !== undefined) this.tally.withholding++
+    if (record.withoutConsent !== undefined) this.tally.withholding++
     this.tally.identifiers?.add(record.identifiers, record.effectiveAtMs !== undefined || record.expiresAtMs !== undefined)
     // A row that opts out identifiers gets no digest, so that every read maps the row, because these identifiers affect other rows.
-    const kept = record.withheld === undefined ? digest : undefined
+    const kept = record.withoutConsent === undefined ? digest : undefined
     this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
     copy.byteaArray(record.identifiers)
-    if (record.withheld === undefined) copy.null()
-    else copy.byteaArray(record.withheld)
+    if (record.withoutConsent === undefined) copy.null()
+    else copy.byteaArray(record.withoutConsent)
     if (record.effectiveAtMs === undefined) copy.null()
     else copy.timestamp(record.effectiveAtMs)
     if (record.expiresAtMs === undefined) copy.null()
