@@ -70,7 +70,7 @@ export function toneOf(state: string): Tone {
 
 /**
  * Returns the state of a run for `stateBadge`. A withheld run without a plan was stopped by a guard; a withheld run with a plan has deletes
- * that need approval.
+ * that need approval. A running run that was cancelled is stopping.
  */
 export function stateOf(run: { readonly status: string; readonly planId?: string | null; readonly cancelRequested?: boolean }): string {
   if (run.status === 'withheld' && (run.planId ?? undefined) === undefined) return 'stopped'
@@ -94,7 +94,7 @@ function relative(ms: number): string {
         ? [seconds / 60, 'min']
         : seconds < 129_600
           ? [seconds / 3600, 'h']
-          : [seconds / 86_400, seconds / 86_400 < 1.5 ? 'day' : 'days']
+          : [seconds / 86_400, 'days']
   return ms > 0 ? `in ${Math.round(value)} ${unit}` : `${Math.round(value)} ${unit} ago`
 }
 

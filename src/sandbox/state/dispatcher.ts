@@ -1,5 +1,5 @@
 /**
- * Calls the handler of an authenticated request and writes the journal. Every request that changes the state goes through here.
+ * Calls the handler of an authenticated request and writes the journal. Requests of the service go through here; the control API changes the state itself.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -69,7 +69,7 @@ export class Dispatcher {
     this.noteInstance()
   }
 
-  /** Writes the instance id of this start to the journal. A replay keeps the last one. */
+  /** Writes the current instance id to the journal. A replay keeps the last one. */
   noteInstance(): void {
     this.note({ kind: 'instance', id: this.#world.core.instance })
   }
@@ -158,7 +158,7 @@ export class Dispatcher {
     return Array.isArray(reply.data) ? reply.data[0] : reply.data
   }
 
-  /** Returns the account of the path; undefined without one. @throws {Refusal} if the user has no access */
+  /** Returns the account of the path; undefined without one. @throws {Refusal} if the user has no access, or may only read, or the account is deleted */
   #account(input: DispatchInput, checked: Validated): Call<unknown>['account'] {
     const id = input.path['account_id']
     if (id === undefined) return undefined

@@ -42,7 +42,7 @@ export const lineItemFields = [
   query('target_cpa_local_micro', 'long', { min: 1, unsettable: true, ...sentBySdks }),
 ] as const
 
-/** Rules of spec 4.6. Those of kind `other` apply to the line item as it would be after the change. */
+/** Rules of a line item. Those of kind `other` apply to the line item as it would be after the change. */
 const lineItemRules = [
   { kind: 'required-if', names: ['bid_amount_local_micro'], when: { name: 'bid_strategy', is: ['MAX', 'TARGET'] }, source },
   { kind: 'other', text: '`advertiser_domain` and `categories` are required when the placement is PUBLISHER_NETWORK', source },

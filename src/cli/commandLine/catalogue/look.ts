@@ -1,4 +1,4 @@
-/** Commands that show results. */
+/** Commands that show or compare what runs stored, and `forget`. */
 import type { CommandEntry } from './entry.ts'
 
 const forgetCommand: CommandEntry = {

@@ -7,7 +7,7 @@ export const shellCommands: readonly CommandEntry[] = [
     args: '<SHELL>',
     choices: ['bash', 'zsh', 'fish'],
     summary: 'shell completion for bash, zsh or fish',
-    examples: ['source <(sluice completion bash)', 'source <(sluice completion zsh)'],
+    examples: ['eval "$(sluice completion bash)"', 'source <(sluice completion zsh)'],
     notes: [
       'Put the line into ~/.bashrc, or into ~/.zshrc below compinit. For fish, once:',
       'sluice completion fish > ~/.config/fish/completions/sluice.fish',

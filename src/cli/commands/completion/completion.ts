@@ -15,8 +15,9 @@ export const run: CommandRun = async (context, invocation) => {
  * own completion.
  */
 const stubs: Readonly<Record<string, string>> = {
-  // Works with Bash 3.2 (macOS). Does not use compgen -W, which would evaluate file names.
-  bash: `# Completion of sluice for bash. In ~/.bashrc:  source <(sluice completion bash)
+  // Works with Bash 3.2 (macOS), which reads nothing from `source <(…)` and completes no file names. Does not use compgen -W, which would
+  // evaluate file names.
+  bash: `# Completion of sluice for bash. In ~/.bashrc:  eval "$(sluice completion bash)"
 _sluice() {
   local cur=\${COMP_WORDS[COMP_CWORD]} word
   COMPREPLY=()
