@@ -48,8 +48,13 @@ test('a clock that is off by 900 s causes one warning of doctor, and fails no ru
   space.write('feed.csv', feed(200))
   await space.sandbox.control.fault({}, { kind: 'clock_skew', s: 900 }, 'always')
   const doctor = json(await space.here(['doctor', '--json']))
+  // The Date header has whole seconds.
   expect(doctor.checks.filter(({ state }: { state: string }) => state !== 'ok')).toEqual([
-    expect.objectContaining({ check: 'clock', state: 'warning', message: expect.stringContaining('900 s from the service') as string }),
+    expect.objectContaining({
+      check: 'clock',
+      state: 'warning',
+      message: expect.stringMatching(/^(899|900) s from the service/) as string,
+    }),
   ])
   expect(json(await space.here(['run', 'shop', '--json']))).toMatchObject({ status: 'succeeded', counts: { confirmed: 200 } })
 }, 30_000)
