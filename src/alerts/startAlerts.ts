@@ -128,7 +128,7 @@ async function storeConditions(deps: AlertDeps): Promise<void> {
   }))
   // An invalid file has its alert under its own name, also if its pipelines are markets with other names.
   const names = new Set([...pipelines.map(({ name }) => name), ...byFile.keys(), ...broken.keys(), projectFileName])
-  // The alerts of a deleted or renamed file are over. Alerts of other folders stay.
+  // The alerts of a scheduled file that was deleted or renamed are over, unless the pipeline has run since, from another folder.
   for (const name of await undeclaredPipelines(db, deps.folder)) names.add(name)
   await raiseAlerts(deps.db, [...names], [...found, ...invalid])
 }

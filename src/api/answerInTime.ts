@@ -10,7 +10,7 @@ export const longestWaitS = 60
 
 /** Returns the seconds of the query parameter `wait`. */
 export function waitSeconds(value: string | undefined): number {
-  return Math.min(Number(value ?? 0) || 0, longestWaitS)
+  return Math.min(Math.max(0, Number(value ?? 0) || 0), longestWaitS)
 }
 
 /** Rejects if `work` has not ended after `limitMs`. */

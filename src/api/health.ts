@@ -15,7 +15,7 @@ export interface ReadyDeps {
   readonly workerId: string
   /** Returns the seconds since the scheduler's last poll; infinity before its start; undefined if this process has no scheduler. */
   readonly schedulerIdleS: () => number | undefined
-  /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`. */
+  /** Maximum time of an answer in milliseconds; default `defaultAnswerMs`, for `/ready` `readyMs`. */
   readonly answerMs?: number
 }
 

@@ -37,7 +37,6 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     const ok = checks.every((check) => check.ok)
     return c.json({ ok, checks, failing: checks.filter((check) => !check.ok).map(({ check }) => check) }, ok ? 200 : 503)
   })
-  app.use(answerInTime(deps.answerMs ?? defaultAnswerMs))
   app.use(sameHostOnly(deps.access))
   app.use(
     secureHeaders({
@@ -54,6 +53,8 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
     }),
   )
   app.use(compress())
+  // After the headers above, so that an answer of this limit has them too.
+  app.use(answerInTime(deps.answerMs ?? defaultAnswerMs))
   app.get('/metrics', metricsAccess(deps.access), async (c) =>
     c.body(await deps.metrics.text(), 200, { 'content-type': deps.metrics.contentType }),
   )

@@ -3,6 +3,9 @@ import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
 import { recordOf } from '../unknownValue.ts'
 
+/** Maximum time in milliseconds to open the first connection of a command. */
+export const commandConnectMs = 15_000
+
 /** Returns the address without its password, for messages; `DATABASE_URL` if it is not an address. */
 export function safeUrl(url: string): string {
   try {
@@ -83,8 +86,8 @@ export function isConnectionFault(error: unknown): boolean {
 }
 
 /**
- * Returns true if the connection was lost during a statement or between two, for example because the server was restarted. The driver
- * sets no code for these errors.
+ * Returns true if the connection was lost during a statement or between two, for example because the server was restarted, or if the pool
+ * opened none in time. The driver sets no code for these errors.
  */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^Connection terminated|^Client has encountered a connection error|^timeout expired$/.test(error.message)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { RunError } from '../errors.ts'
-import { connectionFault } from './connectionFault.ts'
+import { commandConnectMs, connectionFault } from './connectionFault.ts'
 import { entryStatement, journalStatements, readJournal, type Journal } from './journal.ts'
 import { readMigrations, type Migration } from './migrations.ts'
 import { permissionFault } from './permissionFault.ts'
@@ -144,7 +144,7 @@ async function dropFormerQueue(client: pg.Client): Promise<void> {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate' })
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice migrate', connectionTimeoutMillis: commandConnectMs })
   // A broken connection fails its statement and emits an event. Without a listener, the event would end the process.
   client.on('error', () => undefined)
   try {

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { RunError } from '../errors.ts'
-import { connectionFault, safeUrl } from './connectionFault.ts'
+import { commandConnectMs, connectionFault, safeUrl } from './connectionFault.ts'
 
 /**
  * Result of the probe. `session`: a proxy, or a pooler that gives each connection its own server process. `transaction`: a pooler in
@@ -13,8 +13,6 @@ export type Pooler = 'none' | 'session' | 'transaction'
 const rounds = 3
 /** Timeout of statements in milliseconds. If a pooler has a single server connection, the second client would wait longer. */
 const answerMs = 5_000
-/** Maximum time in milliseconds to open the first connection of a command. */
-const defaultConnectMs = 15_000
 
 /**
  * Probes the address. One connection is enough if the server sees the socket of this process. Otherwise opens a second connection: if
@@ -99,7 +97,7 @@ async function processOf(client: pg.Client): Promise<number | undefined> {
  * Opens a connection without settings. Connecting times out after `connectMs`, statements after 5 s.
  * @throws {RunError} the codes of `connectionFault`
  */
-export async function connectPlain(url: string, connectMs = defaultConnectMs): Promise<pg.Client> {
+export async function connectPlain(url: string, connectMs = commandConnectMs): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'sluice probe',

@@ -1,6 +1,7 @@
 /** Tests the privileges that a run and `serve` need. Uses the privilege and undoes the effect, or reads the catalog. */
 import pg from 'pg'
 import { quoteName } from '../schemaName.ts'
+import { commandConnectMs } from './connectionFault.ts'
 import type { Database } from './database.ts'
 
 /** Maximum number of connections of a run. */
@@ -65,7 +66,10 @@ export async function probeNotifications(db: Database): Promise<boolean> {
 
 /** Opens `count` connections in parallel and closes them. @throws the error of Postgres at a limit */
 export async function probeConnections(db: Database, count: number): Promise<void> {
-  const clients = Array.from({ length: count }, () => new pg.Client({ ...db.connection, application_name: 'sluice probe' }))
+  const clients = Array.from(
+    { length: count },
+    () => new pg.Client({ ...db.connection, application_name: 'sluice probe', connectionTimeoutMillis: commandConnectMs }),
+  )
   try {
     const opened = await Promise.allSettled(
       clients.map(async (client) => {

@@ -93,8 +93,9 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
 export async function undeclaredPipelines(db: Queryable, folder: string): Promise<readonly string[]> {
   const rows = await db.query<Row<'pipeline_schedule', 'pipeline'>>(
     // Each named set of credentials has its own schedules, under the folder with its name.
-    `select pipeline from pipeline_schedule group by pipeline
-     having bool_and(undeclared_at is not null) and bool_or(folder = $1 or starts_with(folder, $1 || '#'))`,
+    `select s.pipeline from pipeline_schedule s group by s.pipeline
+     having bool_and(undeclared_at is not null) and bool_or(folder = $1 or starts_with(folder, $1 || '#'))
+       and not exists (select from run r where r.pipeline = s.pipeline and r.created_at > max(s.undeclared_at))`,
     [folder],
   )
   return rows.map(({ pipeline }) => pipeline)

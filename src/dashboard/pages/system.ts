@@ -25,7 +25,7 @@ export function systemPage(data: SystemData): Page {
   const failed = data.examined.filter(({ state }) => state === 'failed').length
   return {
     title: failed === 0 ? 'System' : `System: ${failed} failed`,
-    state: failed === 0 ? 'All checks passed' : `${failed} checks failed`,
+    state: failed === 0 ? 'No check failed' : `${failed} checks failed`,
     current: 'system',
     poll: 1500,
     body: html`<h1>System</h1>

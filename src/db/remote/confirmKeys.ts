@@ -37,13 +37,20 @@ export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcom
   await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
 }
 
-/** Stores the product keys of a listing. `listed`: SQL of `key` and `product_key`. */
-export async function storeListedKeys(tx: Queryable, destinationId: number, listed: string): Promise<void> {
+/** Stores the product keys of a listing, and an audit line for each that changed. `listed`: SQL of `key` and `product_key`. */
+export async function storeListedKeys(
+  tx: Queryable,
+  run: { readonly id: number; readonly destinationId: number },
+  listed: string,
+): Promise<void> {
+  const of = `(${listed}) a where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`
   await tx.execute(
-    `update remote m set remote_key = a.product_key from (${listed}) a
-     where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`,
-    [destinationId],
+    addLines(
+      `select 'audit', 'product_key.changed', null, m.batch_id, jsonb_build_object('runId', $2::int) from remote m, ${of} and m.remote_key is not null`,
+    ),
+    [run.destinationId, run.id],
   )
+  await tx.execute(`update remote m set remote_key = a.product_key from ${of}`, [run.destinationId])
 }
 
 /**

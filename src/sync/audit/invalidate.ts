@@ -21,7 +21,7 @@ export async function invalidateDrifted(
   await raiseStateVersion(tx, destinationId)
   await storeListedKeys(
     tx,
-    destinationId,
+    run,
     `select key, product_key from audited where product_key is not null and outcome not in ('unmanaged', 'unresolved')`,
   )
   const kinds = await invalidateKeys(tx, run, 'select key, outcome, synced_hash from audited', unresolvedKeys(destinationId))

@@ -42,6 +42,7 @@ test('a hundred triggers during a run make one more run with one id', async () =
     await lock.query('commit')
     const [id] = ids
     expect(await server.call('GET', `/api/runs/${id}?wait=30`)).toMatchObject({ status: 200, json: { runId: id, status: 'succeeded' } })
+    expect(await server.call('GET', `/api/runs/${id}?wait=-30`)).toMatchObject({ status: 200 })
     expect(await listRuns(engine.db, { limit: 10 })).toHaveLength(3)
   } finally {
     lock.release(true)
@@ -351,7 +352,8 @@ test('a database that hangs without closing its connections gets 503 from every 
   await using server = await startServer(engine, { deps: { db, metrics, answerMs: 50 } })
   expect(await server.call('GET', '/health')).toMatchObject({ status: 200 })
   expect(await server.call('GET', '/ready')).toMatchObject({ status: 503, json: { failing: ['database'] } })
-  for (const path of ['/', '/runs/r_1', '/metrics']) expect(await server.call('GET', path)).toMatchObject({ status: 503 })
+  for (const path of ['/', '/runs/r_1', '/metrics'])
+    expect(await server.call('GET', path)).toMatchObject({ status: 503, headers: { 'x-frame-options': 'DENY' } })
   expect(await server.call('GET', '/api/runs')).toMatchObject({ status: 503, json: { error: { code: 'INTERNAL' } } })
   expect((await server.call('POST', '/api/pipelines/shop/runs')).json.error.message).toContain('may still be carried out')
 })

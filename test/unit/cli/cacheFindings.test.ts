@@ -1,5 +1,6 @@
 /** Findings of the doctor on the dashboard, which are refreshed in the background. */
 import { expect, test } from 'vitest'
+import { silentLogger } from '../../../src/log.ts'
 import { cacheFindings } from '../../../src/cli/servers/cacheFindings.ts'
 
 test('a refresh that fails is logged, and the last findings are kept', async () => {
@@ -12,7 +13,7 @@ test('a refresh that fails is logged, and the last findings are kept', async () 
     error: () => undefined,
     warn: (_: unknown, text: string) => void logged.push(text),
   }
-  const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => Promise.resolve() }
+  const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => new Promise<never>(() => undefined) }
   const finding = { check: 'database', state: 'ok', message: 'up' } as const
   const read = cacheFindings({ clock, log }, () => (fails ? Promise.reject(new Error('no permission')) : Promise.resolve([finding])))
   expect(await read()).toEqual([finding])
@@ -23,4 +24,10 @@ test('a refresh that fails is logged, and the last findings are kept', async () 
   await new Promise((resolve) => setImmediate(resolve))
   expect(logged).toEqual(['the checks of the doctor failed'])
   expect(await read()).toEqual([finding])
+})
+
+test('first findings that take long are shown as running', async () => {
+  const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
+  const read = cacheFindings({ clock, log: silentLogger }, () => new Promise<never>(() => undefined))
+  expect(await read()).toMatchObject([{ state: 'warning', message: 'the checks are still running' }])
 })
