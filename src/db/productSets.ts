@@ -84,6 +84,17 @@ export async function storeLateUntil(db: Queryable, id: number, lateMs: number):
   await db.execute(`update product_set set late_until = statement_timestamp() + $2 * interval '1 millisecond' where id = $1`, [id, lateMs])
 }
 
+/**
+ * Shortens waits above `longestMs`, the longest that a create stores: they were stored while the clock of the database was ahead.
+ */
+export async function shortenFalseSetWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
+  const longest = `statement_timestamp() + $2 * interval '1 millisecond'`
+  await db.execute(`update product_set set late_until = ${longest} where destination_id = $1 and late_until > ${longest}`, [
+    destinationId,
+    longestMs,
+  ])
+}
+
 /** Deletes the rows of all sets of a destination. Called if the service is another instance, which does not have these sets. */
 export async function forgetAllProductSets(db: Queryable, destinationId: number): Promise<void> {
   await db.execute('delete from product_set where destination_id = $1', [destinationId])

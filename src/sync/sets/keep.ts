@@ -8,6 +8,7 @@ import {
   confirmProductSet,
   forgetProductSet,
   loadProductSets,
+  shortenFalseSetWaits,
   storeLateUntil,
   startProductSet,
   startRemoval,
@@ -74,6 +75,7 @@ async function assertRunning({ deps, run }: Work): Promise<void> {
 /** Searches the listing for the results of creates without an answer. Returns the names of sets whose create is still unresolved. */
 async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
   const { deps, run, listed, actor } = work
+  await shortenFalseSetWaits(deps.db, run.destinationId, createWaitMs(deps))
   const stored = await loadProductSets(deps.db, run.destinationId)
   const owned = ownedIds(stored)
   const unresolved = new Set<string>()
@@ -88,6 +90,9 @@ async function resolveCreates(work: Work): Promise<ReadonlySet<string>> {
   }
   return unresolved
 }
+
+/** Returns the time in milliseconds from the start of a create after which it is listed if the service has applied it. */
+const createWaitMs = ({ settings }: EngineDeps): number => settings.httpTimeoutMs + settings.horizonMs + settings.readLagMs
 
 /** Creates, updates or replaces the set of one rule. */
 async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet<string>): Promise<ProductSetChange> {
@@ -147,9 +152,8 @@ async function createManagedSet(work: Work, content: StoredContent, action: 'cre
       code: 'PRODUCT_SET_NAME_TAKEN',
       message: `the catalog has a set of this name that Sluice did not create (${unmanaged.id}): choose another name, or delete that set`,
     }
-  const lateMs = deps.settings.httpTimeoutMs + deps.settings.horizonMs + deps.settings.readLagMs
   const knownIds = listed === undefined ? null : listed.map(({ id }) => id)
-  const id = await startProductSet(deps.db, { destinationId: run.destinationId, content, knownIds, lateMs })
+  const id = await startProductSet(deps.db, { destinationId: run.destinationId, content, knownIds, lateMs: createWaitMs(deps) })
   crashPoint('sets.before_create')
   const answer = await sendSetRequest(deps, createSet(target, content))
   crashPoint('sets.created')

@@ -151,6 +151,17 @@ test('a create that never arrived is sent again only when the first request can 
   expect(await listed(engine)).toHaveLength(1)
 })
 
+test('a create without an answer is sent again in time, although the clock of the database was ahead', async () => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 100, httpTimeoutMs: 100 } })
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(summer))
+  await engine.sandbox.control.fault({ method: 'POST', path: sets }, { kind: 'reset', at: 'before' })
+  await engine.run('shop')
+  await engine.db.execute(`update product_set set late_until = clock_timestamp() + interval '2 days'`)
+  expect(await engine.run('shop')).toMatchObject({ productSets: [{ outcome: 'unresolved', code: 'PRODUCT_SET_UNRESOLVED' }] })
+  await expect.poll(async () => (await engine.run('shop')).productSets).toMatchObject([{ action: 'create', outcome: 'confirmed' }])
+})
+
 test.each(['sets.before_create', 'sets.created', 'sets.before_delete'])(
   'after a run killed at %s, each rule has exactly one set',
   async (label) => {
