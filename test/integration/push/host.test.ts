@@ -1,5 +1,6 @@
 /** Tests of the process that sends, its clock, its database and its credentials (docs/faults.md, W and K). */
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -32,6 +33,22 @@ async function uploads(sandbox: SandboxUnderTest): Promise<string[]> {
 const attempts = (db: Database) =>
   db.query<{ outcome: string | null; reason: string | null }>('select outcome, reason from sluice.attempt order by id')
 
+/** Stops the process while it has no transaction. The locks of a stopped one end after two minutes (docs/database.md), longer than a test. */
+async function stopOutsideTransaction(db: Database, child: ChildProcess): Promise<void> {
+  const isOpen = async () =>
+    (
+      await db.query(
+        `select from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid() and xact_start is not null`,
+      )
+    ).length > 0
+  child.kill('SIGSTOP')
+  while (await isOpen()) {
+    child.kill('SIGCONT')
+    await setTimeout(5)
+    child.kill('SIGSTOP')
+  }
+}
+
 describe('a process that is stopped for a while', () => {
   test.for([
     ['shorter than its lease', false],
@@ -45,7 +62,7 @@ describe('a process that is stopped for a while', () => {
     const child = spawn(process.execPath, [pusher, database.url, sandbox.url, planted.planId], { stdio: 'ignore' })
     const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
     await expect.poll(async () => (await sandbox.control.holds()).length, { timeout: 20_000 }).toBe(1)
-    child.kill('SIGSTOP')
+    await stopOutsideTransaction(db, child)
     if (late) {
       await db.execute(`update sluice.batch set lease_until = clock_timestamp() - interval '1 second'`)
       const transport = transportTo(sandbox.url)
