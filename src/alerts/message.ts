@@ -40,7 +40,7 @@ export const decodeAlertDetail = jsonColumn('alert', 'detail', detail)
 
 const headlines: Readonly<Record<ConditionEvent, string>> = {
   failed: 'FAILED',
-  credentials: 'CREDENTIALS REJECTED',
+  credentials: 'CREDENTIALS REFUSED',
   withheld: 'NEEDS APPROVAL',
   stopped: 'STOPPED',
   partial: 'PARTIAL',

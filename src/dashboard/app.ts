@@ -98,6 +98,9 @@ export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
 
 const tooLarge = (c: Context): Response => c.text('The form is too large.\n', 413)
 
+/** Returns true if the caller may change something. */
+const mayAct = (c: Context<ServerEnv>): boolean => c.get('caller').actor !== undefined
+
 function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
   pages.get('/', (c) => render(deps, c, (now) => loadNow(deps, now)))
   pages.get('/pipelines/:name', (c) =>
@@ -105,14 +108,12 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
       loadPipelinePage(deps, {
         name: c.req.param('name'),
         before: c.req.query('before'),
-        mayAct: c.get('caller').actor !== undefined,
+        mayAct: mayAct(c),
         now,
       }),
     ),
   )
-  pages.get('/runs/:id', (c) =>
-    render(deps, c, (now) => loadRunPage(deps, { runId: c.req.param('id'), mayAct: c.get('caller').actor !== undefined, now })),
-  )
+  pages.get('/runs/:id', (c) => render(deps, c, (now) => loadRunPage(deps, { runId: c.req.param('id'), mayAct: mayAct(c), now })))
   pages.get('/runs/:id/rejects', (c) => render(deps, c, () => loadRejectsPage(deps, c.req.param('id'))))
   pages.get('/runs/:id/rejects.csv', async (c) => {
     const lines = await rejectLines(deps.db, c.req.param('id'))
@@ -120,9 +121,7 @@ function pageRoutes(pages: Hono<ServerEnv>, deps: ServerDeps): void {
     c.header('content-disposition', `attachment; filename="rejects-${c.req.param('id').replaceAll(/\W/g, '')}.csv"`)
     return c.body(ReadableStream.from(encoded(lines)))
   })
-  pages.get('/plans/:id', (c) =>
-    render(deps, c, (now) => loadPlanPage(deps, { planId: c.req.param('id'), mayAct: c.get('caller').actor !== undefined, now })),
-  )
+  pages.get('/plans/:id', (c) => render(deps, c, (now) => loadPlanPage(deps, { planId: c.req.param('id'), mayAct: mayAct(c), now })))
   pages.get('/batches/:id', (c) => render(deps, c, (now) => loadBatchPage(deps, c.req.param('id'), now)))
   pages.get('/records', (c) => render(deps, c, async () => recordsPage({ pipelines: await usablePipelines(deps) })))
   pages.post('/records', (c) => {

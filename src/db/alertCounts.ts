@@ -6,8 +6,8 @@ import type { Row, Value } from './row.ts'
 /** Requests of a pipeline without a clear answer. */
 export interface Unresolved {
   readonly pipeline: string
-  /** Number of users or products. */
-  readonly users: number
+  /** Number of operations: each is for one user or product. */
+  readonly operations: number
   /** Time at which the oldest of the requests was planned. */
   readonly since: Date
   /** Last run with such a request. */
@@ -16,8 +16,8 @@ export interface Unresolved {
 
 /** Returns the requests without a clear answer that were planned more than `minutes` minutes ago, by pipeline. */
 export async function openUnresolved(db: Queryable, minutes: number): Promise<readonly Unresolved[]> {
-  const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { users: number; since: Value<'batch', 'created_at'> }>(
-    `select p.pipeline, sum(b.user_count)::float8 as users, min(b.created_at) as since, max(p.run_id) as run_id
+  const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
+    `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where b.status in ${openStatuses} and (b.status = 'ambiguous' or b.status = 'parked' and b.attempts > 0)
        and b.created_at < statement_timestamp() - $1 * interval '1 minute'

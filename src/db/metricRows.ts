@@ -119,7 +119,11 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
   const now = clock?.now.getTime() ?? 0
   return {
     pipelines: pipelines.map((row) => ({ pipeline: row.pipeline, succeededAt: row.succeeded_at, withheld: row.withheld ?? 0 })),
-    unresolved: unresolved.map(({ pipeline, users, since }) => ({ pipeline, users, oldestS: (now - since.getTime()) / 1000 })),
+    unresolved: unresolved.map(({ pipeline, operations, since }) => ({
+      pipeline,
+      users: operations,
+      oldestS: (now - since.getTime()) / 1000,
+    })),
     budgets,
     queueOldestS: queue.oldestS,
     ending,

@@ -3,7 +3,8 @@
  * `kind`: each difference between types is a member of this interface. `keys` selects one of two plans: of products or of identifiers.
  */
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
-import type { Endpoint, LimitClass } from '../service/contract/endpoint.ts'
+import type { Endpoint } from '../service/contract/endpoint.ts'
+import type { LimitClass } from '../service/contract/rateLimits.ts'
 import type { z } from 'zod'
 import type { Bound } from '../mapping/boundColumns.ts'
 import type { DestinationDefinition, Duration, Pipeline, ProductSetRule } from '../model/pipeline.ts'

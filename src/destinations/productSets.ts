@@ -4,7 +4,7 @@
  */
 import type { SetFilter } from '../model/pipeline.ts'
 import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
-import type { LimitClass } from '../service/contract/endpoint.ts'
+import type { LimitClass } from '../service/contract/rateLimits.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
 import { endpointOf } from '../service/contract/index.ts'

@@ -27,6 +27,7 @@ export interface RunCounts {
   readonly read: number
   readonly rejected: number
   readonly duplicates: number
+  /** Rows that opted out, and rows on a do-not-reach list or erased. */
   readonly suppressed: number
   /** Rows that `only:` and `except:` leave out; absent if the pipeline has neither. */
   readonly filtered?: number

@@ -5,7 +5,7 @@ import type { PresentedError } from '../terminal/present.ts'
 import { count, cut, fold, plural, safe } from '../terminal/text.ts'
 import { padded } from '../terminal/width.ts'
 import { noteLines, type Note } from './notes.ts'
-import { rejectGroups } from './rejects.ts'
+import { renderRejects } from './rejects.ts'
 
 /** Result of checking one pipeline on the first rows of its sources, or on all. */
 export interface Check {
@@ -85,7 +85,7 @@ function sourceLines(source: SourceCheck, output: Output): string {
       lines.push(cutLine(`    ${padded(safe(name), 24)} ${safe(typeof value === 'string' ? value : JSON.stringify(value))}`))
     for (const { type, value } of record.identifiers ?? []) lines.push(cutLine(`    → ${type.padEnd(22)} ${safe(value)}`))
   }
-  return lines.join('') + rejectGroups(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, foldLine)
+  return lines.join('') + renderRejects(source.rejects, indented).replace(/^(?=.)/gm, '  ') + warningGroups(source, foldLine)
 }
 
 function rowsText({ rows, whole, error, valid, rejected, duplicates, suppressed, filtered }: SourceCheck): string {

@@ -19,7 +19,7 @@ export function faultsOf<R extends ShownReject & { readonly more?: readonly Omit
 }
 
 /** Rejects of one code and field, with their number and the first rows. */
-export interface RejectGroup {
+export interface ShownRejectGroup {
   readonly code: string
   readonly field: string
   readonly hint: string
@@ -30,7 +30,7 @@ export interface RejectGroup {
 const samplesShown = 3
 
 /** Groups rejects by code and field, the most frequent first. */
-export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGroup[] {
+export function groupRejects(rejects: Iterable<ShownReject>): readonly ShownRejectGroup[] {
   const groups = new Map<
     string,
     { code: string; field: string; hint: string; count: number; samples: { line: number; message: string }[] }
@@ -46,12 +46,12 @@ export function groupRejects(rejects: Iterable<ShownReject>): readonly RejectGro
 }
 
 /** Formats rejects, grouped by code and field. */
-export function rejectGroups(rejects: Iterable<ShownReject>, output: Output): string {
+export function renderRejects(rejects: Iterable<ShownReject>, output: Output): string {
   return renderGroups(groupRejects(rejects), output)
 }
 
 /** Formats each group: code, number, field and hint on one line, then its first rows. */
-export function renderGroups(groups: readonly RejectGroup[], output: Output): string {
+export function renderGroups(groups: readonly ShownRejectGroup[], output: Output): string {
   const cutLine = (line: string) => `${output.columns === undefined ? line : cut(line, output.columns)}\n`
   const widest = Math.max(...groups.map((group) => group.code.length), 0)
   return groups

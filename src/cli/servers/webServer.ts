@@ -15,7 +15,7 @@ import { examineAll } from '../commands/doctor/examine.ts'
 import { operator } from '../operator.ts'
 import { cacheFindings } from './cacheFindings.ts'
 import { realFolder } from './jobs.ts'
-import { startReceiver, type ReceiverServer } from './receiverServer.ts'
+import { startHttpServer, type HttpServer } from './httpServer.ts'
 import { identityOf } from '../services.ts'
 import { sluiceVersion } from '../version.ts'
 
@@ -39,7 +39,7 @@ export function accessSettings(config: Config, host: string): AccessSettings {
   })
 }
 
-export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<ReceiverServer> {
+export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<HttpServer> {
   const { config, service, host, port } = options
   const project = await readProjectFile(context.pipelines, config.env)
   const serviceFor = async (pipeline: Pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline))
@@ -60,7 +60,7 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
     examine: cacheFindings({ clock: context.clock, log: deps.log }, () => examineAll({ ...context, json: true })),
   })
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
-  const server = await startReceiver(context, {
+  const server = await startHttpServer(context, {
     db: deps.db,
     config,
     service,

@@ -9,7 +9,7 @@ import type { DispatchInput, Dispatcher } from '../state/dispatcher.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { authenticate, Nonces, bearerRefusal, type Caller } from '../verify/authenticate.ts'
 import { parameterRefusal } from '../verify/parameterRefusal.ts'
-import type { Rates, RateState } from '../verify/rates.ts'
+import type { RateInput, Rates, RateState } from '../verify/rates.ts'
 import { answerOf, answerOfRefusal, commonHeaders, rateHeaders, type Answer } from '../answer.ts'
 import { checkContentType, checkSize, formOf, isJsonBody, endpointOf } from './incoming.ts'
 import type { RequestContext } from './requestContext.ts'
@@ -107,7 +107,7 @@ export class RequestHandler {
     const endpoint = endpointOf(context, world.switch('unknown_parameters') === 'strict')
     const path = context.route.kind === 'found' ? context.route.path : {}
     const form = formOf(context)
-    known.headers = rateHeaders(this.#rate(endpoint, context, undefined, false))
+    known.headers = rateHeaders(rates.peek(this.#rateInput(endpoint, context)))
     const caller = authenticate(world, this.#nonces, endpoint, {
       method: context.entry.method,
       rawPath: context.rawPath,
@@ -119,7 +119,7 @@ export class RequestHandler {
       form,
     })
     context.caller = caller.id
-    const rate = this.#rate(endpoint, context, caller, true)
+    const rate = rates.count(this.#rateInput(endpoint, context, caller))
     known.headers = rateHeaders(rate)
     if (rate.refused) throw this.#limited(context, endpoint, rate)
     // A refusal of an authenticated caller echoes the path (docs/spec-notes.md#errors).
@@ -164,21 +164,18 @@ export class RequestHandler {
     return answer
   }
 
-  /** Returns the rate limit state of the request. `isCounted`: counts the request too. */
-  #rate(endpoint: Endpoint, context: RequestContext, caller: Caller | undefined, isCounted: boolean): RateState {
-    const { rates, world } = this.#parts
-    return rates.check(
-      {
-        endpoint,
-        userId: caller?.id ?? 'nobody',
-        accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
-        totalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
-        namedOnly: world.switch('rate_limits') === 'off',
-        globalReads: Number(world.switch('global_reads')),
-        uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
-      },
-      isCounted,
-    )
+  /** Returns the facts by which the request counts against rate limits. Without a caller, those of an unknown user. */
+  #rateInput(endpoint: Endpoint, context: RequestContext, caller?: Caller): RateInput {
+    const { world } = this.#parts
+    return {
+      endpoint,
+      userId: caller?.id ?? 'nobody',
+      accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
+      totalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
+      namedOnly: world.switch('rate_limits') === 'off',
+      globalReads: Number(world.switch('global_reads')),
+      uploadsPer: world.switch('upload_limit_per') === 'account' ? 'account' : 'user',
+    }
   }
 
   /** Returns the refusal for a request over its rate limit. Records the violation, and the wait that the refusal requests. */

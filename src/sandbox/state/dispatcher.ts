@@ -165,6 +165,7 @@ export class Dispatcher {
     const account = this.#world.accounts.get(id)
     const hasAccess = account !== undefined && (input.user === undefined || account.userIds.includes(input.user.id))
     if (!hasAccess) throw adsRefusal('ACCOUNT_NOT_FOUND', `Account ${id} was not found`)
+    // An estimate is a POST request that changes nothing.
     if (
       input.endpoint.method !== 'GET' &&
       !input.endpoint.name.endsWith('.estimate') &&

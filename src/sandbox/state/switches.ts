@@ -3,11 +3,11 @@
 interface SwitchDefinition {
   readonly name: string
   /** Number in docs/sandbox.md#switches, accepted as a name too. */
-  readonly dialect?: number
+  readonly number?: number
   /** Allowed values. The first is the default. */
   readonly values: readonly [string, ...string[]]
   /** True if every whole number is allowed too. */
-  readonly number?: boolean
+  readonly acceptsNumbers?: boolean
   /** Other spellings of the values. */
   readonly spellings?: Readonly<Record<string, string>>
 }
@@ -15,48 +15,48 @@ interface SwitchDefinition {
 export const SWITCHES = [
   {
     name: 'audience_users_response',
-    dialect: 1,
+    number: 1,
     values: ['object', 'array', 'array_of_one'],
     spellings: { array_per_operation: 'array', one: 'array_of_one' },
   },
-  { name: 'count_basis', dialect: 2, values: ['users', 'operations', 'identifiers'] },
-  { name: 'operation_order', dialect: 3, values: ['listed', 'random', 'deletes_first'] },
-  { name: 'audience_update', dialect: 4, values: ['merge', 'replace'] },
-  { name: 'duplicate_ids', dialect: 5, values: ['error', 'absent', 'no_change'], spellings: { error_each: 'error' } },
-  { name: 'product_order', dialect: 6, values: ['request', 'random'] },
-  { name: 'error_product_key', dialect: 7, values: ['null', 'present'] },
-  { name: 'product_put', dialect: 8, values: ['replace', 'merge'] },
-  { name: 'product_key_on_write', dialect: 9, values: ['ignored', 'required'], spellings: { required_if_known: 'required' } },
+  { name: 'count_basis', number: 2, values: ['users', 'operations', 'identifiers'] },
+  { name: 'operation_order', number: 3, values: ['listed', 'random', 'deletes_first'] },
+  { name: 'audience_update', number: 4, values: ['merge', 'replace'] },
+  { name: 'duplicate_ids', number: 5, values: ['error', 'absent', 'no_change'], spellings: { error_each: 'error' } },
+  { name: 'product_order', number: 6, values: ['request', 'random'] },
+  { name: 'error_product_key', number: 7, values: ['null', 'present'] },
+  { name: 'product_put', number: 8, values: ['replace', 'merge'] },
+  { name: 'product_key_on_write', number: 9, values: ['ignored', 'required'], spellings: { required_if_known: 'required' } },
   {
     name: 'delete_unknown_key',
-    dialect: 10,
+    number: 10,
     values: ['failed', 'not_found', 'success'],
     spellings: { failed_entry: 'failed', '404': 'not_found' },
   },
-  { name: 'dnr_expires_at', dialect: 11, values: ['optional', 'required'] },
+  { name: 'dnr_expires_at', number: 11, values: ['optional', 'required'] },
   {
     name: 'over_limit',
-    dialect: 12,
+    number: 12,
     values: ['split', 'bad_request', 'reset'],
     spellings: { '400': 'bad_request', '400_bytes_413': 'split' },
   },
-  { name: 'error_body', dialect: 13, values: ['json', 'html', 'empty'] },
-  { name: 'rate_limit_headers', dialect: 14, values: ['reset', 'retry_after', 'none'], spellings: { reset_epoch: 'reset' } },
-  { name: 'ads_auth', dialect: 15, values: ['oauth1', 'bearer'], spellings: { oauth_1_0a: 'oauth1' } },
-  { name: 'length_unit', dialect: 16, values: ['code_points', 'utf16', 'bytes'], spellings: { utf_16: 'utf16' } },
-  { name: 'readd_key', dialect: 17, values: ['new', 'same'], spellings: { new_key: 'new' } },
-  { name: 'signature_form', dialect: 18, values: ['base64', 'hex'] },
-  { name: 'id_comparison', dialect: 19, values: ['exact', 'case_blind', 'trimmed'] },
-  { name: 'partial_apply', dialect: 20, values: ['off', 'on'] },
+  { name: 'error_body', number: 13, values: ['json', 'html', 'empty'] },
+  { name: 'rate_limit_headers', number: 14, values: ['reset', 'retry_after', 'none'], spellings: { reset_epoch: 'reset' } },
+  { name: 'ads_auth', number: 15, values: ['oauth1', 'bearer'], spellings: { oauth_1_0a: 'oauth1' } },
+  { name: 'length_unit', number: 16, values: ['code_points', 'utf16', 'bytes'], spellings: { utf_16: 'utf16' } },
+  { name: 'readd_key', number: 17, values: ['new', 'same'], spellings: { new_key: 'new' } },
+  { name: 'signature_form', number: 18, values: ['base64', 'hex'] },
+  { name: 'id_comparison', number: 19, values: ['exact', 'case_blind', 'trimmed'] },
+  { name: 'partial_apply', number: 20, values: ['off', 'on'] },
   {
     name: 'delete_reach',
-    dialect: 21,
+    number: 21,
     values: ['user', 'identifier'],
     spellings: { whole_user: 'user', whole_user_by_any_key: 'user', that_identifier: 'identifier' },
   },
-  { name: 'operation_errors', dialect: 22, values: ['aligned', 'flat'] },
-  { name: 'ads_error_codes', dialect: 23, values: ['string', 'integer'] },
-  { name: 'phone_plus', dialect: 24, values: ['yes', 'no'] },
+  { name: 'operation_errors', number: 22, values: ['aligned', 'flat'] },
+  { name: 'ads_error_codes', number: 23, values: ['string', 'integer'] },
+  { name: 'phone_plus', number: 24, values: ['yes', 'no'] },
   { name: 'card_response', values: ['object', 'array'] },
   { name: 'processing_times', values: ['next_read', 'clock'] },
   { name: 'unknown_parameters', values: ['tolerant', 'strict'] },
@@ -65,10 +65,10 @@ export const SWITCHES = [
   { name: 'upload_limit_per', values: ['user', 'account'] },
   { name: 'raw_reserved', values: ['accept', 'reject'] },
   { name: 'duplicate_oauth', values: ['both', 'rfc'] },
-  { name: 'timestamp_window_s', values: ['300'], number: true },
-  { name: 'retry_after_grace_ms', values: ['250'], number: true },
-  { name: 'max_connections', values: ['none'], number: true },
-  { name: 'delete_keys_max', values: ['none'], number: true },
+  { name: 'timestamp_window_s', values: ['300'], acceptsNumbers: true },
+  { name: 'retry_after_grace_ms', values: ['250'], acceptsNumbers: true },
+  { name: 'max_connections', values: ['none'], acceptsNumbers: true },
+  { name: 'delete_keys_max', values: ['none'], acceptsNumbers: true },
   { name: 'app_approved', values: ['yes', 'no'] },
   { name: 'group_reads', values: ['first', 'all'] },
   { name: 'ledger_keys', values: ['off', 'on'] },
@@ -87,7 +87,9 @@ type Switch = (typeof SWITCHES)[number]
 export type SwitchName = Switch['name']
 /** Values of a switch; any text where numbers are allowed. */
 export type SwitchValue<N extends SwitchName> =
-  Extract<Switch, { readonly name: N }> extends { readonly number: true } ? string : Extract<Switch, { readonly name: N }>['values'][number]
+  Extract<Switch, { readonly name: N }> extends { readonly acceptsNumbers: true }
+    ? string
+    : Extract<Switch, { readonly name: N }>['values'][number]
 
 const DEFINITIONS: readonly SwitchDefinition[] = SWITCHES
 const DEFAULTS: ReadonlyMap<string, string> = new Map(DEFINITIONS.map(({ name, values }) => [name, values[0]]))
@@ -134,7 +136,7 @@ export class Switches {
 export class SwitchError extends Error {}
 
 function find(name: string): SwitchDefinition {
-  const found = DEFINITIONS.find((one) => one.name === name || String(one.dialect) === name)
+  const found = DEFINITIONS.find((one) => one.name === name || String(one.number) === name)
   if (found === undefined) throw new SwitchError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found
 }
@@ -147,8 +149,8 @@ function valueOf(definition: SwitchDefinition, value: unknown): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
   const chosen = definition.spellings?.[text] ?? text
-  if (definition.values.includes(chosen) || (definition.number === true && /^\d+$/.test(chosen))) return chosen
+  if (definition.values.includes(chosen) || (definition.acceptsNumbers === true && /^\d+$/.test(chosen))) return chosen
   throw new SwitchError(
-    `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.number === true ? ', or a whole number' : ''}`,
+    `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.acceptsNumbers === true ? ', or a whole number' : ''}`,
   )
 }

@@ -38,6 +38,7 @@ export function decode(parameter: Parameter, text: string, strict = false): Deco
         return wrong(
           `${parameter.type}${parameter.min === undefined ? '' : ` from ${parameter.min}`}${parameter.max === undefined ? '' : ` to ${parameter.max}`}`,
         )
+      if (parameter.values !== undefined && !parameter.values.includes(String(value))) return wrong(`one of ${parameter.values.join(', ')}`)
       return { value: parameter.type === 'long' ? value : Number(value) }
     }
     case 'timestamp':

@@ -1,5 +1,5 @@
 /** Counts requests against the rate limits. A window begins with its first request, by the machine's clock (docs/spec-notes.md#limits). */
-import { rateLimits, type RateLimit } from '../../service/contract/rateLimits.ts'
+import { limitOf, rateLimits, type LimitClass } from '../../service/contract/rateLimits.ts'
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 
 export interface RateState {
@@ -31,8 +31,6 @@ export interface RateInput {
   readonly uploadsPer: 'user' | 'account'
 }
 
-const TABLE: Readonly<Record<string, RateLimit>> = rateLimits
-
 /** Limit shown where no route was found. Assumed: that of reads without an account. */
 const UNROUTED = rateLimits.global_reads.limit
 const UNROUTED_MS = rateLimits.global_reads.windowMs
@@ -45,13 +43,17 @@ export class Rates {
     this.#now = now
   }
 
-  /** Returns the state of the scarcest limit of the request. `isCounted`: counts the request too, and may refuse it. */
-  check(input: RateInput, isCounted: boolean): RateState {
-    const states = limitNames(input).map((name) => this.#stateOf(name, input, isCounted))
-    // One limit that refuses the request is enough; otherwise the one with the fewest remaining requests counts.
-    return states.reduce((scarce, state) =>
-      state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
-    )
+  /** Returns the state of the scarcest limit of the request, and counts nothing. */
+  peek(input: RateInput): RateState {
+    return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, false)))
+  }
+
+  /**
+   * Counts the request against each of its limits. Returns the state of the limit that refuses it, or else of the scarcest. If one limit
+   * refuses the request, it still counts against the others.
+   */
+  count(input: RateInput): RateState {
+    return scarcest(limitNames(input).map((name) => this.#stateOf(name, input, true)))
   }
 
   /** Returns the state for a request without a route. Such a request counts against no limit, but its answer has the headers too. */
@@ -63,10 +65,9 @@ export class Rates {
     this.#windows.clear()
   }
 
-  #stateOf(name: string, input: RateInput, isCounted: boolean): RateState {
-    const rule = TABLE[name]
+  #stateOf(name: LimitClass, input: RateInput, isCounted: boolean): RateState {
+    const rule = limitOf(name)
     const nowMs = this.#now()
-    if (rule === undefined) return { limit: 1, remaining: 1, resetS: Math.ceil(nowMs / 1000), refused: false, account: false }
     const limit = name === 'global_reads' ? input.globalReads : rule.limit
     const per = name === 'user_lists' ? input.uploadsPer : rule.per
     const owner = per === 'user' ? input.userId : per === 'account' ? (input.accountId ?? input.userId) : 'app'
@@ -89,10 +90,17 @@ export class Rates {
   }
 }
 
+/** Returns the first state that is refused; if there is none, the state with the fewest remaining requests. */
+function scarcest(states: readonly RateState[]): RateState {
+  return states.reduce((scarce, state) =>
+    state.refused && !scarce.refused ? state : !scarce.refused && state.remaining < scarce.remaining ? state : scarce,
+  )
+}
+
 /** Returns the names of all limits that the request counts against. */
-function limitNames(input: RateInput): string[] {
+function limitNames(input: RateInput): LimitClass[] {
   // For lookups of posts, the limit of a user is larger than that of the app.
-  const names = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
+  const names: LimitClass[] = [input.endpoint.limit === 'v2_lookups' && input.userId !== 'app' ? 'v2_lookups_user' : input.endpoint.limit]
   if (input.totalCount) names.push('total_count')
   if (input.endpoint.limit === 'v2_posts') names.push('v2_posts_app')
   return names

@@ -40,7 +40,8 @@ const typeWords: Readonly<Record<Parameter['type'], string>> = {
 }
 
 function describeType(parameter: Parameter): string {
-  const parts = [typeWords[parameter.type] + (parameter.values === undefined ? '' : ` ${parameter.values.join(', ')}`)]
+  const { type, values } = parameter
+  const parts = [values === undefined ? typeWords[type] : `${typeWords[type === 'integer' ? 'enum' : type]} ${values.join(', ')}`]
   if (parameter.min !== undefined && parameter.max !== undefined) parts.push(`${parameter.min} to ${parameter.max}`)
   else if (parameter.min !== undefined) parts.push(`${parameter.min} or more`)
   else if (parameter.max !== undefined) parts.push(`${parameter.max} at most`)

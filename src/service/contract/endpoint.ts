@@ -2,6 +2,7 @@
  * Types of the contract: the API of the service as data, one value for each endpoint. The client builds requests from it, the sandbox
  * routes and validates by it, and docs/coverage.md is generated from it.
  */
+import type { LimitClass } from './rateLimits.ts'
 
 /** Host of an endpoint (spec 1). The sandbox serves all three on one port. */
 export type Host = 'core' | 'ads' | 'ads-sandbox'
@@ -49,7 +50,7 @@ export interface Parameter {
   readonly minLength?: number
   readonly maxLength?: number
   readonly maxItems?: number
-  /** Allowed values of `enum` and `csv-enum`. */
+  /** Allowed values of `enum`, `csv-enum` and `integer`. */
   readonly values?: readonly string[]
   /** True if an empty value (`end_time=`) unsets the field. */
   readonly unsettable?: boolean
@@ -75,9 +76,6 @@ export type Rule =
       readonly source: string
     }
   | { readonly kind: 'other'; readonly text: string; readonly source: string }
-
-/** Name of a rate limit in `rateLimits.ts`. */
-export type LimitClass = string
 
 export interface Endpoint {
   /** Unique name `group.method`: `catalogs.list` is `client.catalogs.list()`. */

@@ -28,7 +28,7 @@ export const lineItemFields = [
   query('bid_amount_local_micro', 'long', { min: 1, unsettable: true, source: 'spec 4.6: greater than zero' }),
   query('bid_strategy', 'enum', { values: bidStrategies, source }),
   query('categories', 'csv', { unsettable: true, source: 'spec 4.6; spec 2.5 advertiser business category' }),
-  query('duration_in_days', 'integer', { values: ['1', '7', '30'], min: 1, max: 30, unsettable: true, source: 'spec 4.6: 1, 7 or 30' }),
+  query('duration_in_days', 'integer', { values: ['1', '7', '30'], unsettable: true, source: 'spec 4.6: 1, 7 or 30' }),
   query('frequency_cap', 'integer', { min: 1, unsettable: true, source }),
   query('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'], source }),
   query('goal', 'enum', { values: goals, source }),
@@ -51,7 +51,6 @@ const lineItemRules = [
   { kind: 'other', text: 'objectives APP_INSTALLS and APP_ENGAGEMENTS need at least one app store identifier', source },
   { kind: 'other', text: '`bid_strategy` MAX not with objectives REACH and FOLLOWERS; TARGET only with REACH and WEBSITE_CLICKS', source },
   { kind: 'other', text: '`frequency_cap` only with objectives REACH, ENGAGEMENTS, VIDEO_VIEWS, PREROLL_VIEWS', source },
-  { kind: 'other', text: '`duration_in_days` is 1, 7 or 30', source },
   { kind: 'other', text: '`categories`: one or two business categories with objective PREROLL_VIEWS', source: 'spec 2.5' },
   {
     kind: 'other',

@@ -87,8 +87,11 @@ export const rateLimits = {
   activity_stream: { limit: 50, windowMs: quarter, per: 'app', shared: false, named: false, source: 'assumed: unpublished' },
 } as const satisfies Readonly<Record<string, RateLimit>>
 
+/** Name of a rate limit. */
+export type LimitClass = keyof typeof rateLimits
+
 /**
- * Returns the rate limit of a class.
+ * Returns the rate limit of a class. Stored plans name the class as text.
  *
  * @throws {RangeError} for an unknown name: a mistake in the code
  */

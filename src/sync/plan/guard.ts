@@ -2,6 +2,7 @@
  * Computes the guard results for deletes and rejects (docs/guarantees.md#mass-delete-guard). Pure functions, so that every limit can be
  * tested with a table of cases.
  */
+import { count } from '../../format.ts'
 import type { Guards } from '../../model/pipeline.ts'
 import type { GuardResult } from '../../model/report.ts'
 import type { FallenSource } from '../read/fallenRows.ts'
@@ -67,10 +68,10 @@ export function guardRejects(
 ): GuardResult | undefined {
   const percent = facts.read === 0 ? 0 : (facts.rejected / facts.read) * 100
   if (percent <= facts.guards.maxRejectPercent) return undefined
-  const codes = (facts.codes ?? []).slice(0, 3).map(({ code, count }) => `${code} ${formatCount(count)}`)
+  const codes = (facts.codes ?? []).slice(0, 3).map((found) => `${found.code} ${count(found.count)}`)
   return {
     code: 'GUARD_REJECTS',
-    message: `${formatCount(facts.rejected)} of ${formatCount(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}`,
+    message: `${count(facts.rejected)} of ${count(facts.read)} rows were rejected (${percent.toFixed(1)} %), above ${facts.guards.maxRejectPercent} %${codes.length === 0 ? '' : `, for ${codes.join(', ')}`}`,
     hint: facts.run === undefined ? `sluice check ${facts.pipeline}` : `sluice rejects ${facts.run}`,
     withheld: 0,
     examples: [],
@@ -91,7 +92,7 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   if (facts.deletesMissing && facts.valid < facts.guards.minRows) {
     withhold(
       'GUARD_MIN_ROWS',
-      `${formatCount(facts.valid)} valid rows, fewer than min_rows ${formatCount(facts.guards.minRows)}: nothing is deleted`,
+      `${count(facts.valid)} valid rows, fewer than min_rows ${count(facts.guards.minRows)}: nothing is deleted`,
       `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
       facts.deletes,
     )
@@ -114,11 +115,11 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   if (approved || fresh === 0) return results
   const approve = `sluice run ${facts.pipeline} --approve-deletes ${fresh}`
   const { maxDeleteCount, maxDeletePercent } = facts.guards
-  const percentOf = (count: number) => (facts.confirmed === 0 ? 100 : (count / facts.confirmed) * 100)
-  const overBoth = (count: number) => count > maxDeleteCount && percentOf(count) > maxDeletePercent
-  const share = (count: number) => `${formatCount(count)} of ${formatCount(facts.confirmed)} synced ${facts.noun}`
-  const limits = (count: number) =>
-    `(${percentOf(count).toFixed(1)} %), over both limits (${formatCount(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
+  const percentOf = (deletes: number) => (facts.confirmed === 0 ? 100 : (deletes / facts.confirmed) * 100)
+  const overBoth = (deletes: number) => deletes > maxDeleteCount && percentOf(deletes) > maxDeletePercent
+  const share = (deletes: number) => `${count(deletes)} of ${count(facts.confirmed)} synced ${facts.noun}`
+  const limits = (deletes: number) =>
+    `(${percentOf(deletes).toFixed(1)} %), over both limits (${count(maxDeleteCount)} ${facts.noun} and ${maxDeletePercent} %)`
   const deleted = fresh - facts.replaced
   if (overBoth(deleted)) withhold('GUARD_DELETES', `${share(deleted)} would be deleted ${limits(deleted)}`, approve, fresh)
   if (overBoth(facts.replaced)) {
@@ -137,17 +138,12 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
   ) {
     withhold(
       'GUARD_ROWS_FELL',
-      `valid rows fell from ${formatCount(facts.previousValid)} to ${formatCount(facts.valid)}, by more than half`,
+      `valid rows fell from ${count(facts.previousValid)} to ${count(facts.valid)}, by more than half`,
       approve,
       fresh,
     )
   }
   for (const { uri, before, now } of facts.deletesMissing ? facts.fallen : [])
-    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${formatCount(before)} to ${formatCount(now)}`, approve, fresh)
+    withhold('GUARD_ROWS_FELL', `rows of ${uri} fell from ${count(before)} to ${count(now)}`, approve, fresh)
   return results
-}
-
-/** Returns `1,234` for 1234. */
-function formatCount(count: number): string {
-  return count.toLocaleString('en-US')
 }

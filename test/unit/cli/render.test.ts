@@ -8,7 +8,7 @@ import { checkReport, nextStep } from '../../../src/cli/reports/check.ts'
 import { funnel, runsTable } from '../../../src/cli/reports/funnel.ts'
 import { runOutcome } from '../../../src/cli/reports/outcome.ts'
 import { planSummary } from '../../../src/cli/commands/plan/planReport.ts'
-import { rejectGroups } from '../../../src/cli/reports/rejects.ts'
+import { renderRejects } from '../../../src/cli/reports/rejects.ts'
 import { styleFor } from '../../../src/cli/terminal/style.ts'
 import { fold, safe } from '../../../src/cli/terminal/text.ts'
 import { shownAddress, storedAddress } from '../../../src/shownAddress.ts'
@@ -204,9 +204,9 @@ test.for([40, 400])('at %i columns no line is wider than the terminal, and outpu
   expect(runsTable([report], pipe())).toContain(long)
   const rejects = [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'x'.repeat(500), hint: 'absolute https:// address' }]
   const colours = /\u001b\[\d+m/g
-  for (const line of rejectGroups(rejects, terminal(columns)).replace(colours, '').split('\n'))
+  for (const line of renderRejects(rejects, terminal(columns)).replace(colours, '').split('\n'))
     expect(line.length).toBeLessThanOrEqual(columns)
-  expect(rejectGroups(rejects, pipe())).toContain('x'.repeat(500))
+  expect(renderRejects(rejects, pipe())).toContain('x'.repeat(500))
 })
 
 test('a narrow terminal wraps the lines of the history, with all values', () => {
@@ -318,7 +318,7 @@ test.for([24, 40, 80])('at %i columns summaries wrap between words, and a comman
     [planSummary(plan({ ...report }), terminal(columns)), planSummary(plan({ ...report }), pipe())],
     [runOutcome(report, terminal(columns)), ''],
     [
-      rejectGroups(
+      renderRejects(
         [{ line: 41, code: 'LINK_INVALID', field: 'link', message: 'm', hint: 'use an absolute https:// address' }],
         terminal(columns),
       ),
@@ -363,13 +363,13 @@ test('a wait of more than a second is shown on a terminal and erased, or printed
 
 test('a feed cannot move the cursor or forge a line', () => {
   expect(safe('a\u001b[2Jb\r\nerror  FAKE\u202e\u0007')).toBe('a\\u001b[2Jb\\u000d\\u000aerror  FAKE\\u202e\\u0007')
-  const forged = rejectGroups([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', hint: 'n' }], pipe())
+  const forged = renderRejects([{ line: 1, code: 'X_Y', field: 'f', message: 'm\n=\u001b[31m', hint: 'n' }], pipe())
   for (const raw of ['\u001b', 'm\n=']) expect(forged).not.toContain(raw)
 })
 
 test('rejects are grouped by code, the most frequent first, with the first lines', () => {
   const reject = (line: number, code: string) => ({ line, code, field: 'price', message: `"${line}"`, hint: 'write "19.99 EUR"' })
-  const text = rejectGroups([reject(1, 'RARE_ONE'), ...[41, 88, 90, 91, 92].map((line) => reject(line, 'PRICE_CURRENCY_MISSING'))], pipe())
+  const text = renderRejects([reject(1, 'RARE_ONE'), ...[41, 88, 90, 91, 92].map((line) => reject(line, 'PRICE_CURRENCY_MISSING'))], pipe())
   expect(text.split('\n')[0]).toBe('PRICE_CURRENCY_MISSING  5 rows  price   hint: write "19.99 EUR"')
   expect(text).toContain('  line 41      "41"')
   expect(text).toContain('  … 2 more')

@@ -109,7 +109,7 @@ function unknownEndpoint({ method, path }: FailedCall): Endpoint {
     body: 'none',
     parameters: [],
     answer: { resource: 'unknown', many: false },
-    limit: '',
+    limit: 'core_reads',
     repeatable: false,
     source: 'none',
   }

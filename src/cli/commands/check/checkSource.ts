@@ -20,18 +20,18 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   const config = context.config()
   const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
   let detected: readonly string[] = []
-  let whole = false
+  let reachedLimit = true
   let error: PresentedError | undefined
   let holds: readonly GuardResult[] = []
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
-      // True also if reading throws: then `error` says where the reading ended.
-      whole = true
+      // An error while rows are read ends the reading below the limit.
+      reachedLimit = false
       if (source.detected) detected = detectedWords(source.detected)
-      whole = await readRows(source, tally, limit)
+      reachedLimit = await readRows(source, tally, limit)
       tally.resolveRepeats()
-      if (whole) {
+      if (!reachedLimit) {
         const facts = source.facts()
         holds = tally.finish(facts)
         detected = [...detected, ...wordsOfEnd(facts, detected)]
@@ -56,7 +56,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     suppressed,
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
     holds: [...holds, ...guardNotes(pipeline, onePerCodeAndField(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
-    whole,
+    whole: !reachedLimit,
     records,
     warnings,
     rejected: rejects.length,
@@ -66,15 +66,15 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   }
 }
 
-/** Adds up to `limit` rows to `tally`. Returns false if there are more. */
+/** Adds up to `limit` rows to `tally`. Returns true if there are more. */
 async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
   for await (const batch of source.rows) {
     for (const [at, row] of batch.entries()) {
-      if (tally.rows === limit) return false
+      if (tally.rows === limit) return true
       tally.add(row, batch[at + 1])
     }
   }
-  return true
+  return false
 }
 
 /** Returns what is known only at the end of a source: further notes, and the proof of the end. */

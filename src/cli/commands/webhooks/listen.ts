@@ -1,7 +1,7 @@
 import { needService } from '../../../config/config.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
-import { startReceiver } from '../../servers/receiverServer.ts'
+import { startHttpServer } from '../../servers/httpServer.ts'
 import { withStore } from '../../store.ts'
 import { instant } from '../../terminal/text.ts'
 import { untilAborted } from '../../servers/untilAborted.ts'
@@ -13,7 +13,7 @@ export const run: CommandRun = async (context, invocation) => {
   const config = context.config()
   const service = needService(config, { user: false })
   return withStore(context, async (store) => {
-    const server = await startReceiver(context, {
+    const server = await startHttpServer(context, {
       db: store.db,
       config,
       service,

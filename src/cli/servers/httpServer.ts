@@ -6,7 +6,7 @@ import { createWebhookReceiver, databaseEventStore, keepReplays, type ReplayKeep
 import type { Context } from '../context.ts'
 import { listeningPort } from './listeningPort.ts'
 
-export interface ReceiverServer {
+export interface HttpServer {
   readonly url: string
   readonly close: () => Promise<void>
 }
@@ -16,7 +16,7 @@ export interface ReceiverServer {
  *
  * @throws the system's error of `listen`, such as EADDRINUSE
  */
-export async function startReceiver(
+export async function startHttpServer(
   context: Context,
   options: {
     readonly db: Database
@@ -30,7 +30,7 @@ export async function startReceiver(
     /** Handles every request that is not for the receiver. Without it, `/health` gets 200 and all others 404. */
     readonly others?: RequestListener
   },
-): Promise<ReceiverServer> {
+): Promise<HttpServer> {
   const previous = options.config.service.previousConsumerSecret?.reveal()
   const header = options.service.names['x-service-webhooks-signature']
   let replays: ReplayKeeper | undefined
