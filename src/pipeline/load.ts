@@ -204,7 +204,7 @@ export interface FileSurroundings {
   readonly project?: Pick<ProjectFile, 'file' | 'defaults' | 'credentials' | 'receivers'>
 }
 
-/** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID: problems of variables, else all others */
+/** Loads the pipelines of one file, wherever it is. @throws {ConfigError} PIPELINE_INVALID, with every problem */
 export async function loadFile(file: string, { variables = {}, project }: FileSurroundings = {}): Promise<readonly Pipeline[]> {
   const name = pipelineNameOf(path.basename(file))
   const { input: written, lineOf, codeVersion } = await readInput(file)
@@ -215,12 +215,22 @@ export async function loadFile(file: string, { variables = {}, project }: FileSu
     ])
   const { pipelines, problems: wrong } = resolveFile(withDefaults(expanded.value, project?.defaults ?? {}), name, file, codeVersion)
   const unknown = (pipelines ?? []).flatMap((pipeline) => unknownNames(pipeline, project))
-  const problems = expanded.problems.length > 0 ? expanded.problems : [...wrong, ...unknown]
+  // A value with an unresolved variable may cause other problems, of itself and of the fields around it.
+  const others = [...wrong, ...unknown].filter(
+    (problem) => !expanded.problems.some((unresolved) => isAround(problem.parts, unresolved.parts)),
+  )
+  const problems = [...expanded.problems, ...others]
   if (pipelines !== undefined && problems.length === 0) return pipelines
   throw configError(
     file,
     problems.map((problem) => located(problem, file, lineOf)),
   )
+}
+
+/** Returns true if one of the paths begins with the other one. */
+function isAround(one: PathProblem['parts'], other: PathProblem['parts']): boolean {
+  const shared = Math.min(one.length, other.length)
+  return one.slice(0, shared).every((part, i) => part === other[i])
 }
 
 /** Returns names of `credentials` and `alerts` that `sluice.yaml` does not have. Not checked for a file loaded on its own. */

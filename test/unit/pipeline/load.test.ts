@@ -146,6 +146,13 @@ guards: { min_rows: -1 }
     )
   })
 
+  test('a variable that is not set is reported with the other problems, but not with those that it causes', async () => {
+    const text = 'source: "${TOKEN}"\nschedule: "61 * * * *"\nunknown: 1\ndestination: { kind: catalog, catalog_id: "1" }\n'
+    const problems = await problemsOf('a.yaml', text)
+    expect(problems).toHaveLength(3)
+    expect(problems.join()).toMatch(/source: the variable TOKEN is not set.* schedule: .* unknown: /)
+  })
+
   test.for([
     ['no kind', 'source: x\ndestination: { kind: katalog }\n', 'destination.kind: needs a kind'],
     ['no source', 'destination: { kind: catalog, catalog_id: "1" }\n', 'source: is missing'],
