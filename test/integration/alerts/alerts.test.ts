@@ -375,6 +375,13 @@ test('the alert of a scheduled pipeline whose file is deleted recovers, and one 
   await engine.db.execute('update pipeline_schedule set undeclared_at = statement_timestamp()')
   await engine.deps.clock.sleep(500)
   expect(good.events()).toEqual(['withheld firing'])
-  await engine.db.execute('update pipeline_schedule set folder = $1', [join(engine.folder, 'pipelines')])
+  // It ran from another folder after this one stopped declaring it.
+  await engine.db.execute(
+    `update pipeline_schedule set folder = $1, undeclared_at = (select min(created_at) from run) - interval '1 hour'`,
+    [join(engine.folder, 'pipelines')],
+  )
+  await engine.deps.clock.sleep(500)
+  expect(good.events()).toEqual(['withheld firing'])
+  await engine.db.execute('update pipeline_schedule set undeclared_at = statement_timestamp()')
   await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
 })

@@ -110,6 +110,8 @@ test('a product that was deleted and created again at the service is found by it
     changedFields: [{ field: 'product_key', count: 1 }],
     counts: { updates: 1 },
   })
+  const changes = await engine.db.query(`select actor, detail from audit where what = 'product_key.changed'`)
+  expect(changes).toEqual([{ actor: 'audit', detail: { runId: Number(report.runId?.slice(2)) } }])
   expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
   write(engine, rows.slice(1))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1 } })

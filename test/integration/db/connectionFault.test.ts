@@ -4,11 +4,13 @@ import { TLSSocket } from 'node:tls'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { SluiceError } from '../../../src/errors.ts'
 import { isDatabaseDown } from '../../../src/db/connectionFault.ts'
 import { openDatabase } from '../../../src/db/database.ts'
+import { examineSchema, migrationStatus } from '../../../src/db/migrate.ts'
 import { connectPlain } from '../../../src/db/poolerProbe.ts'
+import { probeConnections } from '../../../src/db/privilegeProbe.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { makeCertificate } from '../../../src/sandbox/http/tls/certificate.ts'
 
@@ -83,6 +85,30 @@ test('a server that accepts a connection and never answers ends the attempt to c
     const error = await db.query('select 1').catch((thrown: unknown) => thrown)
     expect(isDatabaseDown(error)).toBe(true)
   } finally {
+    await db.close()
+    server.close()
+  }
+})
+
+test('each further connection of a command ends its attempt to connect after 15 seconds', async () => {
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const url = `postgres://sluice@127.0.0.1:${(server.address() as AddressInfo).port}/sluice`
+  const db = openDatabase(url)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const attempts = [migrationStatus(url), examineSchema(url, 'sluice'), probeConnections(db, 1)].map((attempt) =>
+      attempt.then(
+        () => 'connected',
+        (error: unknown) => error,
+      ),
+    )
+    await vi.advanceTimersByTimeAsync(14_900)
+    expect(await Promise.race([...attempts, Promise.resolve('waits')])).toBe('waits')
+    await vi.advanceTimersByTimeAsync(200)
+    expect(await Promise.all(attempts)).toEqual([expect.any(Error), expect.any(Error), expect.any(Error)])
+  } finally {
+    vi.useRealTimers()
     await db.close()
     server.close()
   }
