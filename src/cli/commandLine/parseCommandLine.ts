@@ -37,8 +37,9 @@ export function parseCommandLine(argv: readonly string[], version: string): Requ
   program.action(() => undefined)
   program.allowExcessArguments(true)
   try {
-    const unknown = findUnknownCommand(argv, catalogue, [])
-    if (unknown) throw unknown
+    const resolved = resolve(commandWords(argv))
+    if (resolved.unknown !== undefined) throw unknownCommand(resolved, [])
+    if (resolved.entry?.commands !== undefined) throw missingCommand(resolved)
     program.parse(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -63,20 +64,10 @@ function requestedHelp(argv: readonly string[]): string | undefined {
   const path = first === 'help' ? rest : first === undefined ? [] : [first, ...rest]
   const topic = topics.find((name) => name === path[0])
   if (topic && first === 'help') return topicHelp(topic)
-  const unknown = findUnknownCommand(path, catalogue, first === 'help' ? topics : [])
+  const resolved = resolve(path)
+  if (resolved.unknown !== undefined) throw unknownCommand(resolved, first === 'help' ? topics : [])
   // A group name without a command shows the help of the group.
-  if (unknown && unknown.code !== 'MISSING_ARGUMENT') throw unknown
-  let entries = catalogue
-  const names: string[] = []
-  let entry: CommandEntry | undefined
-  for (const word of path) {
-    const next = entries.find((candidate) => candidate.name === word)
-    if (!next) break
-    entry = next
-    names.push(word)
-    entries = next.commands ?? []
-  }
-  return entry ? commandHelp(names, entry) : mainHelp(catalogue)
+  return resolved.entry ? commandHelp(resolved.path, resolved.entry) : mainHelp(catalogue)
 }
 
 /** Returns the words that may be command names: no flags, no values of global flags. */
@@ -90,37 +81,50 @@ function commandWords(argv: readonly string[]): string[] {
   return words
 }
 
-/**
- * Returns the error of the first word that names no command, or of a group without its command; undefined if the command exists.
- * `others`: further names to suggest for the first word. `path`: words before `entries`.
- */
-function findUnknownCommand(
-  argv: readonly string[],
-  entries: readonly CommandEntry[],
-  others: readonly string[],
-  path: readonly string[] = [],
-): UsageError | undefined {
-  const [word, ...rest] = commandWords(argv)
-  if (word === undefined) {
-    if (path.length === 0) return undefined
-    return new UsageError(
-      'MISSING_ARGUMENT',
-      `sluice ${path.join(' ')} needs one of: ${entries.map((entry) => entry.name).join(', ')}. Nothing was done.`,
-      { where: `sluice ${path.join(' ')}`, hint: `sluice help ${path.join(' ')}` },
-    )
+/** Command that words name, as far as they name one. */
+interface Resolved {
+  /** Words that name it; empty for `sluice` itself. */
+  readonly path: readonly string[]
+  readonly entry: CommandEntry | undefined
+  /** Commands that may follow. */
+  readonly commands: readonly CommandEntry[]
+  /** First word that names no command, although a command has to follow. */
+  readonly unknown: string | undefined
+}
+
+/** Finds the command that `words` (of `commandWords`) name. Further words are its arguments. */
+function resolve(words: readonly string[]): Resolved {
+  const path: string[] = []
+  let entry: CommandEntry | undefined
+  let commands = catalogue
+  for (const word of words) {
+    const next = commands.find(({ name }) => name === word)
+    if (!next) return { path, entry, commands, unknown: commands.length === 0 ? undefined : word }
+    path.push(word)
+    entry = next
+    commands = next.commands ?? []
   }
-  const entry = entries.find((candidate) => candidate.name === word)
-  if (!entry) {
-    const suggestion = suggestName(word, [...entries.filter(({ hidden }) => !hidden).map(({ name }) => name), ...others])
-    const correction = suggestion === undefined ? ['--help'] : others.includes(suggestion) ? ['help', suggestion] : [suggestion]
-    const hint = ['sluice', ...path, ...correction].join(' ')
-    return new UsageError(
-      'UNKNOWN_COMMAND',
-      `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
-      { where: word.slice(0, 60), hint },
-    )
-  }
-  return entry.commands && findUnknownCommand(rest, entry.commands, [], [...path, word])
+  return { path, entry, commands, unknown: undefined }
+}
+
+/** Returns the error of an unknown word. `others`: further names to suggest. */
+function unknownCommand({ path, commands, unknown: word = '' }: Resolved, others: readonly string[]): UsageError {
+  const suggestion = suggestName(word, [...commands.filter(({ hidden }) => !hidden).map(({ name }) => name), ...others])
+  const correction = suggestion === undefined ? ['--help'] : others.includes(suggestion) ? ['help', suggestion] : [suggestion]
+  return new UsageError(
+    'UNKNOWN_COMMAND',
+    `there is no command "${word.slice(0, 60)}"${path.length > 0 ? ` of sluice ${path.join(' ')}` : ''}. Nothing was done.`,
+    { where: word.slice(0, 60), hint: ['sluice', ...path, ...correction].join(' ') },
+  )
+}
+
+/** Returns the error of a group without its command. */
+function missingCommand({ path, commands }: Resolved): UsageError {
+  const names = commands.map(({ name }) => name).join(', ')
+  return new UsageError('MISSING_ARGUMENT', `sluice ${path.join(' ')} needs one of: ${names}. Nothing was done.`, {
+    where: `sluice ${path.join(' ')}`,
+    hint: `sluice help ${path.join(' ')}`,
+  })
 }
 
 /** Builds commander's command of a catalogue entry. The command calls `onRequest` when it is parsed. */
@@ -159,14 +163,14 @@ function withoutOutput(command: Command): Command {
 
 /** Converts commander's error. The hint is the command with the most similar option, else its help page. */
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
-  const path = commandPath(argv)
+  const { path, entry } = resolve(commandWords(argv))
   const name = ['sluice', ...path].join(' ')
   const reason = `${error.message.replace(/^error: /, '').replace(/\.$/, '')}. Nothing was done.`
   const help = `sluice help${path.length > 0 ? ` ${path.join(' ')}` : ''}`
   switch (error.code) {
     case 'commander.unknownOption': {
       const given = /'(-[^']*)'/.exec(error.message)?.[1] ?? ''
-      const suggestion = suggestName(given.split('=')[0] ?? '', optionNames(path))
+      const suggestion = suggestName(given.split('=')[0] ?? '', optionNames(entry))
       return new UsageError('UNKNOWN_OPTION', `${name} has no option ${given.slice(0, 60)}. Nothing was done.`, {
         where: given,
         hint: suggestion === undefined ? help : correctedCommand(path, given, suggestion),
@@ -190,26 +194,6 @@ function correctedCommand(path: readonly string[], given: string, suggestion: st
   return `sluice ${[...path, suggestion].join(' ')}   (instead of ${given.split('=')[0]})`
 }
 
-/** Returns the words that name the command, as far as they are known. */
-function commandPath(argv: readonly string[]): string[] {
-  const path: string[] = []
-  let entries: readonly CommandEntry[] = catalogue
-  for (const word of commandWords(argv)) {
-    const entry = entries.find((candidate) => candidate.name === word)
-    if (!entry) break
-    path.push(word)
-    entries = entry.commands ?? []
-  }
-  return path
-}
-
-function optionNames(path: readonly string[]): string[] {
-  let entries: readonly CommandEntry[] = catalogue
-  const names = globalOptions.flatMap((option) => option.flags.match(/--[a-z-]+/g) ?? [])
-  for (const word of path) {
-    const entry = entries.find((candidate) => candidate.name === word)
-    names.push(...(entry?.options ?? []).flatMap((option) => option.flags.match(/--[a-z-]+/g) ?? []))
-    entries = entry?.commands ?? []
-  }
-  return names
+function optionNames(entry: CommandEntry | undefined): string[] {
+  return [...globalOptions, ...(entry?.options ?? [])].flatMap(({ flags }) => flags.match(/--[a-z-]+/g) ?? [])
 }
