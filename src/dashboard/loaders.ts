@@ -3,6 +3,7 @@ import { findConditions } from '../alerts/conditions.ts'
 import { listActions } from '../db/audit.ts'
 import { listBudgets } from '../db/budget.ts'
 import { listDeliveries } from '../db/alerts.ts'
+import { listPauses, type Pause } from '../db/pauses.ts'
 import { queueState } from '../db/queuedRuns.ts'
 import { webhookState } from '../db/webhookEvents.ts'
 import { listWorkers } from '../db/workers.ts'
@@ -57,9 +58,9 @@ export async function loadPipelinePage(
     if (error instanceof UsageError) return undefined
     throw error
   })
-  const [[overview], pauses, runs, figures, actions] = await Promise.all([
+  const [[overview], pause, runs, figures, actions] = await Promise.all([
     loadOverviews(deps.db, [name], 0),
-    pausesByPipeline(deps, pipeline === undefined ? [] : [pipeline]),
+    findPause(deps, name, pipeline),
     listRunLines(deps.db, { pipeline: name, limit: runsShown, ...(before === undefined ? {} : { before }) }),
     before === undefined ? loadRunFigures(deps.db, name, plotted) : [],
     listActions(deps.db, { pipeline: name, limit: 20 }),
@@ -80,7 +81,7 @@ export async function loadPipelinePage(
     pipeline,
     name,
     overview,
-    pause: pauses.get(name),
+    pause,
     runs,
     pageSize: runsShown,
     before,
@@ -91,6 +92,12 @@ export async function loadPipelinePage(
     mayAct: options.mayAct,
     now,
   })
+}
+
+/** Returns the pause of a pipeline. Without a valid file its destination is unknown, so the pause under its name counts. */
+async function findPause(deps: ServerDeps, name: string, pipeline: Pipeline | undefined): Promise<Pause | undefined> {
+  if (pipeline !== undefined) return (await pausesByPipeline(deps, [pipeline])).get(name)
+  return (await listPauses(deps.db)).find((pause) => pause.pipeline === name)
 }
 
 export async function loadRunPage(

@@ -14,7 +14,7 @@ import { progressView } from '../progress.ts'
 import { changesText, nextRun, stateOfPipeline } from './now.ts'
 
 export interface PipelineData {
-  /** Undefined if the file no longer exists; its history is still shown. */
+  /** Undefined without a valid file; its history is still shown. */
   readonly pipeline: Pipeline | undefined
   readonly name: string
   readonly overview: PipelineOverview
@@ -81,7 +81,7 @@ export function pipelinePage(data: PipelineData): Page {
 }
 
 function facts({ pipeline, overview, pause, now }: PipelineData): Html {
-  if (pipeline === undefined) return html`<span>The pipeline file no longer exists. Its history is kept.</span>`
+  if (pipeline === undefined) return html`<span>No valid file has this name. Its history is kept.</span>`
   return html`<span>${destinationText(pipeline.destination)}</span
     ><span>last success ${overview.succeededAt === undefined ? 'never' : ago(overview.succeededAt, now)}</span
     ><span>next run ${nextRun(pipeline, pause, now)}</span>`

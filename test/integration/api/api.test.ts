@@ -102,6 +102,7 @@ test('runs are the documents of the command line', async () => {
 test('a paused pipeline stays paused under another name, until it is resumed under that name', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
+  await engine.run('shop')
   await server.call('POST', '/api/pipelines/shop/pause', { body: { reason: 'feed is rebuilt' } })
   renameSync(join(engine.folder, 'pipelines', 'shop.yaml'), join(engine.folder, 'pipelines', 'store.yaml'))
   expect(await engine.run('store')).toMatchObject({
@@ -122,6 +123,11 @@ test('a paused pipeline stays paused under another name, until it is resumed und
   const page = (await server.call('GET', '/pipelines/store')).text
   expect(page).toContain('/pipelines/store/resume')
   expect(page).not.toContain('/pipelines/store/run"')
+  // Its file is gone under the first name, so that only the name of the pause is known.
+  const former = (await server.call('GET', '/pipelines/shop')).text
+  expect(former).toContain('No valid file has this name')
+  expect(former).toContain('feed is rebuilt')
+  expect(former).not.toContain('/pipelines/shop/run"')
   expect((await server.call('POST', '/api/pipelines/store/pause')).json).toMatchObject({ changed: false })
   expect((await server.call('POST', '/api/pipelines/store/resume')).json).toMatchObject({ changed: true })
   expect(await engine.run('store')).toMatchObject({ status: 'succeeded' })
