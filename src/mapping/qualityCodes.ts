@@ -38,6 +38,7 @@ export const qualityCodes = {
   IDENTIFIER_UNMAPPED:
     'A column that is not mapped contains email addresses or phone numbers, so these people, or one of their identifiers, would not be sent.',
   IMAGE_BROKEN: 'Image links of a sample of products lead nowhere (options.image_sample). Checked after everything was sent.',
+  PLAN_APPLIED: 'The plan was applied before, so this run sent nothing.',
   OUT_OF_STOCK_ROSE: 'More products than allowed went out of stock since the last sync (guards.max_out_of_stock_percent, 10).',
 } as const
 export type QualityCode = keyof typeof qualityCodes

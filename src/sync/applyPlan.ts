@@ -4,10 +4,11 @@ import { forgetSynced } from '../db/changedKeys.ts'
 import { raiseStateVersion, resumeDestination } from '../db/destinations.ts'
 import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../db/plans.ts'
 import { markImpliedKeysVisible } from '../db/impliedKeys.ts'
-import { attachPlan, type RunRow } from '../db/runs.ts'
+import { addWarnings, attachPlan, type RunRow } from '../db/runs.ts'
 import { recordsIn } from '../db/entries/read.ts'
 import { renewGroups, contentVersionOf } from '../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../db/row.ts'
+import type { QualityCode } from '../mapping/qualityCodes.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import { assertOwnDatabase } from './databaseCopy.ts'
 import type { EngineDeps } from './engine.ts'
@@ -15,13 +16,14 @@ import { withProductSets } from './productSets.ts'
 import { planCounts } from './planCounts.ts'
 import { pushPlan } from './push/push.ts'
 import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
-import type { GuardResult, RunReport } from '../model/report.ts'
+import type { GuardResult, RunReport, WarningSummary } from '../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
 import { interrupted } from './read/stage.ts'
 
 /**
  * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent
- * and the report has the error `PLAN_STALE`. An applied plan sends nothing and succeeds.
+ * and the report has the error `PLAN_STALE`. For a plan that was applied before, sends nothing, and the
+ * report has the note `PLAN_APPLIED`.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
  * @throws {RunError} `OTHER_CREDENTIALS`
@@ -51,7 +53,10 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
     await assertOwnDatabase(deps, run.row)
     const started = await startApplying(deps, run.row, planId)
     const guards = await guardsOf(deps, planId)
-    if (started === 'done') return { status: 'succeeded', guards: [] }
+    if (started === 'done') {
+      await noteAppliedBefore(deps, run.row, planId)
+      return { status: 'succeeded', guards: [] }
+    }
     await resumeDestination(deps.db, run.row.destinationId)
     return sendPlan(lease.deps, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
   })
@@ -99,6 +104,23 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
     if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted()
     return 'started'
   })
+}
+
+/** Adds a note to the run that the plan was applied before, with the run that applied it. */
+async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
+  const [earlier] = await deps.db.query<Row<'run', 'id'>>(
+    `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
+    [planId],
+  )
+  const by = earlier === undefined ? '' : ` by run r_${earlier.id}`
+  const note: WarningSummary = {
+    code: 'PLAN_APPLIED' satisfies QualityCode,
+    field: '',
+    message: `plan ${planId} was applied before${by}, so nothing was sent`,
+    count: 1,
+    lines: [],
+  }
+  await addWarnings(deps.db, run, [note], 'first')
 }
 
 function staleError(planId: string, pipeline: string, why: string): RunError {

@@ -32,7 +32,12 @@ test('a plan sends nothing; apply sends exactly its frozen bodies, and nothing w
   expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
 
   const after = await engine.mark()
-  expect(await engine.apply(plan.planId)).toMatchObject({ trigger: 'apply', status: 'succeeded', counts: { requests: 0 } })
+  expect(await engine.apply(plan.planId)).toMatchObject({
+    trigger: 'apply',
+    status: 'succeeded',
+    counts: { requests: 0 },
+    warnings: [{ code: 'PLAN_APPLIED', message: `plan ${plan.planId} was applied before by run r_2, so nothing was sent` }],
+  })
   expect(await engine.writes(after)).toEqual([])
   expect(await control.violations()).toEqual([])
 })
