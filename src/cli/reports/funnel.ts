@@ -1,5 +1,5 @@
 import type { Drift, ShownRun } from '../../model/report.ts'
-import { count, duration, fold, instant, safe, table, tableWithin } from '../terminal/text.ts'
+import { count, duration, fold, instant, plural, safe, table, tableWithin } from '../terminal/text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
 import { isUnderWay, nextCommands, planned } from '../../sync/nextCommands.ts'
@@ -46,7 +46,7 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
     ],
     ...(counts.withheld > 0 ? shownRow(['withheld', counts.withheld, 'deletes withheld by a guard, not planned']) : []),
     ...(counts.deferred > 0 ? shownRow(['deferred', counts.deferred, 'wait for an earlier operation; the next run sends them']) : []),
-    ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${count(counts.requests)} requests`],
+    ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${plural(counts.requests, 'request')}`],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
   ]

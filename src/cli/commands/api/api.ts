@@ -24,8 +24,8 @@ export const run: CommandRun = async (context, invocation) => {
       if (!context.json) print(context, answer, flag(invocation, 'include'))
       throw serviceError(answer, call, context.clock.now())
     }
-    if (flag(invocation, 'paginate')) await printPages(context, caller, call, answer)
-    else print(context, answer, flag(invocation, 'include'))
+    const whole = flag(invocation, 'paginate') ? await withAllPages(context, caller, call, answer) : answer
+    print(context, whole, flag(invocation, 'include'))
     return 0
   } finally {
     await caller.close()
@@ -138,12 +138,12 @@ function print(context: Context, answer: Answer, include: boolean): void {
 }
 
 /**
- * Follows `next_cursor`, or `meta.next_token` of v2, and prints one document: the first page with the items of all pages in `data`, and
- * without `next_cursor`.
+ * Follows `next_cursor`, or `meta.next_token` of v2. Returns the first answer with the items of all pages in `data`, and without
+ * `next_cursor`.
  *
- * @throws the error of the first page that the service refuses; nothing is printed then
+ * @throws the error of the first page that the service refuses
  */
-async function printPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<void> {
+async function withAllPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<Answer> {
   const whole = recordOf(parse(first.body.toString('utf8')))
   const items: unknown[] = Array.isArray(whole['data']) ? [...whole['data']] : []
   const seen = new Set<string>()
@@ -159,7 +159,7 @@ async function printPages(context: Context, caller: Caller, call: Call, first: A
     if (Array.isArray(page['data'])) items.push(...page['data'])
   }
   const { next_cursor: _cursor, ...rest } = whole
-  context.stdout.write(`${stringify({ ...rest, data: items }, undefined, context.stdout.isTTY ? 2 : undefined) ?? ''}\n`)
+  return { ...first, body: Buffer.from(stringify({ ...rest, data: items }) ?? '') }
 }
 
 /** Returns the query parameter that selects the next page; undefined after the last page. */
