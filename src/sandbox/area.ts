@@ -139,7 +139,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   readonly stop?: (state: S) => void
 }
 
-/** Returns the account of a call to an endpoint with `:account_id`, which the dispatcher has checked. Throws for any other endpoint. */
+/** Returns the account of a call to an endpoint with `:account_id`, which `StateChanges` has checked. Throws for any other endpoint. */
 export function accountOf({ account }: { readonly account: SandboxAccount | undefined }): SandboxAccount {
   if (account === undefined) throw new Error('the endpoint has no account')
   return account

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ControlError, ControlText } from './area.ts'
 import { exactJson } from './answer.ts'
-import type { Dispatcher } from './state/dispatcher.ts'
+import type { StateChanges } from './state/stateChanges.ts'
 import { FaultError, readRule } from './faults/faultRule.ts'
 import type { ArmedFaults } from './faults/armedFaults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
@@ -19,7 +19,7 @@ import { isPlainRecord, recordOf } from '../unknownValue.ts'
 
 export interface ControlParts {
   readonly world: SandboxWorld
-  readonly dispatcher: Dispatcher
+  readonly changes: StateChanges
   readonly ledger: Ledger
   readonly rates: Rates
   readonly faults: ArmedFaults
@@ -87,17 +87,14 @@ export class Control {
    * and switches.
    */
   async reset(seed?: number): Promise<{ ok: true }> {
-    const { world, dispatcher, rates, faults, runner, observer, handler, listeners } = this.#parts
+    const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
     listeners.close()
     faults.clear()
-    world.reset(seed)
+    changes.reset(seed)
     observer.clear()
     rates.clear()
     handler.clear()
-    dispatcher.restartJournal()
-    dispatcher.note({ kind: 'reset', seed: world.seed })
-    dispatcher.noteInstance()
     await Promise.resolve()
     return { ok: true }
   }
@@ -156,7 +153,7 @@ export class Control {
    * @throws {ControlError}
    */
   async #setClock(body: unknown): Promise<unknown> {
-    const { world, dispatcher } = this.#parts
+    const { world, changes } = this.#parts
     const { now, advance_s: advanceS } = recordOf(body)
     let offsetMs = world.core.clockOffsetMs
     if (typeof now === 'string') {
@@ -166,18 +163,15 @@ export class Control {
     } else if (typeof advanceS === 'number' && Number.isFinite(advanceS)) offsetMs += Math.round(advanceS * 1000)
     else throw new ControlError(400, 'give { "now": ISO } or { "advance_s": seconds }')
     if (Number.isNaN(new Date(world.machineNow() + offsetMs).getTime())) throw new ControlError(400, 'the time is outside of the calendar')
-    world.setClockOffset(offsetMs)
-    dispatcher.note({ kind: 'clock', offsetMs })
-    for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.ref))
+    await changes.setClock(offsetMs)
     return { now: new Date(world.now()).toISOString(), offset_ms: offsetMs }
   }
 
   #setSwitches(body: unknown): unknown {
-    const { world, dispatcher } = this.#parts
+    const { world, changes } = this.#parts
     if (!isPlainRecord(body))
       throw new ControlError(400, `give { name: value } with names of: ${SWITCHES.map(({ name }) => name).join(', ')}`)
-    world.switches.set(body)
-    dispatcher.note({ kind: 'switches', values: world.switches.all() })
+    changes.setSwitches(body)
     return world.switches.all()
   }
 
@@ -211,9 +205,8 @@ export class Control {
   #restore(id: string): unknown {
     const snapshot = id === '' ? [...this.#snapshots.values()].at(-1) : this.#snapshots.get(id)
     if (snapshot === undefined) return undefined
-    this.#parts.world.restore(snapshot)
+    this.#parts.changes.restore(snapshot)
     this.#parts.valueOrder.clear()
-    this.#parts.dispatcher.compactJournal()
     return { ok: true }
   }
 }

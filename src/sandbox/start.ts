@@ -7,7 +7,7 @@ import { areas } from './areas.ts'
 import { namesOf } from './names.ts'
 import { Control } from './control.ts'
 import { sandboxControl, type SandboxControl } from './controlApi.ts'
-import { Dispatcher } from './state/dispatcher.ts'
+import { StateChanges } from './state/stateChanges.ts'
 import { FaultRunner } from './faults/faultRunner.ts'
 import { ArmedFaults } from './faults/armedFaults.ts'
 import { ValueOrder } from './ledger/valueOrder.ts'
@@ -19,7 +19,6 @@ import { SandboxServer } from './http/server.ts'
 import { TlsListeners } from './http/tls/listeners.ts'
 import { Observer } from './ledger/observer.ts'
 import { TrafficRules } from './ledger/trafficRules.ts'
-import { SandboxWorld } from './state/world.ts'
 
 export interface SandboxOptions {
   /** Default: 0, any free port. */
@@ -60,7 +59,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const ledger = new Ledger()
   const recordViolation = (entry: LedgerEntry | undefined, rule: string, detail: string): void =>
     ledger.recordViolation(entry, new Date(clock.now()).toISOString(), rule, detail)
-  const world: SandboxWorld = new SandboxWorld({
+  const changes = new StateChanges({
     areas,
     credentials,
     machineNow: clock.now,
@@ -68,9 +67,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     log: options.logger ?? silentLogger,
     names: namesOf(options.names),
     reportViolation: (rule, detail) => recordViolation(ledger.current, rule, detail),
-    onEvent: (area, event) => dispatcher.note({ kind: 'event', now: world.now(), area, event }),
   })
-  const dispatcher = new Dispatcher(world, areas)
+  const { world } = changes
   const trafficRules = new TrafficRules(clock.now, recordViolation, () => Number(world.switch('retry_after_grace_ms')))
   const valueOrder = new ValueOrder(recordViolation)
   const faults = new ArmedFaults(clock.now, world.random)
@@ -79,8 +77,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const listeners = new TlsListeners((socket) => server.listener.adopt(socket))
   const rates = new Rates(clock.now)
   const observer = new Observer({ world, ledger, trafficRules, valueOrder })
-  const handler = new RequestHandler({ world, dispatcher, ledger, rates, faults, trafficRules })
-  const control = new Control({ world, dispatcher, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
+  const handler = new RequestHandler({ world, changes, ledger, rates, faults, trafficRules })
+  const control = new Control({ world, changes, ledger, rates, faults, runner, valueOrder, observer, handler, listeners })
   const server: SandboxServer = new SandboxServer({
     world,
     router: new Router(endpoints),
@@ -92,11 +90,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     control,
   })
   if (options.stateFile !== undefined) {
-    await dispatcher.openJournal(options.stateFile, options.compactAfterBytes)
+    await changes.openJournal(options.stateFile, options.compactAfterBytes)
     ledger.clear()
   }
   const listensAt = await server.listener.listen(options.port ?? 0).catch((error: unknown) => {
-    dispatcher.closeJournal()
+    changes.closeJournal()
     throw error
   })
   world.url = `http://127.0.0.1:${listensAt}`
@@ -113,7 +111,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     listeners.close()
     world.stop()
     await server.listener.close()
-    dispatcher.closeJournal()
+    changes.closeJournal()
   }
   return {
     url: world.url,

@@ -49,7 +49,7 @@ test.skipIf(target !== undefined)(
     const first = await startProcess(file)
     const before = controlOf(first.url)
     await before.setClock('2028-02-28T00:00:00Z')
-    await before.switches({ audience_users_response: 'object' })
+    await before.switches({ audience_users_response: 'array' })
     const put = (url: string, ids: string[]): Promise<CallResult> =>
       signedCall(url, 'PUT', '/12/product_catalogs/4001/products', { json: { products: ids.map(product) } })
     await put(first.url, ['a', 'b'])
@@ -86,7 +86,7 @@ test.skipIf(target !== undefined)(
     }).toEqual(saved)
     expect(saved.products.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect((await after.request('GET', 'clock')).body.now).toMatch(/^2028-02-28/)
-    expect((await after.request('GET', 'switches')).body.audience_users_response).toBe('object')
+    expect((await after.request('GET', 'switches')).body.audience_users_response).toBe('array')
     const access = await signedCall(second.url, 'POST', '/oauth/access_token', {
       credentials: { ...consumer, accessToken: token.get('oauth_token') ?? '', accessTokenSecret: token.get('oauth_token_secret') ?? '' },
       form: { oauth_verifier: /id="oauth_pin">(\d+)</.exec(page)?.[1] ?? '' },

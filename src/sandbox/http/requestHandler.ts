@@ -5,7 +5,7 @@ import type { ArmedFaults } from '../faults/armedFaults.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import { adsRefusal, coreRefusal, invalidParameter, Refusal, rateLimitRefusal } from '../refusal.ts'
-import type { DispatchInput, Dispatcher } from '../state/dispatcher.ts'
+import type { DispatchInput, StateChanges } from '../state/stateChanges.ts'
 import type { SandboxWorld } from '../state/world.ts'
 import { authenticate, Nonces, bearerRefusal, type Caller } from '../verify/authenticate.ts'
 import { parameterRefusal } from '../verify/parameterRefusal.ts'
@@ -16,7 +16,7 @@ import type { RequestContext } from './requestContext.ts'
 
 export interface HandlerParts {
   readonly world: SandboxWorld
-  readonly dispatcher: Dispatcher
+  readonly changes: StateChanges
   readonly ledger: Ledger
   readonly rates: Rates
   readonly faults: ArmedFaults
@@ -45,18 +45,18 @@ export class RequestHandler {
    * @throws any other error: a mistake in the sandbox, for `answerInternalError`
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
-    const { dispatcher, faults, ledger, world } = this.#parts
+    const { changes, faults, ledger, world } = this.#parts
     const admitted = this.#admitted.get(context)
     const known: RefusalParts = admitted?.known ?? { headers: {}, echo: {} }
     try {
       const input = admitted?.input ?? this.#admit(context, known)
       this.#admitted.set(context, { input, known })
-      const checked = dispatcher.check(input)
+      const checked = changes.check(input)
       known.echo = checked.echo
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
       ledger.current = context.entry
       if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
-      const done = dispatcher.apply(input, checked, apply)
+      const done = changes.apply(input, checked, apply)
       if (done instanceof Promise)
         return done.then(
           ({ reply, echo }) => this.#applied(context, answerOf(reply, echo), known),
@@ -169,7 +169,7 @@ export class RequestHandler {
     const { world } = this.#parts
     return {
       endpoint,
-      userId: caller?.id ?? 'nobody',
+      userId: caller?.id ?? 'anonymous',
       accountId: context.route.kind === 'found' ? context.route.path['account_id'] : undefined,
       totalCount: context.query.some(([name, value]) => name === 'with_total_count' && /^(?:true|t|1)$/i.test(value)),
       namedOnly: world.switch('rate_limits') === 'off',

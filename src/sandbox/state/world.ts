@@ -38,10 +38,16 @@ export interface Snapshot {
   readonly switches: Readonly<Record<string, string>>
 }
 
+/** World without the changes that only `StateChanges` makes, because each needs an entry in the journal. */
+export type SandboxWorld = Omit<
+  WorldState,
+  'core' | 'switches' | 'reset' | 'restore' | 'load' | 'setClockOffset' | 'replayAt' | 'applyEvent'
+> & { readonly core: Readonly<CoreState>; readonly switches: Pick<Switches, 'all'> }
+
 /** Name of the shared part in the journal. */
 const CORE = 'core'
 
-export class SandboxWorld implements World {
+export class WorldState implements World {
   readonly credentials: SandboxCredentials
   readonly log: Logger
   readonly names: Names

@@ -1,5 +1,6 @@
 /**
- * Calls the handler of an authenticated request and writes the journal. Requests of the service go through here; the control API changes the state itself.
+ * Makes every change of the state, and writes each to the journal: calls of the service, events, and what the control API sets. Only this
+ * module has the writers of the world and of the journal, so a change cannot lack its entry.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -11,7 +12,7 @@ import { adsRefusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
-import type { SandboxWorld } from './world.ts'
+import { WorldState, type SandboxWorld, type Snapshot, type WorldOptions } from './world.ts'
 import { PAGE_FIELDS } from '../auth/page.ts'
 import { READ_ONLY_ROLES } from '../auth/people.ts'
 
@@ -43,18 +44,25 @@ interface CallConditions {
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 const appliesToAll = () => true
 
-export class Dispatcher {
-  readonly #world: SandboxWorld
+export class StateChanges {
+  readonly #world: WorldState
   readonly #handlers = new Map<string, { area: Area<unknown>; handler: Handler<unknown> }>()
   #journal: Journal | undefined
 
-  constructor(world: SandboxWorld, areas: readonly Area<unknown>[]) {
-    this.#world = world
-    for (const area of areas)
+  constructor(options: Omit<WorldOptions, 'onEvent'>) {
+    this.#world = new WorldState({
+      ...options,
+      onEvent: (area, event) => this.#write({ kind: 'event', now: this.#world.now(), area, event }),
+    })
+    for (const area of options.areas)
       for (const [name, handler] of Object.entries(area.handlers)) {
         if (this.#handlers.has(name)) throw new Error(`two handlers for ${name}`)
         this.#handlers.set(name, { area, handler })
       }
+  }
+
+  get world(): SandboxWorld {
+    return this.#world
   }
 
   /** Restores the state from the journal at `path`, then writes every change to it. */
@@ -66,27 +74,35 @@ export class Dispatcher {
     )
     this.#world.replayAt(undefined)
     this.#journal = journal
-    this.noteInstance()
+    this.#writeInstance()
   }
 
-  /** Writes the current instance id to the journal. A replay keeps the last one. */
-  noteInstance(): void {
-    this.note({ kind: 'instance', id: this.#world.core.instance })
-  }
-
-  /** Writes an entry to the journal, if there is one. */
-  note(entry: JournalEntry): void {
-    this.#journal?.write(entry)
-  }
-
-  /** Replaces the journal by the whole state, after a change that no entry describes (a restored snapshot). */
-  compactJournal(): void {
-    this.#journal?.compact()
-  }
-
-  /** Empties the journal, which then means the first state. */
-  restartJournal(): void {
+  /** Restores the first state, with a new seed if one is given. */
+  reset(seed?: number): void {
+    this.#world.reset(seed)
     this.#journal?.restart()
+    this.#write({ kind: 'reset', seed: this.#world.seed })
+    this.#writeInstance()
+  }
+
+  /** Sets the clock to the machine's plus `offsetMs`. Resolves when the work that became due is done. */
+  async setClock(offsetMs: number): Promise<void> {
+    const world = this.#world
+    world.setClockOffset(offsetMs)
+    this.#write({ kind: 'clock', offsetMs })
+    for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.ref))
+  }
+
+  /** Changes the named switches. @throws {SwitchError} for an unknown name or value */
+  setSwitches(values: Readonly<Record<string, unknown>>): void {
+    this.#world.switches.set(values)
+    this.#write({ kind: 'switches', values: this.#world.switches.all() })
+  }
+
+  /** Restores the state from a snapshot. No entry describes this change, so the journal is replaced by the whole state. */
+  restore(snapshot: Snapshot): void {
+    this.#world.restore(snapshot)
+    this.#journal?.compact()
   }
 
   closeJournal(): void {
@@ -124,7 +140,7 @@ export class Dispatcher {
     })
     const finish = (reply: Reply): Dispatched => {
       if (this.#journal !== undefined && canChangeState(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
-        this.#journal.write({
+        this.#write({
           kind: 'call',
           ...before,
           endpoint: input.endpoint.name,
@@ -180,6 +196,16 @@ export class Dispatcher {
         input.endpoint.path.endsWith(':account_id') ? { status: 404 } : {},
       )
     return account
+  }
+
+  /** Writes an entry to the journal, if there is one. */
+  #write(entry: JournalEntry): void {
+    this.#journal?.write(entry)
+  }
+
+  /** Writes the current instance id to the journal. A replay keeps the last one. */
+  #writeInstance(): void {
+    this.#write({ kind: 'instance', id: this.#world.core.instance })
   }
 
   async #replay(entry: JournalEntry): Promise<void> {
