@@ -54,7 +54,6 @@ export function checkLineItem(next: LineItem, campaign: Campaign | undefined, ch
     })
   checkBid(next, changes, errors)
   if (next.frequency_cap !== null && !CAPPED.includes(objective)) wrong('frequency_cap', `objective ${CAPPED.join(', ')}`)
-  if (next.duration_in_days !== null && ![1, 7, 30].includes(next.duration_in_days)) wrong('duration_in_days', '1, 7 or 30')
   checkBudget(next, campaign, changes, errors)
   if (next.start_time !== null && next.end_time !== null && Date.parse(next.end_time) <= Date.parse(next.start_time))
     errors.push({ ...invalidParameter('end_time', 'a time later than start_time', next.end_time), code: 'INVALID_TIME_WINDOW' })

@@ -84,7 +84,7 @@ export class SandboxServer {
       json: undefined,
       jsonError: false,
       content: { items: 0, keys: [] },
-      caller: 'nobody',
+      caller: 'anonymous',
       finished: false,
       answered: false,
       firstOfConnection,
