@@ -85,15 +85,6 @@ export class ControlText {
   }
 }
 
-/** Refusal of the control API: `status` (400 or 404) with the message. */
-export class ControlError extends Error {
-  readonly status: number
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
-
 /**
  * Handler of the control API. Returns a value for JSON, a `ControlText`, a promise of either, or undefined for 404. Throws ControlError.
  */

@@ -1,15 +1,16 @@
 /** Serves the control API `/_sandbox/…` (docs/sandbox.md#the-control-api). Its calls are not in the ledger. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ControlError, ControlText } from './area.ts'
+import { ControlText } from './area.ts'
+import { ControlError } from './controlError.ts'
 import { exactJson } from './answer.ts'
 import type { StateChanges } from './state/stateChanges.ts'
-import { FaultError, readRule } from './faults/faultRule.ts'
+import { readRule } from './faults/faultRule.ts'
 import type { ArmedFaults } from './faults/armedFaults.ts'
 import type { FaultRunner } from './faults/faultRunner.ts'
 import type { ValueOrder } from './ledger/valueOrder.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Rates } from './verify/rates.ts'
-import { SwitchError, SWITCHES } from './state/switches.ts'
+import { SWITCHES } from './state/switches.ts'
 import { parseTimestamp } from './timestamps.ts'
 import type { RequestHandler } from './http/requestHandler.ts'
 import type { TlsListeners } from './http/tls/listeners.ts'
@@ -82,11 +83,8 @@ export class Control {
     })
   }
 
-  /**
-   * Restores the first state, with a new seed if one is given. Also clears faults, holds, TLS listeners, ledger, violations, rates, clock
-   * and switches.
-   */
-  async reset(seed?: number): Promise<{ ok: true }> {
+  /** Restores the first state, with a new seed if one is given. Also clears faults, holds, TLS listeners, ledger, violations and rates. */
+  reset(seed?: number): { readonly ok: true } {
     const { changes, rates, faults, runner, observer, handler, listeners } = this.#parts
     runner.clear()
     listeners.close()
@@ -95,7 +93,6 @@ export class Control {
     observer.clear()
     rates.clear()
     handler.clear()
-    await Promise.resolve()
     return { ok: true }
   }
 
@@ -114,23 +111,14 @@ export class Control {
       if (result instanceof ControlText) return { status: 200, body: result.body, type: 'text/plain; charset=utf-8' }
       return { status: 200, body: exactJson(result), type: json }
     } catch (error) {
-      const known =
-        error instanceof FaultError ||
-        error instanceof SwitchError ||
-        error instanceof SyntaxError ||
-        // A path with a `%` that encodes nothing.
-        error instanceof URIError ||
-        error instanceof ControlError
-      if (!known)
+      // A URIError is of a path with a `%` that encodes nothing.
+      const status = error instanceof ControlError ? error.status : error instanceof SyntaxError || error instanceof URIError ? 400 : 500
+      if (status === 500)
         this.#parts.world.log.error(
           { path: url.pathname, error: error instanceof Error ? (error.stack ?? error.message) : 'unknown' },
           'a call of the control API failed',
         )
-      return {
-        status: error instanceof ControlError ? error.status : known ? 400 : 500,
-        body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }),
-        type: json,
-      }
+      return { status, body: exactJson({ error: error instanceof Error ? error.message : 'unknown' }), type: json }
     }
   }
 
@@ -178,7 +166,7 @@ export class Control {
   #arm(body: unknown): unknown {
     const { faults, runner } = this.#parts
     const problem = runner.unsupportedReason(readRule(body).fault)
-    if (problem !== undefined) throw new FaultError(problem)
+    if (problem !== undefined) throw new ControlError(400, problem)
     return faults.add(body)
   }
 

@@ -118,9 +118,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     port: listensAt,
     credentials,
     ...sandboxControl(world.url),
-    reset: async ({ seed } = {}) => {
-      await control.reset(seed)
-    },
+    reset: async ({ seed } = {}) => void control.reset(seed),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,5 +1,6 @@
 /** Adds and lists users (`POST` and `GET /_sandbox/users`). Each added user gets accounts and an access token. */
-import { ControlError, type ControlHandler, type SandboxUser, type World } from '../area.ts'
+import type { ControlHandler, SandboxUser, World } from '../area.ts'
+import { ControlError } from '../controlError.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isPlainRecord, isRecord } from '../../unknownValue.ts'
 import { randomText, type AuthState, type PersonAdded } from './tokens.ts'

@@ -51,7 +51,7 @@ export class ArmedFaults {
     return this.#rules
   }
 
-  /** Arms a rule from the body of `POST /_sandbox/faults`. @throws {FaultError} if the rule is invalid */
+  /** Arms a rule from the body of `POST /_sandbox/faults`. @throws {ControlError} if the rule is invalid */
   add(input: unknown): FaultRule {
     const checked = readRule(input)
     const rule: FaultRule = { id: `f${this.#nextId++}`, ...checked, armedAt: this.#now(), matched: 0, fired: 0 }

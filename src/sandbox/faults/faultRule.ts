@@ -1,5 +1,6 @@
 /** Reads and checks the body of `POST /_sandbox/faults`: which requests a rule hits, how often, and the fault. */
 import { isPlainRecord } from '../../unknownValue.ts'
+import { ControlError } from '../controlError.ts'
 import { FAULT_KINDS, isFaultKind, stageOfAt, STAGES, type Apply, type Fault } from './faultKinds.ts'
 
 export interface FaultMatch {
@@ -31,10 +32,7 @@ export interface RuleInput {
   readonly fault: Fault
 }
 
-/** Invalid fault rule. The control API answers 400 with the message. */
-export class FaultError extends Error {}
-
-/** Reads a rule. `times` is 1 by default. Test tools write no limit as `always`, null, 0 or -1. @throws {FaultError} */
+/** Reads a rule. `times` is 1 by default. Test tools write no limit as `always`, null, 0 or -1. @throws {ControlError} */
 export function readRule(input: unknown): RuleInput {
   const { match = {}, times = 1, fault } = asObject(input, 'a fault rule')
   const checked = checkFault(fault)
@@ -47,10 +45,11 @@ export function readRule(input: unknown): RuleInput {
 
 function checkFault(input: unknown): Fault {
   const { kind, stage: givenStage, apply, ...settings } = asObject(input, '"fault"')
-  if (!isFaultKind(kind)) throw new FaultError(`fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
+  if (!isFaultKind(kind)) throw new ControlError(400, `fault.kind is one of: ${FAULT_KINDS.join(', ')}`)
   const stage = STAGES.find((one) => one === givenStage)
-  if (givenStage !== undefined && stage === undefined) throw new FaultError(`fault.stage is one of: ${STAGES.join(', ')}`)
-  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined) throw new FaultError('fault.at is before, during or after')
+  if (givenStage !== undefined && stage === undefined) throw new ControlError(400, `fault.stage is one of: ${STAGES.join(', ')}`)
+  if (settings['at'] !== undefined && stageOfAt(settings['at']) === undefined)
+    throw new ControlError(400, 'fault.at is before, during or after')
   return { kind, ...(stage === undefined ? {} : { stage }), ...(apply === undefined ? {} : { apply: checkApply(apply) }), ...settings }
 }
 
@@ -64,25 +63,25 @@ function checkApply(apply: unknown): Apply {
   if (text === 'first_half') return 'half'
   const [, name, digits] = /^(first|later):(\d+)$/.exec(text) ?? []
   if (name === 'first' || name === 'later') return `${name}:${Number(digits)}`
-  throw new FaultError('fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
+  throw new ControlError(400, 'fault.apply is none, all, half, twice, first:N, later:MS or only:[ids]')
 }
 
 function checkMatch(input: unknown): FaultMatch {
   const match = asObject(input, '"match"')
   const known = 'method path nth every probability contains_key worker after_ms attempt_of_same_body first_of_connection'.split(' ')
   const unknown = Object.keys(match).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new FaultError(`match.${unknown} is unknown; there are: ${known.join(', ')}`)
+  if (unknown !== undefined) throw new ControlError(400, `match.${unknown} is unknown; there are: ${known.join(', ')}`)
   // Only the names are checked. A value of a wrong type matches no request, or every one.
   return match as FaultMatch
 }
 
 function checkCount(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
-    throw new FaultError('times is a whole number from 1, or "always"')
+    throw new ControlError(400, 'times is a whole number from 1, or "always"')
   return value
 }
 
 function asObject(input: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isPlainRecord(input)) throw new FaultError(`${what} is an object`)
+  if (!isPlainRecord(input)) throw new ControlError(400, `${what} is an object`)
   return input
 }

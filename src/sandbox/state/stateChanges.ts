@@ -93,7 +93,7 @@ export class StateChanges {
     for (const area of world.areas) await area.onClock?.(world, world.stateOf(area.ref))
   }
 
-  /** Changes the named switches. @throws {SwitchError} for an unknown name or value */
+  /** Changes the named switches. @throws {ControlError} for an unknown name or value */
   setSwitches(values: Readonly<Record<string, unknown>>): void {
     this.#world.switches.set(values)
     this.#write({ kind: 'switches', values: this.#world.switches.all() })

@@ -1,4 +1,5 @@
 /** Switches: choices where the specification is silent or disputed (`PUT /_sandbox/switches`, docs/sandbox.md#switches). */
+import { ControlError } from '../controlError.ts'
 
 interface SwitchDefinition {
   readonly name: string
@@ -106,7 +107,7 @@ export class Switches {
   /**
    * Changes the switches that `input` names: all of them, or none on an error. Null restores the default.
    *
-   * @throws {SwitchError} for an unknown name or value
+   * @throws {ControlError} for an unknown name or value
    */
   set(input: Readonly<Record<string, unknown>>): void {
     const changes: [string, string][] = []
@@ -132,16 +133,13 @@ export class Switches {
   }
 }
 
-/** Unknown switch or value. The control API answers 400 with the message, which lists the allowed ones. */
-export class SwitchError extends Error {}
-
 function find(name: string): SwitchDefinition {
   const found = DEFINITIONS.find((one) => one.name === name || String(one.number) === name)
-  if (found === undefined) throw new SwitchError(`no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
+  if (found === undefined) throw new ControlError(400, `no switch "${name}"; there are: ${DEFINITIONS.map((one) => one.name).join(', ')}`)
   return found
 }
 
-/** Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`. @throws {SwitchError} */
+/** Returns a value in the spelling of the definition. True and false mean `on` and `off`, or `yes` and `no`. @throws {ControlError} */
 function valueOf(definition: SwitchDefinition, value: unknown): string {
   if (value === true || value === false)
     return valueOf(definition, definition.values.includes('on') ? (value ? 'on' : 'off') : value ? 'yes' : 'no')
@@ -150,7 +148,8 @@ function valueOf(definition: SwitchDefinition, value: unknown): string {
     .replaceAll(/[^a-z0-9]+/g, '_')
   const chosen = definition.spellings?.[text] ?? text
   if (definition.values.includes(chosen) || (definition.acceptsNumbers === true && /^\d+$/.test(chosen))) return chosen
-  throw new SwitchError(
+  throw new ControlError(
+    400,
     `switch "${definition.name}" is one of: ${definition.values.join(', ')}${definition.acceptsNumbers === true ? ', or a whole number' : ''}`,
   )
 }

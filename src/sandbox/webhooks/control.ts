@@ -1,5 +1,6 @@
 /** Handles `POST /_sandbox/events`: emits activity events, also forged and repeated ones (docs/sandbox.md#the-control-api). */
-import { ControlError, type ControlHandler } from '../area.ts'
+import type { ControlHandler } from '../area.ts'
+import { ControlError } from '../controlError.ts'
 import { FIXED_USER } from '../fixed.ts'
 import { challenge } from './checks.ts'
 import { deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import { recordOf } from '../../../unknownValue.ts'
-import { ControlError } from '../../area.ts'
+import { ControlError } from '../../controlError.ts'
 import { listenOnLoopback } from '../listener.ts'
 import { makeCertificate, type Certificate } from './certificate.ts'
 
