@@ -6,6 +6,7 @@ import { endingMembers, openUnresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
+import { figures, isShown, textOf } from '../sync/runSteps.ts'
 import { findUnchangedSources, type UnchangedSource } from '../sync/unchangedSources.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -122,11 +123,7 @@ function conditionOfRun(run: RunLine): Condition[] {
         ...base,
         event: 'partial',
         code: error?.code ?? 'PARTIAL',
-        message: [
-          ...(refused > 0 ? [`${count(refused)} refused by the service`] : []),
-          ...(ambiguous > 0 ? [`${count(ambiguous)} without a clear answer`] : []),
-          ...(pending > 0 ? [`${count(pending)} not sent yet`] : []),
-        ].join(', '),
+        message: figures(counts, 'refused', 'ambiguous', 'pending').filter(isShown).map(textOf).join(', '),
         hint: `sluice rerun ${runId} --failed`,
         counts: { refused, ambiguous, pending, deferred },
       },

@@ -1,10 +1,6 @@
 /** Next commands after a run. */
 import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../model/report.ts'
-
-/** Returns the number of planned operations. */
-export function planned(counts: Pick<ShownRun['counts'], 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
-  return counts.creates + counts.updates + counts.deletes + counts.renewals
-}
+import { figures, planned } from './runSteps.ts'
 
 /** Returns true if the run created, changed or deleted a product set without an error, or is going to. */
 export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
@@ -12,7 +8,7 @@ export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>)
 }
 
 /** Returns true for a run that has not ended: it is queued or running. */
-export function isUnderWay({ status }: ShownRun): boolean {
+export function isUnderWay({ status }: Pick<ShownRun, 'status'>): boolean {
   return ['queued', 'running'].includes(status)
 }
 
@@ -69,9 +65,6 @@ export function reasonOf(report: ShownRun): { readonly code: string; readonly re
   if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
   const set = openSet(report)
   if (set?.code !== undefined) return { code: set.code, reason: `product set ${set.name}: ${set.message ?? ''}` }
-  const { refused, ambiguous, pending, deferred } = report.counts
-  return {
-    code: report.status.toUpperCase(),
-    reason: `${refused} refused, ${ambiguous} unresolved, ${pending} not sent, ${deferred} deferred`,
-  }
+  const open = figures(report.counts, 'refused', 'ambiguous', 'pending', 'deferred')
+  return { code: report.status.toUpperCase(), reason: open.map(({ name, value }) => `${value} ${name}`).join(', ') }
 }

@@ -2,10 +2,10 @@
 import { expect } from 'vitest'
 import { funnel } from '../../src/cli/reports/funnel.ts'
 import { count } from '../../src/format.ts'
-import { flowSteps } from '../../src/dashboard/flow.ts'
 import { entriesOf, entryOutcome } from '../../src/db/entries/read.ts'
 import type { RunCounts, RunReport } from '../../src/model/report.ts'
 import { styleFor } from '../../src/cli/terminal/style.ts'
+import { runSteps } from '../../src/sync/runSteps.ts'
 import { listRuns, loadRun, type StoredRun } from '../../src/sync/history.ts'
 import { sluiceHere } from '../integration/cli/support.ts'
 import { engineUnderTest as plainEngine, imbalance, type EngineUnderTest } from './engine.ts'
@@ -80,7 +80,7 @@ function shownProblems(run: StoredRun): string[] {
     sent: counts.confirmed + counts.refused + counts.ambiguous,
     confirmed: counts.confirmed,
     failed: counts.refused + counts.ambiguous,
-    ...(counts.pending > 0 ? { pending: counts.pending } : {}),
+    ...(counts.pending > 0 ? { 'not sent': counts.pending } : {}),
     ...(counts.withheld > 0 ? { withheld: counts.withheld } : {}),
   }
   return Object.entries(expected).flatMap(([name, value]) => {
@@ -92,7 +92,8 @@ function shownProblems(run: StoredRun): string[] {
 /** Sums of the funnel on the page. */
 async function pageProblems(server: ServerUnderTest, run: StoredRun): Promise<string[]> {
   const page = (await server.call('GET', `/runs/${run.runId}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
-  return flowSteps(run.counts).flatMap((step) => {
+  const { rows, changes, outcomes } = runSteps(run.counts)
+  return [rows, changes, outcomes].flatMap((step) => {
     const line = `${count(step.whole)} ${step.name} = ${step.parts.map((part) => `${count(part.value)} ${part.name}`).join(' + ')}`
     const sum = step.parts.reduce((total, part) => total + part.value, 0)
     return [

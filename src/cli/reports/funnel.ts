@@ -2,7 +2,8 @@ import type { Drift, ShownRun } from '../../model/report.ts'
 import { count, duration, fold, instant, plural, safe, table, tableWithin } from '../terminal/text.ts'
 import type { Output } from '../context.ts'
 import { driftTable } from './audit.ts'
-import { isUnderWay, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { isUnderWay, nextCommands } from '../../sync/nextCommands.ts'
+import { figures, isShown, runSteps, textOf, type Figure } from '../../sync/runSteps.ts'
 import { setSummary } from './productSets.ts'
 import { problemLines } from './outcome.ts'
 
@@ -20,32 +21,15 @@ export interface Stage {
  */
 export function funnel(report: ShownRun, output: Output, stages: readonly Stage[] = [], actions = ''): string {
   const { counts } = report
-  const all = planned(counts)
+  const { rows: read, changes, notPlanned } = runSteps(counts)
+  const all = changes.whole
   const { bold } = output.style
-  const rows: [string, number, string][] = [
-    [
-      'read',
-      counts.read,
-      `= ${count(counts.rejected)} rejected + ${count(counts.duplicates)} duplicates + ${count(counts.suppressed)} suppressed${counts.filtered === undefined ? '' : ` + ${count(counts.filtered)} filtered`} + ${count(counts.valid)} valid`,
-    ],
+  const rows: FunnelRow[] = [
+    ['read', read.whole, sumOf(read.parts)],
     ['mapped', counts.valid, ''],
-    [
-      'rejected',
-      counts.rejected,
-      (report.rejectCodes ?? [])
-        .slice(0, 3)
-        .map(({ code, count: n }) => `${code} ${count(n)}`)
-        .join(' · '),
-    ],
-    ['unchanged', counts.unchanged, ''],
-    ...(counts.stale > 0 ? shownRow(['stale', counts.stale, 'rejected rows; their last version stays live']) : []),
-    [
-      'planned',
-      all,
-      `= ${count(counts.creates)} creates + ${count(counts.updates)} updates + ${count(counts.deletes)} deletes + ${count(counts.renewals)} renewals`,
-    ],
-    ...(counts.withheld > 0 ? shownRow(['withheld', counts.withheld, 'deletes withheld by a guard, not planned']) : []),
-    ...(counts.deferred > 0 ? shownRow(['deferred', counts.deferred, 'wait for an earlier operation; the next run sends them']) : []),
+    ['rejected', counts.rejected, codeCounts(report.rejectCodes, 3)],
+    ...notPlanned.filter(isShown).map(rowOf),
+    ['planned', all, sumOf(changes.parts)],
     ['sent', counts.confirmed + counts.refused + counts.ambiguous, `in ${plural(counts.requests, 'request')}`],
     ['confirmed', counts.confirmed, ''],
     ...outcomeRows(report),
@@ -72,23 +56,23 @@ export function funnel(report: ShownRun, output: Output, stages: readonly Stage[
 
 type FunnelRow = [string, number, string]
 
-/** Returns a list of the one row, so that callers can spread it conditionally. */
-const shownRow = (row: FunnelRow): FunnelRow[] => [row]
+const rowOf = ({ name, value, note }: Figure): FunnelRow => [name, value, note]
 
-/** Returns the rows of the outcomes. While a run is active, missing answers and unsent entries are not failures yet. */
+const sumOf = (parts: readonly Figure[]): string => `= ${parts.map(textOf).join(' + ')}`
+
+/** Returns the first codes of `rejectCodes` with their counts. */
+export function codeCounts(codes: ShownRun['rejectCodes'] = [], limit: number): string {
+  const texts = codes.map(({ code, count: n }) => `${code} ${count(n)}`)
+  return texts.slice(0, limit).join(' · ')
+}
+
+/** Returns the rows of the outcomes. While a run is active, missing answers are not failures yet. */
 function outcomeRows(report: ShownRun): FunnelRow[] {
-  const { refused, ambiguous, pending } = report.counts
-  if (isUnderWay(report))
-    return [
-      ['failed', refused, refused === 0 ? '' : 'refused'],
-      ...(ambiguous > 0 ? shownRow(['unanswered', ambiguous, 'sent, and not answered yet']) : []),
-      ...(pending > 0 ? shownRow(['waiting', pending, 'to be sent']) : []),
-    ]
-  const all = refused + ambiguous
-  return [
-    ['failed', all, all === 0 ? '' : `= ${count(refused)} refused + ${count(ambiguous)} unresolved`],
-    ...(pending > 0 ? shownRow(['pending', pending, 'planned, not sent by this run']) : []),
-  ]
+  const [failed, open] = isUnderWay(report)
+    ? [figures(report.counts, 'refused'), figures(report.counts, 'ambiguous', 'pending')]
+    : [figures(report.counts, 'refused', 'ambiguous'), figures(report.counts, 'pending')]
+  const all = failed.reduce((sum, { value }) => sum + value, 0)
+  return [['failed', all, all === 0 ? '' : sumOf(failed)], ...open.filter(isShown).map(rowOf)]
 }
 
 /** Returns the history, newest first: one line per run, or several on a narrow terminal. */

@@ -1,7 +1,8 @@
 import { effectOf, type Failure, type GuardResult, type RunReport, type Settled } from '../../model/report.ts'
 import { exitCodeOfStatus } from '../exitCodes.ts'
 import type { Output } from '../context.ts'
-import { changesSets, nextCommands, planned } from '../../sync/nextCommands.ts'
+import { changesSets, nextCommands } from '../../sync/nextCommands.ts'
+import { figures, isShown, planned, textOf, wordOf } from '../../sync/runSteps.ts'
 import { setProblems, setSummary } from './productSets.ts'
 import { noteLines } from './notes.ts'
 import { below, count, duration, fold, instant, plural, safe } from '../terminal/text.ts'
@@ -59,10 +60,7 @@ export function summary(report: RunReport): string {
     ...(settledOnly(report) || settled.confirmed + settled.refused > 0
       ? [settledLine(settled, settledOnly(report) ? counts.requests : undefined)]
       : []),
-    ...(counts.refused > 0 ? [`${count(counts.refused)} refused`] : []),
-    ...(counts.ambiguous > 0 ? [`${count(counts.ambiguous)} unresolved`] : []),
-    ...(counts.pending > 0 ? [`${count(counts.pending)} not sent yet`] : []),
-    ...(counts.deferred > 0 ? [`${count(counts.deferred)} left for the next run`] : []),
+    ...figures(counts, 'refused', 'ambiguous', 'pending', 'deferred').filter(isShown).map(textOf),
     ...(counts.withheld > 0 ? [`${plural(counts.withheld, 'delete')} withheld`] : []),
     ...(counts.rejected > 0 ? [`${plural(counts.rejected, 'row')} rejected`] : []),
     ...(changesSets(report) ? [`product sets: ${setSummary(report)}`] : []),
@@ -112,14 +110,12 @@ export function problemLines(report: Pick<RunReport, 'warnings' | 'guards' | 'fa
   return [...warnings, ...report.guards.map(guardLine), failureLines(report.failures), setProblems(report)].join('')
 }
 
-const failed = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
-
 /** Formats the first five of `failures`, each with example keys, and the number of the others. */
 function failureLines(failures: readonly Failure[] = []): string {
   const rest = failures.length - 5
   const lines = failures.slice(0, 5).map(({ outcome, code, message, count: times, examples }) => {
     const which = examples.length === 0 ? '' : `   ${examples.join(', ')}${times > examples.length ? ' …' : ''}`
-    return `${failed[outcome]}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
+    return `${wordOf(outcome)}  ${count(times)} ×  ${safe(`${code}${message === '' ? '' : `  ${message}`}${which}`)}\n`
   })
   return lines.join('') + (rest > 0 ? `… and ${plural(rest, 'reason')} more: --json shows them\n` : '')
 }

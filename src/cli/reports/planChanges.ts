@@ -1,6 +1,7 @@
 /** Formats the changes of a plan, for a terminal and for the description of a pull request. */
-import { nextCommands, planned } from '../../sync/nextCommands.ts'
+import { nextCommands } from '../../sync/nextCommands.ts'
 import type { PlanChange } from '../../sync/planChanges.ts'
+import { figures, isShown, runSteps } from '../../sync/runSteps.ts'
 import type { ShownRun } from '../../model/report.ts'
 import { count, plural, safe } from '../terminal/text.ts'
 
@@ -30,15 +31,16 @@ const cellLength = 160
 /** Returns the Markdown of one plan: counts, guards, next commands, and the first 200 changes. */
 export async function planMarkdown(report: ShownRun, changes: AsyncIterable<PlanChange>): Promise<string> {
   const { counts, pipeline, planId = '' } = report
+  const { changes: step, notPlanned } = runSteps(counts)
   const rows: string[] = []
   let more = 0
   for await (const change of changes) {
     if (rows.length < markdownRows) rows.push(markdownRow(change))
     else more++
   }
-  const figures = (['creates', 'updates', 'deletes', 'renewals', 'withheld', 'unchanged', 'rejected'] as const)
-    .filter((name) => counts[name] > 0 || name === 'creates' || name === 'updates' || name === 'deletes')
-    .map((name) => `| ${name} | ${count(counts[name])} |\n`)
+  const counted = [...step.parts, ...notPlanned, ...figures(counts, 'rejected')]
+    .filter(isShown)
+    .map(({ name, value }) => `| ${name} | ${count(value)} |\n`)
     .join('')
   const sets = (report.productSets ?? [])
     .filter(({ action }) => action !== 'unchanged')
@@ -53,9 +55,9 @@ export async function planMarkdown(report: ShownRun, changes: AsyncIterable<Plan
   const table =
     rows.length === 0
       ? ''
-      : `<details><summary>${plural(planned(counts), 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
+      : `<details><summary>${plural(step.whole, 'change')}</summary>\n\n| action | key | change |\n|---|---|---|\n${rows.join('')}${more > 0 ? `\n… and ${count(more)} more: \`sluice show ${planId} --changes\`\n` : ''}\n</details>\n`
   return (
-    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${figures}\n${sets === '' ? '' : `${sets}\n`}${problems}` +
+    `### ${escaped(pipeline)}: plan ${planId === '' ? '(none)' : `\`${planId}\``}\n\n| | |\n|---|--:|\n${counted}\n${sets === '' ? '' : `${sets}\n`}${problems}` +
     `${next.length === 0 ? '' : `\`\`\`\n${next.join('')}\`\`\`\n\n`}${table}`
   )
 }

@@ -1,8 +1,10 @@
 /** Page `/runs/:id`: one run as a funnel, with its stages, guards, rejects, failures and requests. */
 import type { StoredAction } from '../../db/audit.ts'
+import { sendsNothing } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/history.ts'
-import { isOpenSet } from '../../sync/nextCommands.ts'
+import { isOpenSet, isUnderWay } from '../../sync/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/runDetails.ts'
+import { wordOf } from '../../sync/runSteps.ts'
 import { auditList } from '../audit.ts'
 import { flow } from '../flow.ts'
 import { actionButton } from '../forms.ts'
@@ -68,10 +70,6 @@ export function runPage(data: RunData): Page {
   }
 }
 
-function isUnderWay({ status }: { readonly status: string }): boolean {
-  return status === 'queued' || status === 'running'
-}
-
 const triggers: Readonly<Record<StoredRun['trigger'], string>> = {
   manual: 'started by hand',
   schedule: 'by schedule',
@@ -97,7 +95,7 @@ function actions({ run, details }: RunData, state: string): Html {
   if (isUnderWay(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
   return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${count(run.counts.withheld)} deletes</a>` : none}
-  ${open > 0 && run.trigger !== 'plan' && run.trigger !== 'audit' ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
+  ${open > 0 && !sendsNothing(run.trigger) ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 
 function outcome({ run, details, now }: RunData, state: string): Html {
@@ -144,7 +142,7 @@ function outcome({ run, details, now }: RunData, state: string): Html {
               ${(run.failures ?? []).map(
                 (failure) =>
                   html`<tr>
-                    <td data-label="Outcome">${outcomes[failure.outcome]}</td>
+                    <td data-label="Outcome">${wordOf(failure.outcome)}</td>
                     <td class="right" data-label="Count">${count(failure.count)}</td>
                     <td data-label="Code"><code>${failure.code}</code></td>
                     <td data-label="Message">
@@ -170,8 +168,6 @@ function openSets({ productSets = [], pipeline }: StoredRun): Html {
       <p>${command(`sluice run ${pipeline}`)}</p>`,
   )
 }
-
-const outcomes = { refused: 'refused', ambiguous: 'unresolved', pending: 'not sent' } as const
 
 const stageNames: Readonly<Record<string, string>> = {
   settle: 'resolve',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { startServer } from '../../support/server.ts'
-import { flowSteps } from '../../../src/dashboard/flow.ts'
+import { runSteps } from '../../../src/sync/runSteps.ts'
 import { loadRun } from '../../../src/sync/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
@@ -27,7 +27,8 @@ test('page, show, API and metrics have the same counts', async () => {
   const shown = await loadRun(engine.db, runId)
   expect((await server.call('GET', `/api/runs/${runId}`)).json.counts).toEqual(shown.counts)
   const page = (await server.call('GET', `/runs/${runId}`)).text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')
-  for (const step of flowSteps(shown.counts)) {
+  const { rows, changes, outcomes } = runSteps(shown.counts)
+  for (const step of [rows, changes, outcomes]) {
     expect(
       step.parts.reduce((sum, part) => sum + part.value, 0),
       step.name,

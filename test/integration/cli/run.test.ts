@@ -32,7 +32,7 @@ test('a run sends new records, and the next one reports that nothing changed', a
   expect((await shop.sandbox.control.catalog()).products).toBe(3)
 
   const shown = await shop.run(['show', report.runId])
-  expect(shown.stdout).toContain('4  = 1 rejected + 0 duplicates + 0 suppressed + 3 valid')
+  expect(shown.stdout).toContain('4  = 3 valid + 1 rejected + 0 duplicates + 0 suppressed')
   const history = json(await shop.run(['runs', '--json']))
   expect(history.map((run: { pipeline: string }) => run.pipeline)).toEqual(['shop', 'shop'])
   expect(json(await shop.run(['runs', 'shop', '--limit', '1', '--json']))).toHaveLength(1)

@@ -27,7 +27,7 @@ const deletesHeld = {
 test('a run in progress counts no request as failed that may still get an answer', () => {
   const counts = { read: 60, valid: 60, updates: 60, requests: 2, confirmed: 25, ambiguous: 25, pending: 10 }
   const under = funnel({ ...run({ counts }), status: 'running' as RunReport['status'] }, pipe())
-  expect(under).toContain('  failed       0\n  unanswered  25  sent, and not answered yet\n  waiting     10  to be sent\n')
+  expect(under).toContain('  failed       0\n  unresolved  25\n  not sent    10\n')
   expect(under).toMatch(/\nNext {2}sluice cancel r_81\n$/)
   const ended = funnel(run({ counts, status: 'partial' }), pipe())
   expect(ended).toContain('  failed     25  = 0 refused + 25 unresolved\n')
@@ -55,12 +55,14 @@ test('a plan is a table of at most 15 lines with 80 columns', () => {
   expect(text).toBe(
     [
       'shop   plan p_7Q3F   10,240 rows, end proven   4.1 s',
-      '  + create             212',
-      '  ~ update             122   price 97 · availability 31 · title 6',
-      '  - delete               0   1,180 withheld',
+      '  + creates            212',
+      '  ~ updates            122   price 97 · availability 31 · title 6',
+      '  - deletes              0',
       '  = unchanged        9,871',
-      '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4   (18 keep their last version)',
-      '  ! duplicate            4',
+      '  ! stale               18   rejected rows; their last version stays live',
+      '  ! withheld         1,180   deletes, by a guard; not planned',
+      '  ! rejected            31   PRICE_CURRENCY_MISSING 27 · LINK_INVALID 4',
+      '  ! duplicates           4',
       "  14 requests, under 1 min at the service's limits",
       'NEEDS APPROVAL  GUARD_DELETES  1,180 of 11,191 synced products would be deleted (10.5 %), over both limits (10 products and 10 %)',
       '      e.g. SKU-004, SKU-009',
@@ -97,9 +99,7 @@ test('batches of an earlier run are shown beside the counts of the run, and alon
     settled: { confirmed: 5, refused: 1 },
   })
   expect(runOutcome(beside, pipe())).toContain(' partial confirmed=3 settled_confirmed=5 refused=1 deferred=2\n')
-  expect(runOutcome(beside, terminal(160))).toContain(
-    '3 confirmed · 5 confirmed and 1 refused of an earlier run · 1 refused · 2 left for the next run',
-  )
+  expect(runOutcome(beside, terminal(160))).toContain('3 confirmed · 5 confirmed and 1 refused of an earlier run · 1 refused · 2 deferred')
   expect(runOutcome(beside, pipe())).toMatch(/Next {2}sluice rerun r_81 --failed\n {6}sluice run shop\n$/)
 })
 
@@ -175,7 +175,7 @@ test('the funnel prints its sums, so that users can check the counts', () => {
     }),
     pipe(),
   )
-  expect(text).toContain('10  = 2 rejected + 1 duplicates + 1 suppressed + 6 valid')
+  expect(text).toContain('10  = 6 valid + 2 rejected + 1 duplicates + 1 suppressed')
   expect(text).toContain('4  = 3 creates + 1 updates + 0 deletes + 0 renewals')
   expect(text).toContain('1  = 1 refused + 0 unresolved')
 })
