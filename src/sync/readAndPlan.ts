@@ -2,6 +2,7 @@
  * First half of a run: reads the sources, resolves the open requests of earlier runs, and makes the plan. Reads first, because a person
  * may have opted out since.
  */
+import pLimit from 'p-limit'
 import { connectionOf, type Transaction } from '../db/database.ts'
 import { storeImageSample } from '../db/plans.ts'
 import { endFalseWaits } from '../db/remote/confirmKeys.ts'
@@ -89,8 +90,13 @@ function proofOf(snapshot: SnapshotResult | undefined): string {
 }
 
 async function settle(deps: EngineDeps, run: RunRow, tx: Transaction): Promise<void> {
+  // Several requests are prepared at the same time, and a connection executes one statement at a time.
+  const inTurn = pLimit(1)
   await timed(deps, run, 'settle', () =>
-    resendUnresolved(deps, run.destinationId, { runId: run.id, findOptedOut: (batch) => findOptedOutEntries(tx, batch) }),
+    resendUnresolved(deps, run.destinationId, {
+      runId: run.id,
+      findOptedOut: (batch) => inTurn(() => findOptedOutEntries(tx, batch)),
+    }),
   )
 }
 
