@@ -11,6 +11,12 @@ module.enableCompileCache()
 // Called before the command is imported, because otherwise loading takes 20 MB more.
 keepMemoryFlat()
 
+/**
+ * Maximum time in milliseconds from a signal to the end (docs/operations.md): less than the 10 s after Ctrl-C and the 25 s after SIGTERM
+ * that are promised. A command takes longer only if the database or a server does not answer.
+ */
+const stopWithinMs = { SIGINT: 9_000, SIGTERM: 24_000, SIGHUP: 24_000 } as const
+
 process.exitCode = await main(process.argv.slice(2))
 exitAfterOutput()
 
@@ -104,13 +110,19 @@ interface Stop {
 }
 
 /**
- * Stops the command at a safe state on the first signal, and immediately on a second one. Both are safe, because the next run
- * resolves requests in flight. A second signal within 300 ms is ignored: the terminal and the launcher may both deliver one Ctrl-C.
+ * Stops the command at a safe state on the first signal, and immediately on a second one or after `stopWithinMs`. All are safe, because the
+ * next run resolves requests in flight. A second signal within 300 ms is ignored: the terminal and the launcher may both deliver one Ctrl-C.
  */
 function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
   const controller = new AbortController()
   let first: { readonly code: number; readonly at: number } | undefined
-  const onSignal = (code: number) => {
+  const quit = (reason: string, code: number) => {
+    const { requests } = inFlight
+    const left = requests === 0 ? '' : `; ${requests} request${requests === 1 ? '' : 's'} in flight, which the next run resolves`
+    stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${reason}. What was confirmed is kept${left}.\n`)
+    process.exit(code)
+  }
+  const onSignal = (code: number, withinMs: number) => {
     const at = performance.now()
     if (!first) {
       first = { code, at }
@@ -118,17 +130,17 @@ function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }):
       const waits = requests === 0 ? '' : `, ${requests} request${requests === 1 ? '' : 's'} in flight`
       stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Stopping${waits}… press Ctrl-C again to force quit\n`)
       controller.abort()
-    } else if (at - first.at > 300) {
-      const { requests } = inFlight
-      const left = requests === 0 ? '' : `; ${requests} request${requests === 1 ? '' : 's'} in flight, which the next run resolves`
-      stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}Forced to quit. What was confirmed is kept${left}.\n`)
-      process.exit(first.code)
-    }
+      setTimeout(() => quit(`Forced to quit, because it took longer than ${withinMs / 1000} s`, code), withinMs).unref()
+    } else if (at - first.at > 300) quit('Forced to quit', first.code)
   }
-  const handlers = { SIGINT: () => onSignal(130), SIGTERM: () => onSignal(143), SIGHUP: () => onSignal(143) } as const
+  const handlers = {
+    SIGINT: () => onSignal(130, stopWithinMs.SIGINT),
+    SIGTERM: () => onSignal(143, stopWithinMs.SIGTERM),
+    SIGHUP: () => onSignal(143, stopWithinMs.SIGHUP),
+  } as const
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler)
   // The channel to the launcher (bin/sluice.js) closes when the launcher dies, also by SIGKILL.
-  const onDisconnect = () => onSignal(143)
+  const onDisconnect = () => onSignal(143, stopWithinMs.SIGTERM)
   if (process.channel) {
     process.on('disconnect', onDisconnect)
     process.channel.unref()

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../src/db/database.ts'
+import { cuttingProxy } from '../sources/cuttingProxy.ts'
 import { ended } from './support.ts'
 import { customersYaml, feed, json, product, shopYaml, workspace } from './workspace.ts'
 
@@ -427,4 +428,29 @@ test('a backfill never withholds, and warns first that the next run deletes what
   expect((await shop.sandbox.control.catalog()).products).toBe(4)
   await shop.here(['run', 'shop'])
   expect((await shop.sandbox.control.catalog()).products).toBe(3)
+})
+
+test('Ctrl-C ends a run within 10 seconds although the database hangs, and the next run completes it', async () => {
+  await using shop = await workspace()
+  const address = new URL(shop.env['DATABASE_URL'] ?? '')
+  await using proxy = await cuttingProxy(Number(address.port), () => undefined)
+  address.port = String(proxy.port)
+  const { control } = shop.sandbox
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('feed.csv', feed(60))
+  await control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
+  const child = shop.start(['run', 'shop'], { env: { DATABASE_URL: address.href } })
+  const over = ended(child)
+  await expect.poll(control.holds, waiting).not.toEqual([])
+  proxy.hang()
+  await control.clearFaults()
+  await control.release('put')
+  child.kill('SIGINT')
+  const { code, stderr } = await over
+  expect(stderr).toMatch(/^Forced to quit, because it took longer than 9 s\. What was confirmed is kept/m)
+  expect(code).toBe(130)
+  proxy.cutAll()
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
+  expect((await control.catalog()).products).toBe(60)
+  expect(await control.violations()).toEqual([])
 })

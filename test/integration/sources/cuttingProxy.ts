@@ -16,6 +16,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly cuts: () => number
   /** Breaks all open connections. */
   readonly cutAll: () => void
+  /** Passes nothing on any more, as a server that hangs. */
+  readonly hang: () => void
 }
 
 export interface ProxyOptions {
@@ -37,8 +39,10 @@ export async function cuttingProxy(
   const sockets = new Set<Socket>()
   let connections = 0
   let cuts = 0
+  let hangs = false
   const server = createServer((client) => {
     const cut = cutOf(++connections)
+    if (hangs) return void sockets.add(client)
     const upstream = connect(targetOf(connections), '127.0.0.1')
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -69,6 +73,10 @@ export async function cuttingProxy(
     cuts: () => cuts,
     cutAll: () => {
       for (const socket of sockets) socket.destroy()
+    },
+    hang: () => {
+      hangs = true
+      for (const socket of sockets) socket.unpipe().pause()
     },
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
