@@ -24,12 +24,13 @@ export interface RecordMapper {
   map: (row: Row) => Mapped
   /**
    * Binds the columns of a file. Called once, before its first row. Returns warnings about the header. `uri`: the source of the
-   * columns, by default the first one.
+   * columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records of XML and JSON have their own
+   * columns, so a missing column rejects only the record.
    *
    * @throws {RunError} FILE_COLUMN_MISSING if a table lacks a required column; FILE_DUPLICATE_COLUMN if only some columns of one name
    * are used
    */
-  start: (columns: readonly string[], uri?: string) => readonly Warning[]
+  start: (columns: readonly string[], uri?: string, isTable?: boolean) => readonly Warning[]
   /** Reports on the unmapped columns, from the rows mapped so far. */
   unread?: () => UnreadReport
   /** Returns the row's cells, masked if personal, aligned with its columns: the stored part of a reject. */
@@ -65,9 +66,9 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     return bound
   }
   return {
-    start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name) => {
+    start: (columns, uri = pipeline.sources[0]?.uri ?? pipeline.name, isTable = true) => {
       const bound = boundFor(columns)
-      if (bound.missing.length > 0 && isTable(pipeline, uri, columns)) {
+      if (bound.missing.length > 0 && columns.length > 0 && isTable) {
         const { message, hint } = missingColumns(bound, columns)
         throw new RunError('FILE_COLUMN_MISSING', message, { where: shownAddress(uri), hint })
       }
@@ -202,22 +203,6 @@ function rejectRepeats({ used, mapping }: Bound, columns: readonly string[], uri
       },
     )
   }
-}
-
-/**
- * Returns true for files with one header for all rows, where a missing column fails the run. Records of XML and JSON have their own
- * names, so a missing column rejects only the record. With `format: auto`, the ending of the address decides, and prefixed columns
- * (`g:id`) mean XML.
- */
-function isTable(pipeline: Pipeline, uri: string, columns: readonly string[]): boolean {
-  if (columns.length === 0) return false
-  const { format = 'auto', xml, json } = pipeline.sources.find((source) => source.uri === uri) ?? {}
-  if (xml?.item !== undefined || json !== undefined) return false
-  if (format !== 'auto') return format === 'csv' || format === 'tsv' || format === 'xlsx'
-  return (
-    !/\.(?:xml|rss|atom|json|jsonl|ndjson)(?:\.(?:gz|zip|zst))?(?:[?#].*)?$/i.test(uri) &&
-    !columns.some((column) => /^[a-z0-9]+:\S/i.test(column))
-  )
 }
 
 /**

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { RunError } from '../../src/errors.ts'
 import { silentLogger } from '../../src/log.ts'
 import { resolvePipeline } from '../../src/pipeline/resolve.ts'
+import { isTable } from '../../src/formats/openFormat.ts'
 import { createMapper } from '../../src/destinations/createMapper.ts'
 import { identifierTypes, type Reject } from '../../src/model/record.ts'
 import { openSource } from '../../src/sources/openSource.ts'
@@ -82,7 +83,8 @@ export async function through(content: string | Uint8Array, settings: Settings =
     try {
       for await (const rows of opened.rows) {
         for (const row of rows) {
-          if (!started) for (const warning of mapper.start(row.columns)) codes.push(warning.code)
+          if (!started)
+            for (const warning of mapper.start(row.columns, undefined, isTable(opened.detected?.format ?? 'csv'))) codes.push(warning.code)
           started = true
           read += 1
           const { record, reject, warnings } = mapper.map(row)

@@ -18,6 +18,7 @@ import { IdentifierWatch, type IdentifierFacts } from './identifierWatch.ts'
 import { KeySpread } from './keySpread.ts'
 import { RepeatWatch } from './repeatWatch.ts'
 import { watchMapper } from './sourceQuality.ts'
+import { isTable } from '../../formats/openFormat.ts'
 import { SourceStager, type Staging } from './stageSource.ts'
 import { stageWriters, type StageTally } from './stageTable.ts'
 import { WarningCounter } from './warningCounter.ts'
@@ -104,7 +105,11 @@ export async function stageSources(
   for (const [index, definition] of pipeline.sources.entries()) {
     const previous = options.previous[index]
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, previous, gate))
-    const stager = new SourceStager(staging, index, definition.uri, previous)
+    const stager = new SourceStager(staging, index, {
+      uri: definition.uri,
+      isTable: source.detected === undefined || isTable(source.detected.format),
+      previous,
+    })
     try {
       for await (const rows of source.rows) {
         if (deps.signal?.aborted) throw interrupted()

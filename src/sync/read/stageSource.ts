@@ -49,6 +49,7 @@ export class SourceStager {
   readonly #staging: Staging
   readonly #index: number
   readonly #uri: string
+  readonly #isTable: boolean
   /** Facts of the last read of the source. */
   readonly #previous: SourceFacts | undefined
   readonly #lines = new SharedLines()
@@ -61,11 +62,16 @@ export class SourceStager {
   #started: readonly string[] | undefined
   #atStart: readonly Warning[] = []
 
-  constructor(staging: Staging, index: number, uri: string, previous: SourceFacts | undefined) {
+  constructor(
+    staging: Staging,
+    index: number,
+    { uri, isTable, previous }: { readonly uri: string; readonly isTable: boolean; readonly previous: SourceFacts | undefined },
+  ) {
     const { gate, gated, mapper, tx, tally, writers } = staging
     this.#staging = staging
     this.#index = index
     this.#uri = uri
+    this.#isTable = isTable
     this.#previous = previous
     this.#deciding = decidingColumnsOf(staging.pipeline)
     this.#unseen = new UnseenColumns([...new Set(this.#deciding.flatMap(({ columns }) => columns))])
@@ -118,7 +124,7 @@ export class SourceStager {
     if (this.#started === undefined && ended.columns.length > 0) this.#start(ended.columns)
     // Rows of JSON and XML have their own columns, so even the last row may add one.
     const grown = this.#started !== undefined && this.#started.length !== ended.columns.length
-    const ofHeader = grown ? mergedWarnings(this.#atStart, mapper.start(ended.columns, this.#uri)) : this.#atStart
+    const ofHeader = grown ? mergedWarnings(this.#atStart, mapper.start(ended.columns, this.#uri, this.#isTable)) : this.#atStart
     const unread = mapper.unread?.()
     // Notes that `guards.accept` has get no hint: a hint may differ between a gated and a full read, which would require a full read.
     const hinted = <Note extends Pick<WarningSummary, 'code' | 'field' | 'message'>>(note: Note): Note =>
@@ -144,7 +150,7 @@ export class SourceStager {
   /** Binds the columns of the first row. */
   #start(columns: readonly string[]): void {
     if (this.#staging.columns.length === 0) this.#staging.columns = columns
-    this.#atStart = this.#staging.mapper.start(columns, this.#uri)
+    this.#atStart = this.#staging.mapper.start(columns, this.#uri, this.#isTable)
   }
 
   /** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */

@@ -373,5 +373,14 @@ function wishesFrom(...argv: readonly string[]): InitOptions {
 
 function table(columns: readonly string[], cells: readonly (readonly string[])[]): Inspection {
   const rows = cells.map((row, i) => ({ line: i + 2, columns, cells: row }))
-  return { uri: 'crm.csv', detected: ['csv', 'utf-8'], columns, rows, whole: true, inspectedAt: new Date('2026-06-15'), needsMap: false }
+  return {
+    uri: 'crm.csv',
+    detected: ['csv', 'utf-8'],
+    columns,
+    rows,
+    whole: true,
+    inspectedAt: new Date('2026-06-15'),
+    needsMap: false,
+    isTable: true,
+  }
 }

@@ -7,6 +7,7 @@ import type { GuardResult, WarningSummary } from '../../../model/report.ts'
 import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
 import type { SourceCheck } from '../../reports/check.ts'
+import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 import { faultsOf } from '../../reports/rejects.ts'
 import { shownAddress } from '../../../shownAddress.ts'
@@ -28,7 +29,10 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     try {
       // An error while rows are read ends the reading below the limit.
       reachedLimit = false
-      if (source.detected) detected = detectedWords(source.detected)
+      if (source.detected) {
+        detected = detectedWords(source.detected)
+        tally.isTable = isTable(source.detected.format)
+      }
       reachedLimit = await readRows(source, tally, limit)
       tally.resolveRepeats()
       if (!reachedLimit) {

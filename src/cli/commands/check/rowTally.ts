@@ -37,6 +37,9 @@ export class RowTally {
   /** Undefined until a header was read. */
   mapping: ReturnType<DescribingMapper['describe']> | undefined
 
+  /** True if all rows have the same columns (`formats/openFormat.ts`); set before the first row. */
+  isTable = true
+
   constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
     this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
@@ -121,7 +124,7 @@ export class RowTally {
   #begin(columns: readonly string[]): void {
     this.columns = columns
     this.mapping = this.#plain.describe(columns)
-    this.warnings.push(...this.#mapper.start(columns, this.#uri))
+    this.warnings.push(...this.#mapper.start(columns, this.#uri, this.isTable))
   }
 }
 

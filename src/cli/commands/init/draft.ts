@@ -184,7 +184,8 @@ function tryRows(
   readonly currencies: ReadonlySet<string>
 } {
   const mapper = createMapper(pipeline, inspection.inspectedAt)
-  const warnings: Warning[] = inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri)]
+  const warnings: Warning[] =
+    inspection.columns.length === 0 ? [] : [...mapper.start(inspection.columns, inspection.uri, inspection.isTable)]
   const rejects: Reject[] = []
   const currencies = new Set<string>()
   let valid = 0

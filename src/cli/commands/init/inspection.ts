@@ -4,11 +4,14 @@ import type { Row } from '../../../model/record.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Context } from '../../context.ts'
 import { safe } from '../../terminal/text.ts'
+import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
 
 /** First rows of a source that has no pipeline yet, at most 200. */
 export interface Inspection {
   readonly uri: string
+  /** True if all rows have the same columns (`formats/openFormat.ts`). */
+  readonly isTable: boolean
   /** Format, encoding, delimiter and so on, as `check` prints them. */
   readonly detected: readonly string[]
   /** Columns of the inspected rows, in the order of their first appearance; the header if there are no rows. */
@@ -61,6 +64,7 @@ async function inspect(context: Context, definition: SourceDefinition): Promise<
     const detected = source.detected === undefined ? [] : detectedWords(source.detected)
     return {
       uri: definition.uri,
+      isTable: source.detected === undefined || isTable(source.detected.format),
       detected,
       columns: [...columns],
       rows,
