@@ -1,4 +1,4 @@
-/** Renews the leases of claimed batches. A lease ends in `release.ts`: with the answer, or by recovery once it has expired. `db/runs.ts` renews the lease of a run. */
+/** Renews the leases of claimed batches. A lease ends in `release.ts` or `settleLoad.ts` with the answer, or by recovery once it has expired; `db/attempts.ts` renews it when an attempt begins. `db/runs.ts` renews the lease of a run. */
 import type { Queryable } from '../queryable.ts'
 
 /** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
