@@ -58,7 +58,7 @@ export function mapperOf(pipeline: Pipeline, bind: (columns: readonly string[]) 
     let bound = known.get(key)
     if (bound === undefined) {
       if (known.size >= maxBound) known.clear()
-      bound = withRowFilters(asRejectsFile(bind(columns), columns), pipeline, columns)
+      bound = asRejectsFile(withRowFilters(bind(columns), pipeline, columns), columns)
       known.set(key, bound)
     }
     lastColumns = columns
@@ -177,6 +177,7 @@ function asRejectsFile(bound: Bound, columns: readonly string[]): Bound {
     ...bound,
     map: (row) => bound.map(withOriginalCells(row)),
     keyOf: (row) => bound.keyOf(withOriginalCells(row)),
+    ...(bound.excludes === undefined ? {} : { excludes: (row) => bound.excludes?.(withOriginalCells(row)) ?? false }),
     ...(bound.optedOut === undefined ? {} : { optedOut: (row) => bound.optedOut?.(withOriginalCells(row)) ?? [] }),
     warnings: bound.warnings.filter(({ code, field }) => code !== 'COLUMN_UNKNOWN' || !ignored.has(field)),
   }

@@ -332,3 +332,21 @@ describe('presets', () => {
     },
   )
 })
+
+test('row filters see the cells of a corrected rejects file as they are in the source', () => {
+  const mapper = mapperOf({ map, only: { region: '+49' }, except: { status: '-' } })
+  const columns = ['id', 'email', 'second', 'phone', 'country', 'loyalty', 'from', 'until', 'region', 'status']
+  const rejects = [...columns, 'line', 'code', 'field', 'message', 'hint']
+  mapper.start(rejects)
+  const rowOf = (region: string, status: string) => ({
+    line: 3,
+    columns: rejects,
+    cells: ['C1', 'jane@example.com', '', '', '', '', '', '', region, status, '7', 'BAD_EMAIL', 'email', 'text', 'text'],
+  })
+  expect(mapper.map(rowOf("'+49", 'in')).record).toBeDefined()
+  expect(mapper.map(rowOf("'+43", 'in')).filtered).toBe(true)
+  expect(mapper.map(rowOf("'+49", "'-")).filtered).toBe(true)
+  const fault = { code: 'JOIN_AMBIGUOUS', message: 'two rows have this key' } as const
+  expect(mapper.map({ ...rowOf("'+49", 'in'), fault }).reject?.code).toBe('JOIN_AMBIGUOUS')
+  expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
+})
