@@ -9,6 +9,7 @@ import { isPlainRecord } from '../../unknownValue.ts'
 
 /** Limit of `times`, so that a mistyped number does not fill the memory. */
 const mostEvents = 1_000_000
+const signatures = ['good', 'bad', 'none'] as const
 
 interface EventInput {
   readonly event_type?: string
@@ -22,7 +23,7 @@ interface EventInput {
   readonly data?: EventInput
   /** Number of events. Each has its own id, unless `event_uuid` is set. */
   readonly times?: number
-  readonly signature?: 'good' | 'bad' | 'none'
+  readonly signature?: (typeof signatures)[number]
   readonly webhook_id?: string
   /** Speed of the body, to test the timeout of a receiver. */
   readonly bytes_per_s?: number
@@ -42,7 +43,10 @@ interface EventInput {
 export const emitControl: ControlHandler<WebhooksState> = async ({ world, state, body }) => {
   const given: readonly unknown[] = Array.isArray(body) ? body : [body ?? {}]
   if (!given.every(isEventInput))
-    throw new ControlError(400, `an event is an object, with a text as event_type and times up to ${mostEvents}`)
+    throw new ControlError(
+      400,
+      `an event is an object, with a text as event_type, times up to ${mostEvents}, good, bad or none as signature, and bytes_per_s above 0`,
+    )
   const inputs: readonly EventInput[] = given
   const [first] = inputs
   if (first?.challenge !== undefined) {
@@ -67,8 +71,16 @@ export const emitControl: ControlHandler<WebhooksState> = async ({ world, state,
 /** Checks what the sandbox itself reads. A test wrote the other fields, so they are delivered as they are. */
 function isEventInput(value: unknown): value is EventInput {
   if (!isPlainRecord(value)) return false
-  const { event_type: type, times = 1 } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value
-  return (type === undefined || typeof type === 'string') && Number.isInteger(times) && Number(times) >= 0 && Number(times) <= mostEvents
+  const { event_type: type } = isPlainRecord(value['data']) ? { ...value, ...value['data'] } : value
+  const { times = 1, signature = 'good', bytes_per_s: speed } = value
+  return (
+    (type === undefined || typeof type === 'string') &&
+    Number.isInteger(times) &&
+    Number(times) >= 0 &&
+    Number(times) <= mostEvents &&
+    signatures.some((known) => known === signature) &&
+    (speed === undefined || (typeof speed === 'number' && speed > 0))
+  )
 }
 
 function eventOf(input: EventInput): ActivityEvent {
