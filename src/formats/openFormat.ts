@@ -14,9 +14,9 @@ import { unpack } from './packing/unpack.ts'
 
 export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
 
-/** Returns true for a format with one header for all rows. Records of JSON and XML have their own names. */
-export function isTable(format: DetectedFormat): boolean {
-  return format === 'csv' || format === 'tsv' || format === 'xlsx' || format === 'sql'
+/** Returns true for a format with one header for all rows, or if the format is not detected. Records of JSON and XML have their own names. */
+export function isTable(format: DetectedFormat | undefined): boolean {
+  return format === undefined || format === 'csv' || format === 'tsv' || format === 'xlsx' || format === 'sql'
 }
 
 /** Facts about a source that are detected before its first row; `sluice check` shows them. */

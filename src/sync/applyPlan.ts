@@ -22,8 +22,7 @@ import { interrupted } from './read/stage.ts'
 
 /**
  * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent
- * and the report has the error `PLAN_STALE`. For a plan that was applied before, sends nothing, and the
- * report has the note `PLAN_APPLIED`.
+ * and the report has the error `PLAN_STALE`. For a plan that was applied before, sends nothing, and the report has the note `PLAN_APPLIED`.
  *
  * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
  * @throws {RunError} `OTHER_CREDENTIALS`

@@ -175,7 +175,7 @@ function openError(error: unknown, path: string): RunError {
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG')
     return new RunError('SOURCE_MISSING', 'the file does not exist', {
       where: path,
-      hint: 'Check `source.url` and the working directory.',
+      hint: 'Check the path (`source.url`, or `--source` of a backfill) and the working directory.',
       cause: error,
     })
   return new RunError('SOURCE_UNAVAILABLE', `the file cannot be read (${code})`, {

@@ -107,7 +107,7 @@ export async function stageSources(
     const source = options.opened.get(index) ?? (await openWhole(deps, definition, previous, gate))
     const stager = new SourceStager(staging, index, {
       uri: definition.uri,
-      isTable: source.detected === undefined || isTable(source.detected.format),
+      isTable: isTable(source.detected?.format),
       previous,
     })
     try {

@@ -64,7 +64,7 @@ async function inspect(context: Context, definition: SourceDefinition): Promise<
     const detected = source.detected === undefined ? [] : detectedWords(source.detected)
     return {
       uri: definition.uri,
-      isTable: source.detected === undefined || isTable(source.detected.format),
+      isTable: isTable(source.detected?.format),
       detected,
       columns: [...columns],
       rows,
