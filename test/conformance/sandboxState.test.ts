@@ -275,3 +275,25 @@ test.skipIf(target !== undefined)('without a state file nothing is kept', async 
   await using second = await withSandbox()
   expect((await second.control.catalog()).products).toBe(0)
 })
+
+test.skipIf(target !== undefined)(
+  'a restart gives no id twice if a call that waited is in the journal after calls that began later',
+  async () => {
+    const file = join(folder, 'state.jsonl')
+    const create = async (url: string, name: string): Promise<unknown> =>
+      ((await signedCall(url, 'POST', '/12/accounts/18ce54d4x5t/custom_audiences', { query: { name } })).body as Loose).data.id
+    const first = await startProcess(file)
+    const ids = [await create(first.url, 'First'), await create(first.url, 'Second')]
+    await kill(first.child)
+
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+    const [a, b] = lines.flatMap((line, i) => (line.startsWith('{"kind":"call"') ? [i] : []))
+    const swapped = lines.with(a!, lines[b!]!).with(b!, lines[a!]!)
+    writeFileSync(file, `${swapped.join('\n')}\n`)
+    const second = await startProcess(file)
+    ids.push(await create(second.url, 'Third'))
+    expect(ids).toEqual([...new Set(ids)])
+    const listed = (await signedCall(second.url, 'GET', '/12/accounts/18ce54d4x5t/custom_audiences')).body as Loose
+    expect(listed.data.map(({ name }: Loose) => name)).toEqual(expect.arrayContaining(['First', 'Second', 'Third']))
+  },
+)

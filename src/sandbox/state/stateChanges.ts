@@ -234,6 +234,7 @@ export class StateChanges {
     if (endpoint === undefined || found === undefined) return
     const world = this.#world
     world.replayAt(entry.now)
+    const { nextId, nextShortId, random } = world.core
     world.core.nextId = BigInt(entry.nextId)
     world.core.nextShortId = entry.nextShortId
     world.core.random = entry.random
@@ -257,6 +258,8 @@ export class StateChanges {
         effect: <T>() => Promise.resolve(effects.shift() as T),
       }),
     )
+    // A call that waited for an effect is written after calls that began later, with its earlier counters. Their ids are in use.
+    if (nextId > BigInt(entry.nextId) || nextShortId > entry.nextShortId) Object.assign(world.core, { nextId, nextShortId, random })
   }
 
   #callOf(area: Area<unknown>, input: DispatchInput, checked: Validated, conditions: CallConditions): Call<unknown> {

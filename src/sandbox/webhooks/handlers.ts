@@ -20,13 +20,18 @@ export const webhookHandlers: Readonly<Record<string, Handler<WebhooksState>>> =
     const url = String(call.params['url'])
     const wrong = webhookUrlProblem(url, call.world.switch('webhook_dev_urls') === 'on')
     if (wrong !== undefined) throw webhookRefusal('UrlValidationFailed', wrong, 'url', url)
-    if ([...call.state.webhooks.values()].some((one) => one.url === url))
-      throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
-    if (call.state.webhooks.size >= MAX_WEBHOOKS)
-      throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
+    const refuseIfTaken = (): void => {
+      if ([...call.state.webhooks.values()].some((one) => one.url === url))
+        throw webhookRefusal('DuplicateUrlFailed', 'the url is registered already', 'url', url)
+      if (call.state.webhooks.size >= MAX_WEBHOOKS)
+        throw webhookRefusal('WebhookLimitExceeded', `an app has at most ${MAX_WEBHOOKS} webhooks`, 'url', url)
+    }
+    refuseIfTaken()
     const id = call.world.newId()
     const outcome = await call.effect(() => challenge(call.world, url))
     if (outcome !== 'valid') throw webhookRefusal('CrcValidationFailed', explain(outcome), 'url', url)
+    // Another call may have registered a webhook while this one waited for the receiver.
+    refuseIfTaken()
     const webhook: Webhook = {
       id,
       url,
