@@ -17,8 +17,11 @@ export interface Context {
   readonly json: boolean
   /** Folder of the pipeline files. */
   readonly pipelines: string
-  /** Loads the configuration at the first call, because help works without one. Throws `ConfigError` with all problems. */
-  readonly config: () => Config
+  /**
+   * Loads the configuration at the first call, because help works without one. `signIn`: the files of the user's tokens may be missing or
+   * empty. Throws `ConfigError` with all problems.
+   */
+  readonly config: (options?: { readonly signIn: boolean }) => Config
   /** Creates a logger that writes to stderr. `level` applies if SLUICE_LOG_LEVEL is not set. */
   readonly log: (level?: LogLevel) => Logger
   readonly clock: Clock

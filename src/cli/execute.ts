@@ -37,7 +37,8 @@ export async function execute(argv: readonly string[], surroundings: Surrounding
     json = request.globals.json
     command = request.path.join(' ')
     const [{ createLogger }, { loadConfig }] = await Promise.all([import('./terminal/log.ts'), import('../config/config.ts')])
-    const read = () => (config ??= loadConfig(env, { database: request.globals.database }))
+    const read = (options?: { readonly signIn: boolean }) =>
+      (config ??= loadConfig(env, { database: request.globals.database, ...options }))
     const context: Context = {
       ...surroundings,
       command,

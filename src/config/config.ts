@@ -90,13 +90,14 @@ const secretName = /SECRET|TOKEN|PASSW(?:OR)?D|(?:API|PRIVATE|ACCESS)_?KEY/i
 
 /**
  * Reads the environment: the variables of the process, else those of `.env` in the working directory. `NAME_FILE` names the file of a
- * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL.
+ * mounted secret. `database`: value of `--database`, which replaces DATABASE_URL. `signIn`: true if the files of the user's tokens may be
+ * missing or empty, because a sign-in writes them.
  *
  * @throws {ConfigError} `ENVIRONMENT_INVALID` with all problems
  */
 export function loadConfig(
   processEnv: Environment,
-  options: { readonly database?: string | undefined; readonly dotenv?: string } = {},
+  options: { readonly database?: string | undefined; readonly dotenv?: string; readonly signIn?: boolean } = {},
 ): Config {
   const problems: Problem[] = []
   const env: Environment = { ...readDotenv(options.dotenv ?? '.env', problems), ...omitEmpty(processEnv) }
@@ -116,6 +117,7 @@ export function loadConfig(
     })
   const secrets: Secret[] = []
   const secret = (name: string) => readSecret(name, env, problems, secrets)
+  const userToken = (name: string) => readSecret(name, env, options.signIn ? [] : problems, secrets)
   // Pipeline files may contain these values by `${NAME}`, so they are secrets too.
   for (const [name, value = ''] of Object.entries(env)) if (secretName.test(name) && value.length >= 8) remember(value, secrets)
   const url = (name: string) => readUrl(name, env, problems)
@@ -145,8 +147,8 @@ export function loadConfig(
       consumerKey: secret('SLUICE_CONSUMER_KEY'),
       consumerSecret: secret('SLUICE_CONSUMER_SECRET'),
       previousConsumerSecret: secret('SLUICE_CONSUMER_SECRET_PREVIOUS'),
-      accessToken: secret('SLUICE_ACCESS_TOKEN'),
-      accessTokenSecret: secret('SLUICE_ACCESS_TOKEN_SECRET'),
+      accessToken: userToken('SLUICE_ACCESS_TOKEN'),
+      accessTokenSecret: userToken('SLUICE_ACCESS_TOKEN_SECRET'),
       names: readNames(env, problems),
     },
     server: {

@@ -1,6 +1,6 @@
 /** Commands that call the service directly, as processes against the sandbox. */
 import { createServer } from 'node:http'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serviceCommands } from '../../../src/cli/commandLine/catalogue/service.ts'
@@ -115,6 +115,55 @@ test('sign-in by PIN works without a terminal: start, consent in a browser, fini
   const after = await sluiceHere(['auth', 'status', '--json'], { cwd: shop.folder, env })
   expect(after.code).toBe(1)
   expect(json(after).error.hint).toContain('SLUICE_ACCESS_TOKEN')
+})
+
+test('sign-in stores the tokens in the files that the environment names, although they do not exist yet', async () => {
+  await using shop = await workspace()
+  const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...rest } = shop.env
+  const env = { ...rest, SLUICE_ACCESS_TOKEN_FILE: 'token.txt', SLUICE_ACCESS_TOKEN_SECRET_FILE: 'secret.txt' }
+  expect(json(await sluiceHere(['auth', 'status', '--json'], { cwd: shop.folder, env })).error.code).toBe('ENVIRONMENT_INVALID')
+  const begun = await sluiceHere(['auth', 'login'], { cwd: shop.folder, env })
+  const pin = await agree(/Open (\S+) and/.exec(begun.stderr)?.[1] ?? begun.stderr)
+  const signedIn = await sluiceHere(['auth', 'login', '--pin', pin, '--json'], { cwd: shop.folder, env })
+  expect(json(signedIn).storedIn).toEqual(['token.txt', 'secret.txt'])
+  expect(signedIn.stderr).toBe('')
+  expect((await sluiceHere(['auth', 'status'], { cwd: shop.folder, env })).code).toBe(0)
+})
+
+test('sign-in refuses a place for the tokens that does not work before it asks the service', async () => {
+  await using shop = await workspace()
+  const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
+  const login = async (args: string[], more: Record<string, string>) => {
+    const outcome = await sluiceHere(['auth', 'login', '--json', ...args], { cwd: shop.folder, env: { ...env, ...more } })
+    return { code: outcome.code, error: json(outcome).error }
+  }
+  expect(await login([], { SLUICE_ACCESS_TOKEN_FILE: 'token.txt' })).toMatchObject({
+    code: 2,
+    error: { code: 'INVALID_VALUE', where: 'SLUICE_ACCESS_TOKEN_SECRET_FILE' },
+  })
+  expect(await login(['--out', 'no/such/folder/new.env'], {})).toMatchObject({ code: 2, error: { code: 'INVALID_VALUE', where: '--out' } })
+  expect(existsSync(join(shop.folder, '.sluice', 'login.json'))).toBe(false)
+})
+
+test('sign-in writes to the file of --out although the environment names files, and warns if the environment has an older token', async () => {
+  await using shop = await workspace()
+  const begun = await sluiceHere(['auth', 'login'], { cwd: shop.folder, env: shop.env })
+  const pin = await agree(/Open (\S+) and/.exec(begun.stderr)?.[1] ?? begun.stderr)
+  const signedIn = await sluiceHere(['auth', 'login', '--pin', pin], { cwd: shop.folder, env: shop.env })
+  expect(signedIn.code).toBe(0)
+  expect(signedIn.stderr).toMatch(
+    /^warning  the environment has a token of its own, which later commands use instead of \.env\. Unset SLUICE_ACCESS_TOKEN and SLUICE_ACCESS_TOKEN_SECRET/,
+  )
+
+  const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...rest } = shop.env
+  const env = { ...rest, SLUICE_ACCESS_TOKEN_FILE: 'token.txt', SLUICE_ACCESS_TOKEN_SECRET_FILE: 'secret.txt' }
+  rmSync(join(shop.folder, '.env'))
+  const again = await sluiceHere(['auth', 'login'], { cwd: shop.folder, env })
+  const otherPin = await agree(/Open (\S+) and/.exec(again.stderr)?.[1] ?? again.stderr)
+  const elsewhere = await sluiceHere(['auth', 'login', '--pin', otherPin, '--out', 'new.env'], { cwd: shop.folder, env })
+  expect(elsewhere).toMatchObject({ code: 0, stderr: '' })
+  expect(readFileSync(join(shop.folder, 'new.env'), 'utf8')).toMatch(/^SLUICE_ACCESS_TOKEN=\S+\n/)
+  expect(existsSync(join(shop.folder, 'token.txt'))).toBe(false)
 })
 
 test('sign-in by callback checks the state', async () => {

@@ -19,6 +19,9 @@ test.for([
   ['2026-11-20T09:30Z', '202611200930'],
   ['2026-11-20T09:30+02:00', '202611200730'],
   ['yesterday', undefined],
+  ['202613200930', undefined],
+  ['202602300930', undefined],
+  ['202611202460', undefined],
   ['2026-11-40T09:30', undefined],
 ] as const)('%s is the minute %s in UTC', ([text, minute]) => {
   expect(serviceMinute(text)).toBe(minute)

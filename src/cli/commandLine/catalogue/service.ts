@@ -14,7 +14,11 @@ export const serviceCommands: readonly CommandEntry[] = [
         options: [
           { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
           { flags: '--pin <PIN>', meaning: 'finish a sign-in that was started without a terminal' },
-          { flags: '--out <FILE>', meaning: 'file for the tokens, mode 0600; default .env' },
+          {
+            flags: '--out <FILE>',
+            meaning:
+              'file for the tokens, mode 0600; default: the files of SLUICE_ACCESS_TOKEN_FILE and SLUICE_ACCESS_TOKEN_SECRET_FILE, else .env',
+          },
         ],
       },
       {

@@ -11,7 +11,7 @@ import { flag, option, writeJson, type CommandRun, type Context } from '../../co
 import { listeningPort } from '../../servers/listeningPort.ts'
 import { withClient, type ServiceCalls } from '../../withClient.ts'
 import { canAsk, openPrompt } from '../../terminal/prompt.ts'
-import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
+import { storeUserToken, tokenFiles, writePrivately, type UserToken } from './tokens.ts'
 
 /**
  * Signs in with three-legged OAuth (spec 5): a request token, consent in the browser, an access token. The user enters a PIN. With
@@ -19,7 +19,8 @@ import { storeUserToken, writePrivately, type UserToken } from './tokens.ts'
  * first call stores the request token in a private file and fails, and a second call with `--pin` completes the sign-in.
  */
 export const run: CommandRun = async (context, invocation) => {
-  const config = context.config()
+  const config = context.config({ signIn: true })
+  const files = tokenFiles(config.env, option(invocation, 'out'))
   const service = needService(config, { user: false })
   const pending = join(config.dataDir, 'login.json')
   return withClient(context, service, async (calls) => {
@@ -32,11 +33,17 @@ export const run: CommandRun = async (context, invocation) => {
           ? await signInByCallback(context, calls, service.baseUrl)
           : await signInByPin(context, calls, service.baseUrl, pending)
     rmSync(pending, { force: true })
-    const files = storeUserToken(config, access, option(invocation, 'out') ?? '.env')
+    storeUserToken(files, access)
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
     else
       context.stdout.write(
         `signed in as ${access.handle === '' ? 'the user' : `@${access.handle}`} (${access.userId}); the tokens are in ${files.join(' and ')}, mode 0600\n`,
+      )
+    // Variables of the process have priority over .env, so the new token would have no effect, without a word.
+    const older = ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN_SECRET'].filter((name) => (context.env[name] ?? '') !== '')
+    if (files[0] === '.env' && older.length > 0)
+      context.stderr.write(
+        `warning  the environment has a token of its own, which later commands use instead of .env. Unset ${older.join(' and ')}, or set the new values there.\n`,
       )
     return 0
   })

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
-import type { Config } from '../../../config/config.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { text, type Environment } from '../../../config/values.ts'
+import { UsageError } from '../../../errors.ts'
 import { writeWholeFile } from '../../wholeFile.ts'
 import { errorCode } from '../../../unknownValue.ts'
 
@@ -9,25 +11,58 @@ export interface UserToken {
   readonly secret: string
 }
 
+/** Files for token and secret: one each, or one `.env` for both. */
+export type TokenFiles = readonly [token: string, secret: string] | readonly [dotenv: string]
+
 /**
- * Stores token and secret for later commands, with mode 0600: in the files of `SLUICE_ACCESS_TOKEN_FILE` and
- * `SLUICE_ACCESS_TOKEN_SECRET_FILE` if both are set, else as lines of `file`, a `.env` whose other lines are kept. Returns the written
- * paths.
+ * Chooses the files for token and secret: that of `--out`, else those of `SLUICE_ACCESS_TOKEN_FILE` and
+ * `SLUICE_ACCESS_TOKEN_SECRET_FILE`, else `.env`. Called before the sign-in, because the service issues a token once.
+ *
+ * @throws {UsageError} `INVALID_VALUE` if only one of the two variables is set, or a folder does not exist
  */
-export function storeUserToken(config: Config, pair: UserToken, file: string): readonly string[] {
-  const tokenFile = config.env['SLUICE_ACCESS_TOKEN_FILE']
-  const secretFile = config.env['SLUICE_ACCESS_TOKEN_SECRET_FILE']
-  if (tokenFile !== undefined && secretFile !== undefined) {
-    writePrivately(tokenFile, `${pair.token}\n`)
+export function tokenFiles(env: Environment, out: string | undefined): TokenFiles {
+  const tokenFile = text(env, tokenVariable)
+  const secretFile = text(env, secretVariable)
+  if (out !== undefined) return inExistingFolders([out], '--out')
+  if (tokenFile === undefined && secretFile === undefined) return ['.env']
+  if (tokenFile !== undefined && secretFile !== undefined) return inExistingFolders([tokenFile, secretFile], tokenVariable)
+  const unset = tokenFile === undefined ? tokenVariable : secretVariable
+  throw new UsageError(
+    'INVALID_VALUE',
+    `one of ${tokenVariable} and ${secretVariable} is set, so half of the sign-in would be lost. Nothing was sent.`,
+    {
+      where: unset,
+      hint: `set ${unset} too, or: sluice auth login --out new.env`,
+    },
+  )
+}
+
+const tokenVariable = 'SLUICE_ACCESS_TOKEN_FILE'
+const secretVariable = 'SLUICE_ACCESS_TOKEN_SECRET_FILE'
+
+function inExistingFolders<Files extends TokenFiles>(files: Files, where: string): Files {
+  for (const file of files)
+    if (!existsSync(dirname(file)))
+      throw new UsageError('INVALID_VALUE', `the folder of ${file} does not exist. Nothing was sent.`, {
+        where,
+        hint: `mkdir -p ${dirname(file)}`,
+      })
+  return files
+}
+
+/** Stores token and secret for later commands, with mode 0600. Other lines of a `.env` are kept. */
+export function storeUserToken(files: TokenFiles, pair: UserToken): void {
+  const [file, secretFile] = files
+  if (secretFile !== undefined) {
+    writePrivately(file, `${pair.token}\n`)
     writePrivately(secretFile, `${pair.secret}\n`)
-    return [tokenFile, secretFile]
+    return
   }
   const values = { SLUICE_ACCESS_TOKEN: pair.token, SLUICE_ACCESS_TOKEN_SECRET: pair.secret }
   const kept = readLines(file).filter(
     (line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)),
   )
   writePrivately(file, `${[...kept, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join('\n')}\n`)
-  return [file]
 }
 
 /** Writes a file that only its owner can read, from the first byte on. Replaces an existing file. */

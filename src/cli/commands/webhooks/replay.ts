@@ -37,7 +37,8 @@ function minuteOf(invocation: Invocation, name: 'from' | 'to'): string {
  * zone. Undefined for any other text. Exported for its test.
  */
 export function serviceMinute(text: string): string | undefined {
-  if (/^\d{12}$/.test(text)) return text
+  const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text) ?? []
+  if (year !== undefined) return serviceMinute(`${year}-${month}-${day}T${hour}:${minute}Z`) === text ? text : undefined
   if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined
   // Without a zone, Date.parse would take the zone of this machine.
   const at = Date.parse(/[T ]\d/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text) ? `${text}Z` : text)
