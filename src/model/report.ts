@@ -199,7 +199,11 @@ export interface RunReport {
 }
 
 /** Run as lists and pages show it; may also be queued or running. */
-export type ShownRun = Omit<RunReport, 'status'> & { readonly status: StoredRunStatus }
+export type ShownRun = Omit<RunReport, 'status' | 'finishedAt'> & {
+  readonly status: StoredRunStatus
+  /** Null until the run has ended. */
+  readonly finishedAt: string | null
+}
 
 /** Document of `plan --json`. */
 export interface PlanReport extends RunReport {

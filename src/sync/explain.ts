@@ -224,7 +224,8 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     }
   >(
     `select m.key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
-       coalesce(m.synced_at, least(b.settled_at, statement_timestamp())) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
+       greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
+         (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
      from (${explained.states}) m
        left join batch b on b.id = m.batch_id order by m.key`,

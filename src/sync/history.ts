@@ -78,7 +78,7 @@ export async function loadReport(db: Database, runId: number): Promise<RunReport
   const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
   if (!row) throw await missingRun(db, `r_${runId}`)
   const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
-  return { ...report, status: publicStatus(report.status) }
+  return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
 }
 
 /** Maps a stored status to the public one. A queued or running run is executed by another worker, so the report says `skipped`. */
@@ -187,7 +187,6 @@ function unknownRun(runId: string): UsageError {
 
 function toRun(row: RunRecord): StoredRun {
   const startedAt = row.started_at ?? row.created_at
-  const finishedAt = row.finished_at ?? row.now
   const { settled, drift, ...counts } = decodeCounts(row.counts, row.id)
   const productSets = decodeProductSets(row.product_sets, row.id)
   const error = decodeError(row.error, row.id)
@@ -199,8 +198,8 @@ function toRun(row: RunRecord): StoredRun {
     counts,
     guards: decodeGuards(row.guards, row.id),
     startedAt: startedAt.toISOString(),
-    finishedAt: finishedAt.toISOString(),
-    durationMs: Math.max(0, finishedAt.getTime() - startedAt.getTime()),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    durationMs: Math.max(0, (row.finished_at ?? row.now).getTime() - startedAt.getTime()),
     ...(row.plan_id === null ? {} : { planId: row.plan_id }),
     ...(settled === undefined ? {} : { settled }),
     ...(drift === undefined ? {} : { drift }),

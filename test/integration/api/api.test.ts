@@ -31,6 +31,7 @@ test('a hundred triggers during a run make one more run with one id', async () =
     const first = await server.call('POST', '/api/pipelines/shop/runs')
     expect(first).toMatchObject({ status: 202, json: { coalesced: false } })
     while ((await loadRun(engine.db, first.json.runId)).counts.read === 0) await engine.deps.clock.sleep(20)
+    expect((await server.call('GET', `/api/runs/${first.json.runId}`)).json).toMatchObject({ status: 'running', finishedAt: null })
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => server.call('POST', '/api/pipelines/shop/runs', { body: { reason: 'again' } })),
     )

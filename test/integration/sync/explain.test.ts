@@ -22,7 +22,9 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   engine.pipeline('people', peopleYaml)
   engine.write('people.csv', csv('k0,keep@example.com', 'k1,old@example.com', 'k2,gone@example.com'))
   await engine.run('people')
-  expect((await explain(engine, 'people', 'old@example.com')).headline).toMatch(/^Live: /)
+  const live = await explain(engine, 'people', 'old@example.com')
+  expect(live.headline).toMatch(/^Live: /)
+  expect(live.events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'confirmed'])
   engine.write('people.csv', csv('k0,keep@example.com', 'k1,new@example.com'))
   const { runId } = await engine.run('people')
   const replaced = await explain(engine, 'people', 'old@example.com')
@@ -36,6 +38,15 @@ test('explain reports a replaced email, and one whose row is missing, as deleted
   expect((await explain(engine, 'people', 'k1')).headline).toMatch(/^Live: /)
   expect((await explain(engine, 'people', 'never@example.com')).headline).toMatch(/^Not live: unknown key/)
   for (const { headline, events } of [replaced, gone]) expect(JSON.stringify([headline, events])).not.toMatch(/@example/)
+})
+
+test('explain lists the events of a confirmed product in their order', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(2).map((row) => item(row))))
+  await engine.run('shop')
+  const id = products(1)[0]?.id ?? ''
+  expect((await explain(engine, 'shop', id)).events.map(({ what }) => what)).toEqual(['read', 'planned', 'sent', 'answered', 'confirmed'])
 })
 
 test('explain reports that a person is on a do-not-reach list, sent before or never, unless the audience has no suppression', async () => {
