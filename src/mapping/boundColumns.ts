@@ -175,16 +175,17 @@ export function missingColumns(
 ): Pick<MissingColumn, 'message' | 'hint'> {
   const [first, second] = missing
   if (first === undefined || second === undefined) return { message: first?.message ?? '', hint: first?.hint ?? '' }
+  const fields = [...new Set(missing.map(({ field }) => field))].join(', ')
   const [only, more] = columns
   if (only !== undefined && more === undefined && !missing.some(({ hint }) => hint.includes(only)))
     return {
-      message: `no columns for ${missing.map(({ field }) => field).join(', ')}: the source has a single column, ${listed(columns)}`,
+      message: `no columns for ${fields}: the source has a single column, ${listed(columns)}`,
       hint: 'Check that this is the right file. If it is, set the delimiter: source: { csv: { delimiter: "|" } }',
     }
   const settings = [...missing.flatMap(({ setting }) => setting ?? []), ...hints]
   const others = missing.flatMap(({ setting, hint }) => (setting === undefined ? [hint] : []))
   return {
-    message: `no columns for ${missing.map(({ field }) => field).join(', ')}; the source has ${listed(columns)}`,
+    message: `no columns for ${fields}; the source has ${listed(columns)}`,
     hint: [...(settings.length === 0 ? [] : [`map: { ${settings.join(', ')} }`]), ...others].join('; '),
   }
 }

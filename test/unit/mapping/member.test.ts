@@ -6,6 +6,7 @@ import { presets } from '../../../src/mapping/presets/index.ts'
 import { normalizeHeader } from '../../../src/mapping/fields.ts'
 import type { MemberRecord } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
+import { missingColumn, missingColumns } from '../../../src/mapping/boundColumns.ts'
 
 const destination = { kind: 'audience', account_id: '18ce54d4x5t', audience_id: '1nmth' }
 const map = {
@@ -349,4 +350,11 @@ test('row filters see the cells of a corrected rejects file as they are in the s
   const fault = { code: 'JOIN_AMBIGUOUS', message: 'two rows have this key' } as const
   expect(mapper.map({ ...rowOf("'+49", 'in'), fault }).reject?.code).toBe('JOIN_AMBIGUOUS')
   expect(mapper.map({ ...rowOf("'+49", "'-"), fault }).filtered).toBe(true)
+})
+
+test('a list of missing columns names each field once', () => {
+  const missing = ['optin', 'agreed'].map((column) => missingColumn('consent', [column], ['id', 'mail', 'city']))
+  expect(missingColumns({ missing, hints: [] }, ['id', 'mail', 'city']).message).toBe(
+    'no columns for consent; the source has "id", "mail", "city"',
+  )
 })
