@@ -18,7 +18,7 @@ import { desiredProducts } from '../src/sync/plan/desiredProducts.ts'
 import { diffStage } from '../src/sync/plan/diff.ts'
 import { serviceIdentity } from '../src/sync/serviceIdentity.ts'
 import { engineSettings, type EngineDeps } from '../src/sync/engine.ts'
-import { planPipeline } from '../src/sync/run.ts'
+import { planPipeline } from '../src/sync/run/run.ts'
 import { readSnapshot } from '../src/sync/read/snapshot.ts'
 
 export interface Setting {

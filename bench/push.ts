@@ -6,8 +6,8 @@ import { audienceYaml, withEngine, writePipeline, type Setting } from './engine.
 import { seconds, type Bench } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
 import { loadPipeline } from '../src/pipeline/load.ts'
-import { applyPlan } from '../src/sync/applyPlan.ts'
-import { runPipeline } from '../src/sync/run.ts'
+import { applyPlan } from '../src/sync/run/applyPlan.ts'
+import { runPipeline } from '../src/sync/run/run.ts'
 
 export const bench: Bench = async ({ rows, small, folder, database, say }) => {
   const csv = join(folder, 'customers.csv')

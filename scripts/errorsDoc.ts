@@ -1,7 +1,7 @@
 /** docs/errors.md: every code of an error with its meaning and hint (`npm run docs` writes it). */
 import { errorGroups } from '../src/model/errorCodes.ts'
 import { guardedCodes } from '../src/pipeline/schema.ts'
-import { withholdingCodes, qualityCodes } from '../src/mapping/qualityCodes.ts'
+import { withholdingCodes, qualityCodes } from '../src/mapping/statistics/qualityCodes.ts'
 import { recordCodes } from '../src/mapping/rejectCodes.ts'
 
 const noteMeanings: Readonly<Record<string, string | undefined>> = {

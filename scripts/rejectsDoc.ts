@@ -1,6 +1,6 @@
 /** docs/rejects.md: reject codes, warnings, notes, transforms and presets (`npm run docs` writes it). */
 import { presets } from '../src/mapping/presets/index.ts'
-import { qualityCodes } from '../src/mapping/qualityCodes.ts'
+import { qualityCodes } from '../src/mapping/statistics/qualityCodes.ts'
 import { recordCodes } from '../src/mapping/rejectCodes.ts'
 import { transforms } from '../src/mapping/transforms.ts'
 

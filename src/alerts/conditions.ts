@@ -5,9 +5,9 @@ import type { Pause } from '../db/pauses.ts'
 import { endingMembers, openUnresolved } from '../db/alertCounts.ts'
 import { previousOccurrences } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
-import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/overview.ts'
-import { figures, isShown, textOf } from '../sync/runSteps.ts'
-import { findUnchangedSources, type UnchangedSource } from '../sync/unchangedSources.ts'
+import { loadOverviews, type PipelineOverview, type RunLine } from '../sync/reports/overview.ts'
+import { figures, isShown, textOf } from '../sync/reports/runSteps.ts'
+import { findUnchangedSources, type UnchangedSource } from '../sync/reports/unchangedSources.ts'
 import { destinationOf } from '../destinations/index.ts'
 
 export const conditionEvents = ['failed', 'credentials', 'withheld', 'stopped', 'partial', 'unresolved', 'stale', 'lapse'] as const

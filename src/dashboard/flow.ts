@@ -1,7 +1,7 @@
 /** Renders a run as a funnel: each step is a number, with a bar of its parts. */
 import { raw } from 'hono/html'
 import type { RunCounts } from '../model/report.ts'
-import { isShown, runSteps, textOf, type Figure, type Step } from '../sync/runSteps.ts'
+import { isShown, runSteps, textOf, type Figure, type Step } from '../sync/reports/runSteps.ts'
 import { count, html, none, plural, type Html } from './html.ts'
 
 type Tone = 'ok' | 'warn' | 'fail' | 'info' | 'accent' | 'soft' | 'idle'

@@ -1,5 +1,5 @@
 import type { Pipeline } from '../model/pipeline.ts'
-import type { RunFigures } from '../sync/runFigures.ts'
+import type { RunFigures } from '../sync/reports/runFigures.ts'
 import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'

@@ -1,5 +1,5 @@
 /** Renders rejected rows by code: count, hint, samples with masked cells. `columns`: columns of the source; empty to show no cells. */
-import type { RejectGroup } from '../sync/runDetails.ts'
+import type { RejectGroup } from '../sync/reports/runDetails.ts'
 import { count, hintOf, html, none, plural, type Html } from './html.ts'
 
 export function rejectGroups(

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import type { ServerEnv } from '../api/access.ts'
-import { loadVersion } from '../sync/overview.ts'
+import { loadVersion } from '../sync/reports/overview.ts'
 import { assetUrl } from './assets.ts'
 import type { ServerDeps } from './deps.ts'
 import { layout, type Page } from './layout.ts'

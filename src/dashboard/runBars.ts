@@ -1,6 +1,6 @@
 /** Renders the last runs as bars: height by changes, colour and mark by state. */
 import { raw } from 'hono/html'
-import type { RecentRun } from '../sync/overview.ts'
+import type { RecentRun } from '../sync/reports/overview.ts'
 import { html, stateOf, stateWord, toneOf, type Html } from './html.ts'
 
 const slots = 30

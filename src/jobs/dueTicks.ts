@@ -18,7 +18,7 @@ import {
   type Tick,
 } from '../db/schedules.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
-import { pausedError } from '../sync/claimDestination.ts'
+import { pausedError } from '../sync/run/claimDestination.ts'
 import { dueOccurrences, type NextDue } from './occurrences.ts'
 import type { Queues } from './queues.ts'
 

@@ -10,8 +10,8 @@ import { requestRun, widenRun } from '../db/runs.ts'
 import { schemaLock } from '../db/schemaLock.ts'
 import { destinationIdentity } from '../sync/destinationIdentity.ts'
 import type { EngineDeps } from '../sync/engine.ts'
-import { assertOwnCredentials, pausedError } from '../sync/claimDestination.ts'
-import { assertPlanOfDestination, assertRunOfDestination } from '../sync/rerun.ts'
+import { assertOwnCredentials, pausedError } from '../sync/run/claimDestination.ts'
+import { assertPlanOfDestination, assertRunOfDestination } from '../sync/run/rerun.ts'
 
 /** Request for a run: the user or program that requests it, and options of the run. */
 export interface RunRequestOf {

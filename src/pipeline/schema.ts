@@ -2,7 +2,7 @@
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { suggestName } from '../suggestName.ts'
-import { qualityCodes } from '../mapping/qualityCodes.ts'
+import { qualityCodes } from '../mapping/statistics/qualityCodes.ts'
 import { transforms } from '../mapping/transforms.ts'
 import { parseInstant } from '../mapping/instant.ts'
 import { destinationSettings, type DestinationSettings } from '../destinations/index.ts'

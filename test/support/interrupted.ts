@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { loadPipeline } from '../../src/pipeline/load.ts'
 import { registerWorker } from '../../src/db/workers.ts'
-import { runPipeline } from '../../src/sync/run.ts'
+import { runPipeline } from '../../src/sync/run/run.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 import { resetWriter, writer } from './staticList.ts'
 

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { registerWorker } from '../../src/db/workers.ts'
 import { loadPipeline } from '../../src/pipeline/load.ts'
 import type { EngineDeps } from '../../src/sync/engine.ts'
-import { runPipeline } from '../../src/sync/run.ts'
+import { runPipeline } from '../../src/sync/run/run.ts'
 import type { EngineUnderTest, RunOptions } from './engine.ts'
 
 interface Connection {

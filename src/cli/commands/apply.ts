@@ -1,4 +1,4 @@
-import { applyPlan } from '../../sync/applyPlan.ts'
+import { applyPlan } from '../../sync/run/applyPlan.ts'
 import { argument, type CommandRun } from '../context.ts'
 import { credentialsOfStored } from '../services.ts'
 import { runOnce } from './run.ts'

@@ -1,5 +1,5 @@
 import { exitCodeOfStatus } from '../exitCodes.ts'
-import { auditPipeline, listingOf } from '../../sync/auditPipeline.ts'
+import { auditPipeline, listingOf } from '../../sync/run/auditPipeline.ts'
 import { argument, flag, writeJson, type CommandRun } from '../context.ts'
 import { withEngine } from '../engine.ts'
 import { pipelineNamed } from '../pipelines.ts'

@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts'
-import { runPipeline } from '../../sync/run.ts'
+import { runPipeline } from '../../sync/run/run.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { argument, option, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'

@@ -1,4 +1,4 @@
-import { cancel } from '../../sync/run.ts'
+import { cancel } from '../../sync/run/run.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { operator } from '../operator.ts'
 import { withStore } from '../store.ts'

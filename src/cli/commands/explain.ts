@@ -1,5 +1,5 @@
-import { explainKey } from '../../sync/explain.ts'
-import type { IdentifierDigest, Story, StoryEvent } from '../../sync/story.ts'
+import { explainKey } from '../../sync/reports/explain.ts'
+import type { IdentifierDigest, Story, StoryEvent } from '../../sync/reports/story.ts'
 import { argument, writeJson, type CommandRun } from '../context.ts'
 import { pipelineNamed } from '../pipelines.ts'
 import { identityOf } from '../services.ts'

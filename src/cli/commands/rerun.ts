@@ -1,4 +1,4 @@
-import { rerun } from '../../sync/rerun.ts'
+import { rerun } from '../../sync/run/rerun.ts'
 import { argument, flag, type CommandRun } from '../context.ts'
 import { credentialsOfStored } from '../services.ts'
 import { runOnce } from './run.ts'

@@ -1,6 +1,6 @@
 import { matchesGlob } from 'node:path'
 import { parseCount } from '../commandLine/parseCount.ts'
-import { listRuns, pipelinesWithRuns } from '../../sync/history.ts'
+import { listRuns, pipelinesWithRuns } from '../../sync/reports/history.ts'
 import { argument, option, writeJson, type CommandRun } from '../context.ts'
 import { runsTable } from '../reports/funnel.ts'
 import { withStore } from '../store.ts'

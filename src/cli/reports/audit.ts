@@ -2,7 +2,7 @@ import type { AuditExample, AuditReport } from '../../sync/audit/report.ts'
 import type { Drift } from '../../model/report.ts'
 import type { Output } from '../context.ts'
 import { count, cut, duration, fold, plural, safe, table } from '../terminal/text.ts'
-import { nextCommands } from '../../sync/nextCommands.ts'
+import { nextCommands } from '../../sync/reports/nextCommands.ts'
 import { guardLine } from './outcome.ts'
 
 /** Maximum number of products shown of each kind of difference. `--json` has ten. */

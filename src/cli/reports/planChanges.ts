@@ -1,7 +1,7 @@
 /** Formats the changes of a plan, for a terminal and for the description of a pull request. */
-import { nextCommands } from '../../sync/nextCommands.ts'
-import type { PlanChange } from '../../sync/planChanges.ts'
-import { figures, isShown, runSteps } from '../../sync/runSteps.ts'
+import { nextCommands } from '../../sync/reports/nextCommands.ts'
+import type { PlanChange } from '../../sync/reports/planChanges.ts'
+import { figures, isShown, runSteps } from '../../sync/reports/runSteps.ts'
 import type { ShownRun } from '../../model/report.ts'
 import { count, plural, safe } from '../terminal/text.ts'
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts'
-import { planChanges, type PlanChange } from '../../sync/planChanges.ts'
+import { planChanges, type PlanChange } from '../../sync/reports/planChanges.ts'
 import type { ShownRun } from '../../model/report.ts'
 import { openWholeFile } from '../wholeFile.ts'
 import { planMarkdown } from './planChanges.ts'

@@ -1,5 +1,5 @@
 /** Page `/batches/:n`: one request with its attempts, and the outcome of each operation. */
-import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/batchDetails.ts'
+import type { AttemptLine, BatchDetails, BatchStatus, EntryLine, OperationOutcome, OutcomeGroup } from '../../sync/reports/batchDetails.ts'
 import { ago, clockTime, command, count, html, formatMs, none, notice, plural, stateBadge, stateWord, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 

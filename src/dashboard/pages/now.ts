@@ -3,7 +3,7 @@ import type { Condition, ConditionEvent } from '../../alerts/conditions.ts'
 import type { Pause } from '../../db/pauses.ts'
 import { upcomingOccurrence } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { PipelineOverview } from '../../sync/overview.ts'
+import type { PipelineOverview } from '../../sync/reports/overview.ts'
 import {
   ago,
   command,

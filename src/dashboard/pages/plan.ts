@@ -1,6 +1,6 @@
 /** Page `/plans/:id`: the planned operations, deletes first, and the approval of withheld deletes. */
-import type { BatchLine } from '../../sync/batchDetails.ts'
-import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/review.ts'
+import type { BatchLine } from '../../sync/reports/batchDetails.ts'
+import type { ChangeName, ChangeSample, ReviewedPlan } from '../../sync/reports/review.ts'
 import { hidden, reasonField } from '../forms.ts'
 import { ago, command, count, hintOf, html, icon, none, notice, plural, stateBadge, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'

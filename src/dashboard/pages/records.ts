@@ -1,6 +1,6 @@
 /** Page `/records`: the history of one record. The search is a POST, so that no key is in an address or a log. */
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { Story, StoryEvent } from '../../sync/story.ts'
+import type { Story, StoryEvent } from '../../sync/reports/story.ts'
 import { clockTime, command, html, none, notice, raw, type Html, type Tone } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { destinationOf } from '../../destinations/index.ts'

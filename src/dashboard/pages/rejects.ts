@@ -1,6 +1,6 @@
 /** Page `/runs/:id/rejects`: every reason, with samples and a CSV of all rows. */
-import type { StoredRun } from '../../sync/history.ts'
-import type { RejectGroup } from '../../sync/runDetails.ts'
+import type { StoredRun } from '../../sync/reports/history.ts'
+import type { RejectGroup } from '../../sync/reports/runDetails.ts'
 import { command, count, html, none, plural } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { rejectGroups } from '../rejectGroups.ts'

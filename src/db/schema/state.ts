@@ -76,7 +76,7 @@ export const recordDigest = sluice.table(
 
 /**
  * Row statistics for gated reads: the feature sets that the numbers beside the digests refer to, and values that occur on many rows
- * (mapping/qualityStatistics.ts). Stored only together with digests.
+ * (mapping/statistics/qualityStatistics.ts). Stored only together with digests.
  * Written by `db/digests.ts`.
  */
 export const recordQuality = sluice.table('record_quality', {

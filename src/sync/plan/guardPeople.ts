@@ -1,5 +1,5 @@
 /** Stops a run whose read replaces most people of an audience by others: often another file, or a reversed test of consent. */
-import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Diff } from './diff.ts'
 import type { GuardFacts } from './guard.ts'
 import type { PlanWork } from './planWork.ts'

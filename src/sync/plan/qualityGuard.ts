@@ -4,7 +4,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import type { Guards, Pipeline } from '../../model/pipeline.ts'
-import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import { effectOf, type GuardResult, type WarningSummary } from '../../model/report.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Compares the number of rows with those of earlier reads: in one step, by source, and in small steps within a day. */
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import type { Database } from '../../db/database.ts'
 import { readsBackfillSource, type RunRow } from '../../db/runs.ts'
 import { destinationOf } from '../../destinations/index.ts'

@@ -4,7 +4,7 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import type { WarningSummary } from '../../model/report.ts'
-import type { QualityCode } from '../../mapping/qualityCodes.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import type { RunRow } from '../../db/runs.ts'

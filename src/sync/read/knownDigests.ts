@@ -96,7 +96,7 @@ export class KnownDigests {
     return true
   }
 
-  /** Returns the feature set of a known record (mapping/rowStatistics.ts). */
+  /** Returns the feature set of a known record (mapping/statistics/rowStatistics.ts). */
   featureSetOf(i: number): number {
     return this.#featureSets[i] as number // an index that `find` gave
   }

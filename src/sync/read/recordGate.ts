@@ -4,7 +4,7 @@
  * another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
-import { FeatureSetCounts } from '../../mapping/rowStatistics.ts'
+import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 

@@ -6,11 +6,11 @@ import { RunError } from '../../errors.ts'
 import type { QualityFigures, SourceFacts } from '../../formats/rows.ts'
 import { looksLikeEmail, looksLikePhone } from '../../mapping/identifiers/misplaced.ts'
 import { createPersonalColumns, type PersonalNumbers } from '../../mapping/personalColumns.ts'
-import { createQuality } from '../../mapping/quality.ts'
-import { openStatistics, type QualityStatistics } from '../../mapping/qualityStatistics.ts'
+import { createQuality } from '../../mapping/statistics/quality.ts'
+import { openStatistics, type QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row, Warning } from '../../model/record.ts'
-import { feature, type FeatureSetCounts } from '../../mapping/rowStatistics.ts'
+import { feature, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
 import type { UnreadReport } from '../../mapping/consent/unreadReport.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
@@ -28,7 +28,7 @@ export interface SourceResult {
 
 /** Checks the rows of one source. */
 export interface SourceQuality {
-  /** Adds a mapped row. Returns the number of its feature set (mapping/rowStatistics.ts). */
+  /** Adds a mapped row. Returns the number of its feature set (mapping/statistics/rowStatistics.ts). */
   readonly add: (row: Row, mapped: Mapped) => number
   /**
    * Finishes the source. `known`: counts of unchanged rows, which were not mapped, by feature set. `lastGood`: facts of the last read in

@@ -2,7 +2,7 @@
 import type { Transaction } from '../../db/database.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import { withholdingCodes } from '../../mapping/qualityCodes.ts'
+import { withholdingCodes } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import type { Pipeline } from '../../model/pipeline.ts'

@@ -91,7 +91,7 @@ export abstract class StageWriter {
 
   /**
    * Stages a record. `digest`: digest of the raw record; undefined if there is none. `featureSet`: number of the row's feature set
-   * (mapping/rowStatistics.ts), stored with the digest.
+   * (mapping/statistics/rowStatistics.ts), stored with the digest.
    */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'
-import { listRuns, loadRun } from '../../../src/sync/history.ts'
+import { listRuns, loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 async function shop(rows = 3): Promise<EngineUnderTest> {

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { expectAgreement } from '../../support/agreement.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { startServer } from '../../support/server.ts'
-import { runSteps } from '../../../src/sync/runSteps.ts'
-import { loadRun } from '../../../src/sync/history.ts'
+import { runSteps } from '../../../src/sync/reports/runSteps.ts'
+import { loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 
 test('page, show, API and metrics have the same counts', async () => {

@@ -1,7 +1,7 @@
 /** Messages for faults that wake an operator: each names its one cause. */
 import { expect, test } from 'vitest'
 import type { Progress } from '../../../src/model/report.ts'
-import { runPipeline } from '../../../src/sync/run.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { entriesOf, entryOutcome } from '../../../src/db/entries/read.ts'
-import { planCounts } from '../../../src/sync/planCounts.ts'
+import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService } from './fakeService.ts'

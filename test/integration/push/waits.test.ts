@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTransport } from '../../../src/service/client/index.ts'
 import { fixedCredentials } from '../../../src/sandbox/area.ts'
-import { planCounts } from '../../../src/sync/planCounts.ts'
+import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox } from '../../support/sandbox.ts'

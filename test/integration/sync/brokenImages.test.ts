@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { claimRun, requestRun } from '../../../src/db/runs.ts'
 import { checkImages } from '../../../src/http/imageCheck.ts'
-import { noteBrokenImages } from '../../../src/sync/brokenImages.ts'
+import { noteBrokenImages } from '../../../src/sync/run/brokenImages.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 
 async function images() {

@@ -5,8 +5,8 @@ import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
 import { requestRun } from '../../../src/db/runs.ts'
-import { cancel } from '../../../src/sync/run.ts'
-import { loadRun } from '../../../src/sync/history.ts'
+import { cancel } from '../../../src/sync/run/run.ts'
+import { loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
 
 async function running(engine: EngineUnderTest): Promise<string> {

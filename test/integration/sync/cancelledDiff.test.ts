@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { planPipeline, runPipeline } from '../../../src/sync/run.ts'
+import { planPipeline, runPipeline } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadRejects } from '../../../src/sync/history.ts'
+import { loadRejects } from '../../../src/sync/reports/history.ts'
 import { engineUnderTest } from '../../support/engine.ts'
 import { csvOf, goodProduct } from '../../support/through.ts'
 import { full, headers, rawServer } from '../sources/rawServer.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resetAttempts } from '../../../src/db/batches/release.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { runPipeline } from '../../../src/sync/run.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 

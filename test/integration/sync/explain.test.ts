@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { explainKey } from '../../../src/sync/explain.ts'
+import { explainKey } from '../../../src/sync/reports/explain.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
 

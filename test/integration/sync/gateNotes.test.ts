@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { qualityCodes } from '../../../src/mapping/qualityCodes.ts'
+import { qualityCodes } from '../../../src/mapping/statistics/qualityCodes.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { forgetAll, histories } from '../../support/histories.ts'

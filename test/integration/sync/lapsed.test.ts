@@ -3,8 +3,8 @@
  * waited for them are planned again, and no membership lasts longer than its row says.
  */
 import { expect, test } from 'vitest'
-import { listRuns } from '../../../src/sync/history.ts'
-import { planChanges } from '../../../src/sync/planChanges.ts'
+import { listRuns } from '../../../src/sync/reports/history.ts'
+import { planChanges } from '../../../src/sync/reports/planChanges.ts'
 import { audienceDigest, email } from '../../support/digests.ts'
 import { engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 

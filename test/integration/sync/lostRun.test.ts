@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { runPipeline } from '../../../src/sync/run.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'

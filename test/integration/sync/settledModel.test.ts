@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
-import { listRuns } from '../../../src/sync/history.ts'
+import { listRuns } from '../../../src/sync/reports/history.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'

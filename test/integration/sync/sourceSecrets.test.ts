@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
-import { runPipeline } from '../../../src/sync/run.ts'
+import { runPipeline } from '../../../src/sync/run/run.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { full, rawServer } from '../sources/rawServer.ts'
 

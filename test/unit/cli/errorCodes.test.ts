@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { documentedGuards, errorsDoc } from '../../../scripts/errorsDoc.ts'
 import { errorGroups } from '../../../src/model/errorCodes.ts'
 import { guardedCodes } from '../../../src/pipeline/schema.ts'
-import { withholdingCodes } from '../../../src/mapping/qualityCodes.ts'
+import { withholdingCodes } from '../../../src/mapping/statistics/qualityCodes.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 

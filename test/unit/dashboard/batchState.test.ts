@@ -1,7 +1,7 @@
 /** States of a batch on the dashboard. */
 import { expect, test } from 'vitest'
 import { batchState } from '../../../src/dashboard/pages/batch.ts'
-import type { OutcomeGroup } from '../../../src/sync/batchDetails.ts'
+import type { OutcomeGroup } from '../../../src/sync/reports/batchDetails.ts'
 
 const group = (outcome: OutcomeGroup['outcome']): OutcomeGroup => ({
   outcome,

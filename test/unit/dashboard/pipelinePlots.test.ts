@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { pipelinePage } from '../../../src/dashboard/pages/pipeline.ts'
 import { pipelinePlots } from '../../../src/dashboard/pipelinePlots.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
-import type { RunFigures } from '../../../src/sync/runFigures.ts'
+import type { RunFigures } from '../../../src/sync/reports/runFigures.ts'
 
 const { pipeline } = resolvePipeline(
   { source: { url: 'feed.xml' }, destination: { kind: 'catalog', catalog_id: '4001' }, guards: { min_rows: 5 } },

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { FrequentDigests } from '../../../src/mapping/frequentDigests.ts'
+import { FrequentDigests } from '../../../src/mapping/statistics/frequentDigests.ts'
 import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/digest.ts'
 
 describe('the most frequent identifiers', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createQuality } from '../../../src/mapping/quality.ts'
+import { createQuality } from '../../../src/mapping/statistics/quality.ts'
 import { packedOf } from '../../../src/mapping/digestOf.ts'
 import type { MemberRecord, ProductRecord } from '../../../src/model/record.ts'
 

@@ -1,7 +1,7 @@
 import type { PlanReport } from '../../../model/report.ts'
 import { exitCodeOfStatus, worstExitCode } from '../../exitCodes.ts'
 import { flag, list, option, writeJson, type CommandRun } from '../../context.ts'
-import { planPipeline } from '../../../sync/run.ts'
+import { planPipeline } from '../../../sync/run/run.ts'
 import { eachPipeline } from '../../eachPipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { changesOf, writePlans } from '../../reports/planFile.ts'

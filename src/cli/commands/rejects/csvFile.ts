@@ -1,6 +1,6 @@
 import { openWholeFile } from '../../wholeFile.ts'
 import type { Output } from '../../context.ts'
-import { csvLine } from '../../../sync/rejectsCsv.ts'
+import { csvLine } from '../../../sync/reports/rejectsCsv.ts'
 
 /** CSV file that is being written. */
 export interface CsvFile {

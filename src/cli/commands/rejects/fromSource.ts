@@ -5,12 +5,12 @@ import { cellText } from '../../../mapping/rejectsCopy.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Store } from '../../../db/open.ts'
-import { loadRejects, type StoredReject } from '../../../sync/history.ts'
+import { loadRejects, type StoredReject } from '../../../sync/reports/history.ts'
 import { withBackfillSource } from '../../../sync/read/backfillSource.ts'
 import type { Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'
 import { pipelineNamed } from '../../pipelines.ts'
-import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/rejectsCsv.ts'
+import { loadReading, reasonCells, reasonColumns, rejectsTable } from '../../../sync/reports/rejectsCsv.ts'
 
 /**
  * Reads the sources of the run again, and writes the rejected rows with their raw values, which Sluice does not store. Returns the

@@ -1,6 +1,6 @@
 import { UsageError } from '../../../errors.ts'
-import { loadRejects, loadRun } from '../../../sync/history.ts'
-import { rejectRows } from '../../../sync/rejectsCsv.ts'
+import { loadRejects, loadRun } from '../../../sync/reports/history.ts'
+import { rejectRows } from '../../../sync/reports/rejectsCsv.ts'
 import type { Store } from '../../../db/open.ts'
 import { argument, flag, option, writeJson, type CommandRun, type Context } from '../../context.ts'
 import { openCsv } from './csvFile.ts'

@@ -1,0 +1,108 @@
+/**
+ * Finds packed identifiers that are on many rows, by the algorithm of Misra and Gries. Uses flat arrays, because a Map would
+ * allocate a string for every identifier of every row. Keeps every value that is more than 1/`size` of all added values. Counts may
+ * be too low. They are too high only if two identifiers share 64 bits.
+ */
+import type { PackedIdentifier } from '../../model/record.ts'
+
+export class FrequentDigests {
+  readonly #size: number
+  readonly #mask: number
+  /** 64 bits of the identifier for each slot: high and low half. A slot with a count of 0 is free. */
+  #words: Uint32Array
+  #counts: Uint32Array
+  #kept = 0
+  readonly #watched = new Map<number, { readonly high: number; readonly item: number }[]>()
+
+  /** `size`: number of values kept at the same time; a power of two. */
+  constructor(size: number) {
+    this.#size = size
+    this.#mask = size * 2 - 1
+    this.#words = new Uint32Array(size * 4)
+    this.#counts = new Uint32Array(size * 2)
+  }
+
+  /** Watches a value, by its name in `entries`. From then on `add` returns `item` for it. */
+  watch(name: string, item: number): void {
+    const low = Number.parseInt(name.slice(8), 16)
+    const others = this.#watched.get(low) ?? []
+    this.#watched.set(low, [...others, { high: Number.parseInt(name.slice(0, 8), 16), item }])
+  }
+
+  /** Counts one identifier; returns its item if it is watched, else -1. */
+  add(identifier: PackedIdentifier): number {
+    const length = identifier.length
+    // Eight bytes of a digest are enough. An identifier that is not a digest (`partner_user_id`) is hashed to 64 bits.
+    let high = identifier[0] ?? 0
+    let low = 0
+    if (length === 33) {
+      high =
+        Math.imul(high, 0x9e3779b1) ^
+        ((identifier[1] ?? 0) | ((identifier[2] ?? 0) << 8) | ((identifier[3] ?? 0) << 16) | ((identifier[4] ?? 0) << 24))
+      low = (identifier[5] ?? 0) | ((identifier[6] ?? 0) << 8) | ((identifier[7] ?? 0) << 16) | ((identifier[8] ?? 0) << 24)
+    } else {
+      low = 0x811c9dc5
+      for (let i = 1; i < length; i++) {
+        low = Math.imul(low ^ (identifier[i] ?? 0), 0x01000193)
+        high = Math.imul(high ^ (identifier[i] ?? 0), 0x5bd1e995) ^ (high >>> 15)
+      }
+    }
+    high >>>= 0
+    low >>>= 0
+    this.#count(high, low)
+    if (this.#watched.size === 0) return -1
+    return this.#watched.get(low)?.find((one) => one.high === high)?.item ?? -1
+  }
+
+  /** Returns the kept values with their counts. The name of a value is 16 hex digits. */
+  entries(): [name: string, count: number][] {
+    const entries: [string, number][] = []
+    for (const [slot, count] of this.#counts.entries()) {
+      if (count === 0) continue
+      const [high = 0, low = 0] = this.#words.subarray(slot * 2, slot * 2 + 2)
+      entries.push([high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0'), count])
+    }
+    return entries
+  }
+
+  /** Returns counts above `limit`, highest first. */
+  above(limit: number): number[] {
+    return [...this.#counts].filter((count) => count > limit).sort((a, b) => b - a)
+  }
+
+  #count(high: number, low: number): void {
+    let slot = (high ^ low) & this.#mask
+    for (; this.#counts[slot] !== 0; slot = (slot + 1) & this.#mask) {
+      if (this.#words[slot * 2] !== high || this.#words[slot * 2 + 1] !== low) continue
+      this.#counts[slot] = (this.#counts[slot] ?? 0) + 1
+      return
+    }
+    if (this.#kept < this.#size) this.#put(slot, high, low, 1)
+    else this.#decrement()
+  }
+
+  #put(slot: number, high: number, low: number, count: number): void {
+    this.#words[slot * 2] = high
+    this.#words[slot * 2 + 1] = low
+    this.#counts[slot] = count
+    this.#kept++
+  }
+
+  /** Subtracts one from every count, and rebuilds the table without the values whose count is then 0. */
+  #decrement(): void {
+    const words = this.#words
+    const counts = this.#counts
+    this.#words = new Uint32Array(words.length)
+    this.#counts = new Uint32Array(counts.length)
+    this.#kept = 0
+    for (let old = 0; old < counts.length; old++) {
+      const count = counts[old] ?? 0
+      if (count <= 1) continue
+      const high = words[old * 2] ?? 0
+      const low = words[old * 2 + 1] ?? 0
+      let slot = (high ^ low) & this.#mask
+      while (this.#counts[slot] !== 0) slot = (slot + 1) & this.#mask
+      this.#put(slot, high, low, count - 1)
+    }
+  }
+}

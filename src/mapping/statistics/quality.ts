@@ -1,0 +1,83 @@
+/**
+ * Collects statistics over all rows of a source, such as fill rates and repeated identifiers. Memory does not grow with the rows: one
+ * counter for each feature set (`rowStatistics.ts`), and two sketches.
+ */
+import { openStatistics, type QualityStatistics } from './qualityStatistics.ts'
+import { qualityNotes, type QualityNote } from './qualityNotes.ts'
+import type { Mapped } from '../../model/record.ts'
+import { RecordFeatures } from './recordFeatures.ts'
+import { feature, itemsOf, FeatureSetCounts, tracked, type CountedItem } from './rowStatistics.ts'
+import { sumUp, type CountedLines } from './statisticsSums.ts'
+
+/** Statistics of one source. The next run compares its own with them, for example to find a drop of a fill rate. */
+export interface QualityFacts {
+  readonly rows: number
+  readonly products: number
+  readonly members: number
+  readonly outOfStock: number
+  /** Members with an identifier in the wrong column. */
+  readonly misplaced: CountedLines
+  /** Identifier type → number of members that have at least one. */
+  readonly filled: Readonly<Record<string, number>>
+  readonly notes: readonly QualityNote[]
+  /** Row warnings, and the items that the caller passed to `add`, counted by code and field. */
+  readonly items: readonly (CountedItem & CountedLines)[]
+  /** Codes of notes that cannot be decided without reading the unchanged rows too. Empty after a full read. */
+  readonly doubts: readonly string[]
+  /** Brand that `feature.otherBrand` refers to. */
+  readonly brand: string
+  /** Item group that `feature.otherGroup` refers to. */
+  readonly group: string
+}
+
+export interface Quality {
+  /**
+   * Counts a row, with further items (by number) and feature bits if given. Returns the number of its feature set, to be stored with
+   * the row's digest.
+   */
+  readonly add: (mapped: Mapped, items?: readonly number[], bits?: number) => number
+  /** Returns the statistics. `known`: counts of the unchanged rows, which were not mapped again. */
+  readonly finish: (known?: FeatureSetCounts) => QualityFacts
+}
+
+const noItems: readonly number[] = []
+
+/**
+ * Creates the statistics of one source. Rows are counted by feature set, so that unchanged rows need not be mapped again. `first`:
+ * the brand and item group that the stored statistics of unchanged rows were compared with.
+ */
+export function createQuality(
+  statistics: QualityStatistics = openStatistics(),
+  first: { readonly brand?: string; readonly group?: string } = {},
+): Quality {
+  const { featureSets } = statistics
+  const own = new RecordFeatures(featureSets, { brand: first.brand ?? '', group: first.group ?? '' })
+  const counts = new FeatureSetCounts()
+  let rows = 0
+  return {
+    add: ({ record, reject, warnings }, given = noItems, givenBits = 0) => {
+      rows += 1
+      const items = warnings.length === 0 && given.length === 0 ? [] : [...itemsOf(featureSets, warnings), ...given]
+      const found = record === undefined ? 0 : own.bitsOf(record, items)
+      const bits = record?.kind === 'product' && warnings.some(({ code }) => code === 'TEXT_GARBLED') ? found | feature.garbled : found
+      const line = record?.line ?? reject?.line ?? 0
+      return featureSets.setOf(bits + givenBits, items, (set) => counts.add(set, line))
+    },
+    finish: (known) => {
+      const total = sumUp(featureSets, counts, known)
+      const { products, members, outOfStock, misplaced, filled, items } = total
+      return {
+        rows: rows + (known?.rows ?? 0),
+        products,
+        members,
+        outOfStock,
+        misplaced,
+        filled: Object.fromEntries(filled),
+        ...qualityNotes(total, own, known, statistics),
+        items: items.filter(({ code }) => code !== tracked.group && code !== tracked.identifier),
+        brand: own.brand,
+        group: own.group,
+      }
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { FrequentDigests } from './frequentDigests.ts'
+import { HeavyHitters } from './heavyHitters.ts'
+import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/record.ts'
+import { feature, tracked, type FeatureSets } from './rowStatistics.ts'
+
+const quote = 34
+/** Number of values that each sketch keeps. */
+const sketched = 2048
+/** UTF-8 that was read as windows-1252 or Latin-1: `Ã¼`, `â€™`. */
+const mojibake = /Ã[\u0080-\u00bf©«¶¼]|Â[\u00a0-\u00bf]|â€[™œ\u009d\u0153"“]/
+
+/** Computes the feature bits of each record of one source. Finds item groups and identifiers that are on many rows. */
+export class RecordFeatures {
+  readonly #featureSets: FeatureSets
+  readonly groups = new HeavyHitters(sketched)
+  readonly identifiers = new FrequentDigests(sketched)
+  /** JSON of the first brand (`"brand":"Acme"`), which `feature.otherBrand` compares with; empty before the first one. */
+  brand: string
+  /** First item group, which `feature.otherGroup` compares with; empty before the first one. */
+  group: string
+  #lastCurrency = ''
+  #currencyBits = 0
+
+  /** `first`: the brand and item group that the stored statistics of unchanged rows were compared with; empty if there are none. */
+  constructor(featureSets: FeatureSets, first: { readonly brand: string; readonly group: string }) {
+    this.#featureSets = featureSets
+    this.brand = first.brand
+    this.group = first.group
+    for (const name of featureSets.trackedValues(tracked.identifier))
+      this.identifiers.watch(name, featureSets.trackedItem(tracked.identifier, name))
+  }
+
+  /** Returns the feature bits of a record. Adds the numbers of its exactly counted groups and identifiers to `items`. */
+  bitsOf(record: MappedRecord, items: number[]): number {
+    return record.kind === 'product' ? this.#productBits(record, items) : this.#memberBits(record, items)
+  }
+
+  // The fields of the JSON are in byte order, so each search begins where the last one ended.
+  #productBits({ json }: ProductRecord, items: number[]): number {
+    let bits: number = feature.product
+    const stock = json.indexOf('"availability":"')
+    if (json.startsWith('out of stock"', stock + 16)) bits += feature.outOfStock
+    // No field of a product comes between `availability` and `brand`.
+    const brandAt = json.indexOf('"', stock + 16) + 2
+    if (this.brand === '' && json.startsWith('"brand":"', brandAt)) this.brand = json.slice(brandAt, json.indexOf('"', brandAt + 9) + 1)
+    if (this.brand === '' || !json.startsWith(this.brand, brandAt)) bits += feature.otherBrand
+    const id = json.indexOf('"id":"', stock)
+    const groupAt = json.indexOf('"item_group_id":"', id)
+    if (groupAt >= 0) {
+      const from = groupAt + 17
+      const group = json.slice(from, json.indexOf('"', from))
+      this.groups.add(group)
+      if (this.group === '') this.group = group
+      if (this.group !== group) bits += feature.otherGroup
+      const item = this.#featureSets.trackedItem(tracked.group, group)
+      if (item >= 0) items.push(item)
+      if (json.startsWith(group, id + 6) && json.charCodeAt(id + 6 + group.length) === quote) bits += feature.ownGroup
+    }
+    if (groupAt < 0) bits += feature.otherGroup
+    const priceAt = json.indexOf('"price":"', groupAt < 0 ? id : groupAt)
+    if (priceAt >= 0) {
+      const end = json.indexOf('"', priceAt + 9)
+      // Neighbouring products mostly have the same currency.
+      if (!json.startsWith(this.#lastCurrency, end - 3) || this.#lastCurrency === '') {
+        this.#lastCurrency = json.slice(end - 3, end)
+        this.#currencyBits = this.#featureSets.currency(this.#lastCurrency)
+      }
+      bits += this.#currencyBits
+    }
+    if ((json.includes('Ã') || json.includes('Â') || json.includes('â€')) && mojibake.test(json)) bits += feature.garbled
+    return bits
+  }
+
+  #memberBits({ identifiers: packed }: MemberRecord, items: number[]): number {
+    let bits: number = feature.member
+    let last = 0
+    for (const identifier of packed) {
+      const type = identifier[0] ?? 0
+      if (type !== last) {
+        bits += feature.fills << (type - 1)
+        last = type
+      }
+      const item = this.identifiers.add(identifier)
+      if (item >= 0) items.push(item)
+    }
+    return bits
+  }
+}

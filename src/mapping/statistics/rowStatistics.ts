@@ -1,0 +1,253 @@
+/**
+ * Row statistics: the warnings, filled fields, currency and item group of each row. The notes on a source are derived from them. The
+ * rows of a file have few different combinations, so each combination is a numbered feature set. The number is stored with the digest
+ * of the raw record, so that an unchanged row need not be mapped again.
+ */
+import type { Warning } from '../../model/record.ts'
+
+/** Feature bits of a row. Bits from `currencyFactor` up are the number of its currency, from 1; 0 without one. */
+export const feature = {
+  product: 1,
+  outOfStock: 2,
+  garbled: 4,
+  /** The item_group_id is the product's own id. */
+  ownGroup: 8,
+  /** The brand is missing or differs from the first one of the source. */
+  otherBrand: 16,
+  member: 32,
+  /** An identifier was dropped because it is in the column of another type. */
+  misplaced: 64,
+  /** The row has an identifier of the first type. The next five bits are the other types. */
+  fills: 128,
+  /**
+   * The item group is missing or differs from the first one of the source. This bit is above the six bits of the identifier types.
+   */
+  otherGroup: 8192,
+} as const
+const currencyFactor = 2 ** 14
+
+/**
+ * Warning that is counted by code and field, with its first message; or an exactly counted value, which is `field`, with a code of
+ * `tracked`.
+ */
+export interface CountedItem {
+  readonly code: string
+  readonly field: string
+  readonly message: string
+}
+
+/** Codes of exactly counted values: an item group, or an identifier, that is on many rows. */
+export const tracked = { group: '#group', identifier: '#identifier' } as const
+
+/** The set number `of` plus the item number `more`; or, if `of` is null, the feature bits `more`. */
+type FeatureSet = readonly [of: number | null, more: number]
+
+/** Feature sets as stored in JSON. */
+export interface StoredFeatureSets {
+  readonly items: readonly (readonly [code: string, field: string, message: string])[]
+  readonly sets: readonly FeatureSet[]
+  readonly currencies: readonly string[]
+}
+
+/** Maximum number of items. Further warnings are not counted. */
+const mostItems = 700
+/**
+ * Maximum number of sets with items: their numbers are stored in two signed bytes. A row that needs a further set is counted by its
+ * parts, and has `unknownSet`.
+ */
+const mostSets = 30_000
+const mostCurrencies = 200
+
+/** Number of the set of a row whose own set exceeds `mostSets`. */
+export const unknownSet = 32_767
+
+/** Numbers feature sets in the order of their first row; stored sets keep their numbers. */
+export class FeatureSets {
+  readonly #items: CountedItem[] = []
+  readonly #itemAt = new Map<string, Map<string, number>>()
+  readonly #sets: FeatureSet[] = []
+  /** Feature bits → number of their set without items. */
+  readonly #bare = new Map<number, number>()
+  /** `set * mostItems + item` → number of the set with that item added. */
+  readonly #longer = new Map<number, number>()
+  readonly #currencies: string[] = []
+  #lastBits = -1
+  #lastSet = -1
+
+  constructor(stored?: StoredFeatureSets) {
+    if (stored === undefined) return
+    for (const [code, field, message] of stored.items) this.item(code, field, message)
+    this.#currencies.push(...stored.currencies)
+    for (const [of, more] of stored.sets) {
+      if (of === null) this.#bare.set(more, this.#sets.length)
+      else this.#longer.set(of * mostItems + more, this.#sets.length)
+      this.#sets.push([of, more])
+    }
+  }
+
+  /** Returns the number of an item, which is created if it is new; -1 if there are `mostItems` already. */
+  item(code: string, field: string, message: string): number {
+    let fields = this.#itemAt.get(code)
+    if (fields === undefined) this.#itemAt.set(code, (fields = new Map()))
+    const known = fields.get(field)
+    if (known !== undefined) return known
+    if (this.#items.length === mostItems) return -1
+    fields.set(field, this.#items.length)
+    return this.#items.push({ code, field, message }) - 1
+  }
+
+  /** Returns the item number of an exactly counted value; -1 for any other value. */
+  trackedItem(code: (typeof tracked)[keyof typeof tracked], value: string): number {
+    return this.#itemAt.get(code)?.get(value) ?? -1
+  }
+
+  /** Returns the exactly counted values. */
+  trackedValues(code: (typeof tracked)[keyof typeof tracked]): readonly string[] {
+    return [...(this.#itemAt.get(code)?.keys() ?? [])]
+  }
+
+  /** Returns the bits of a currency; 0 for a new one above `mostCurrencies`. */
+  currency(name: string): number {
+    let at = this.#currencies.indexOf(name)
+    if (at === -1 && this.#currencies.length < mostCurrencies) at = this.#currencies.push(name) - 1
+    return (at + 1) * currencyFactor
+  }
+
+  /**
+   * Returns the number of a row's set, and calls `count` with that number. If there are too many sets, calls `count` with a set for the
+   * bits and one for each item, and returns `unknownSet`.
+   */
+  setOf(bits: number, items: readonly number[], count: (set: number) => void): number {
+    const bare = bits === this.#lastBits ? this.#lastSet : this.#bareSet(bits)
+    this.#lastBits = bits
+    this.#lastSet = bare
+    if (items.length === 0) {
+      count(bare)
+      return bare < unknownSet ? bare : unknownSet
+    }
+    let set = bare
+    for (const item of items) {
+      const next = this.#longer.get(set * mostItems + item) ?? this.#lengthen(set, item)
+      if (next === undefined) {
+        count(bare)
+        const nothing = this.#bareSet(0)
+        // Not limited: at most one set per item, and numbers up to `unknownSet` have room for all of them.
+        for (const each of items) count(this.#longer.get(nothing * mostItems + each) ?? this.#add(nothing, each))
+        return unknownSet
+      }
+      set = next
+    }
+    count(set)
+    return set
+  }
+
+  /** Returns the bits, currency and items of a set. */
+  describe(set: number): { readonly bits: number; readonly currency: string | undefined; readonly items: readonly CountedItem[] } {
+    const items: CountedItem[] = []
+    let at: number | null = set
+    let bits = 0
+    while (at !== null) {
+      // Every number was given by `setOf`.
+      const [of, more]: FeatureSet = this.#sets[at] as FeatureSet
+      if (of === null) bits = more
+      else items.push(this.#items[more] as CountedItem)
+      at = of
+    }
+    return { bits: bits % currencyFactor, currency: this.#currencies[Math.floor(bits / currencyFactor) - 1], items }
+  }
+
+  stored(): StoredFeatureSets {
+    return {
+      items: this.#items.map(({ code, field, message }) => [code, field, message]),
+      sets: this.#sets,
+      currencies: this.#currencies,
+    }
+  }
+
+  #bareSet(bits: number): number {
+    const known = this.#bare.get(bits)
+    if (known !== undefined) return known
+    // Not limited: only a few combinations of bits and currencies occur.
+    this.#bare.set(bits, this.#sets.length)
+    return this.#sets.push([null, bits]) - 1
+  }
+
+  #lengthen(set: number, item: number): number | undefined {
+    return this.#sets.length >= mostSets ? undefined : this.#add(set, item)
+  }
+
+  #add(set: number, item: number): number {
+    this.#longer.set(set * mostItems + item, this.#sets.length)
+    return this.#sets.push([set, item]) - 1
+  }
+}
+
+/** Maximum number of example lines for each feature set and item. */
+export const linesKept = 5
+
+/** Counts rows by the number of their feature set, with the first lines. */
+export class FeatureSetCounts {
+  #counts = new Uint32Array(64)
+  #lines = new Float64Array(64 * linesKept)
+  #unknown = 0
+
+  add(set: number, line: number): void {
+    const before = this.#counts[set]
+    // The first case is nearly always true in a large source.
+    if (before !== undefined && before >= linesKept) this.#counts[set] = before + 1
+    else if (set === unknownSet) this.#unknown++
+    else this.#addFirst(set, line)
+  }
+
+  /** Number of all rows, those with `unknownSet` included. */
+  get rows(): number {
+    return this.#counts.reduce((sum, count) => sum + count, this.#unknown)
+  }
+
+  /** Number of rows with `unknownSet`. */
+  get unknown(): number {
+    return this.#unknown
+  }
+
+  /** Returns the number of rows with this set. */
+  of(set: number): number {
+    return this.#counts[set] ?? 0
+  }
+
+  /** Returns the first lines with this set, in the order of the source. */
+  linesOf(set: number): readonly number[] {
+    return [...this.#lines.subarray(set * linesKept, set * linesKept + Math.min(this.of(set), linesKept))]
+  }
+
+  /** Yields every set with at least one row. */
+  *sets(): Generator<number> {
+    for (let set = 0; set < this.#counts.length; set++) if (this.#counts[set] !== 0) yield set
+  }
+
+  #addFirst(set: number, line: number): void {
+    if (set >= this.#counts.length) this.#grow(set)
+    const before = this.#counts[set] as number // grown to hold it
+    this.#lines[set * linesKept + before] = line
+    this.#counts[set] = before + 1
+  }
+
+  #grow(set: number): void {
+    let size = this.#counts.length
+    while (size <= set) size *= 2
+    const [counts, lines] = [new Uint32Array(size), new Float64Array(size * linesKept)]
+    counts.set(this.#counts)
+    lines.set(this.#lines)
+    this.#counts = counts
+    this.#lines = lines
+  }
+}
+
+/** Returns the item numbers of a row's warnings, without warnings that have no number. */
+export function itemsOf(sets: FeatureSets, warnings: readonly Warning[]): number[] {
+  const items: number[] = []
+  for (const { code, field, message } of warnings) {
+    const item = sets.item(code, field, message)
+    if (item >= 0) items.push(item)
+  }
+  return items
+}

@@ -1,0 +1,64 @@
+/** Sums the feature sets (rowStatistics.ts) of mapped and of unchanged rows. */
+import { identifierTypes } from '../../model/record.ts'
+import { feature, linesKept, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
+
+export interface CountedLines {
+  readonly count: number
+  /** First lines, at most five, in the order of the source. */
+  readonly lines: readonly number[]
+}
+
+/** Adds up counts and lines of several feature sets. */
+class LineSum {
+  count = 0
+  readonly #all: number[] = []
+
+  add(count: number, lines: readonly number[]): void {
+    this.count += count
+    this.#all.push(...lines)
+  }
+
+  get lines(): readonly number[] {
+    return this.#all.sort((a, b) => a - b).slice(0, linesKept)
+  }
+}
+
+export type StatisticsSums = ReturnType<typeof sumUp>
+
+/** Sums the rows of each feature and item. `own`: counts of the mapped rows; `known`: of the unchanged rows, if there are any. */
+export function sumUp(featureSets: FeatureSets, own: FeatureSetCounts, known: FeatureSetCounts | undefined) {
+  const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
+  const [garbled, misplaced] = [new LineSum(), new LineSum()]
+  const currencies = new Map<string, number>()
+  const filled = new Map<string, number>()
+  const items = new Map<CountedItem, LineSum>()
+  for (const set of new Set([...own.sets(), ...(known?.sets() ?? [])])) {
+    const count = own.of(set) + (known?.of(set) ?? 0)
+    const lines = [...own.linesOf(set), ...(known?.linesOf(set) ?? [])]
+    const { bits, currency, items: listed } = featureSets.describe(set)
+    const has = (bit: number) => (bits & bit) !== 0
+    if (has(feature.product)) sums.products += count
+    if (has(feature.member)) sums.members += count
+    if (has(feature.outOfStock)) sums.outOfStock += count
+    if (has(feature.otherBrand)) sums.otherBrand += count
+    if (has(feature.otherGroup)) sums.otherGroup += count
+    if (has(feature.ownGroup)) sums.ownGroup += count
+    if (has(feature.garbled)) garbled.add(count, lines)
+    if (has(feature.misplaced)) misplaced.add(count, lines)
+    if (currency !== undefined) currencies.set(currency, (currencies.get(currency) ?? 0) + count)
+    for (const [at, kind] of identifierTypes.entries()) if (has(feature.fills << at)) filled.set(kind, (filled.get(kind) ?? 0) + count)
+    for (const item of listed) {
+      const sum = items.get(item) ?? new LineSum()
+      sum.add(count, lines)
+      items.set(item, sum)
+    }
+  }
+  return {
+    ...sums,
+    garbled,
+    misplaced,
+    currencies,
+    filled,
+    items: [...items].map(([item, { count, lines }]) => ({ ...item, count, lines })),
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Explains one record: its source line, rejects, batches, answers, state and expiry, in order of time.
+ * An email or phone is hashed immediately and never stored.
+ */
+import type { Pipeline } from '../../model/pipeline.ts'
+import { packedForms } from '../../mapping/digestOf.ts'
+import { maskedIdentifier } from '../../mapping/mask.ts'
+import { identifierTypes } from '../../model/record.ts'
+import type { Database } from '../../db/database.ts'
+import { isSuppressed } from '../../db/suppressed.ts'
+import { batchesOfRecords, entriesOf, entryOutcome } from '../../db/entries/read.ts'
+import { implyingBatch, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
+import { ensureDestination } from '../../db/destinations.ts'
+import { readInvalidated, invalidatingRun, type InvalidatedKind } from '../../db/invalidated.ts'
+import type { Row } from '../../db/row.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import { findMember, findProduct, type ExplainDeps, type Found } from './explainedRecords.ts'
+import { digestsOf, headlineOf, identifierDigests, type Story, type StoryEvent } from './story.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { destinationOf, kindsWhere } from '../../destinations/index.ts'
+
+/**
+ * Returns the history of the record that `text` names: a product id, a row key, or an identifier as it was typed. A text that is not
+ * known gives a history without events. Creates the destination if it does not exist.
+ */
+export async function explainKey(deps: ExplainDeps, pipeline: Pipeline, text: string): Promise<Story> {
+  const { id } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const type = destinationOf(pipeline.destination.kind)
+  const explained = explainedKeys[type.keys]
+  const { keys, former, shown, identifiers } = await explained.find(deps, id, text)
+  const orFiltered = filterNote(pipeline)
+  const events = [
+    ...(type.heedsSuppression(pipeline.destination) ? await listEvents(deps.db, id, text) : []),
+    ...former,
+    ...(await readEvents(deps.db, id, keys, orFiltered)),
+    ...(await rejectEvents(deps.db, id, keys)),
+    ...(await entryEvents(deps.db, id, keys, { ...explained, orFiltered })),
+    ...(await attemptEvents(deps.db, id, keys)),
+    ...(await stateEvents(deps.db, id, keys, explained)),
+  ].toSorted((a, b) => a.at.localeCompare(b.at))
+  const headline = headlineOf(events, explained)
+  return { headline, live: headline.startsWith('Live:'), keys: shown, identifiers: identifierDigests(identifiers), events }
+}
+
+/** Returns the addition for messages on missing rows, as rows that `only:` and `except:` leave out are not stored. Empty without filters. */
+function filterNote({ filters }: Pipeline): string {
+  const names = [...new Set(filters.map(({ keep }) => (keep ? 'only:' : 'except:')))]
+  return names.length === 0 ? '' : `, or left out by ${names.join(' or ')}`
+}
+
+/** Parts of a history that depend on the type of key. */
+interface ExplainedKeys {
+  /** Finds the records that the text names. */
+  readonly find: (deps: ExplainDeps, destinationId: number, text: string) => Promise<Found>
+  /** True if a confirmed delete removes the whole record. False for people, who may keep other identifiers. */
+  readonly deletesRecord: boolean
+  /** SQL of the state of the keys of records. `$1`: destination, `$2`: keys of the records. */
+  readonly states: string
+  /** Name of a key in messages. */
+  readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
+  /** Digests of the keys for an event; empty for products. */
+  readonly digestsOf: (keys: readonly Buffer[]) => Pick<StoryEvent, 'digest' | 'identifiers'>
+}
+
+/** Returns one event if a do-not-reach list of the audience's account has this identifier; otherwise none. */
+async function listEvents(db: Database, destinationId: number, text: string): Promise<StoryEvent[]> {
+  const lists = await db.query<Row<'destination', 'id'>>(
+    `select l.id from destination t
+     join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
+    [destinationId, kindsWhere(({ suppresses }) => suppresses)],
+  )
+  const rows = await db.query<{ at: Date }>(
+    `select coalesce(max(coalesce(r.synced_at, least(b.settled_at, statement_timestamp()))), statement_timestamp()) as at
+     from remote r left join batch b on b.id = r.batch_id
+     where r.destination_id = any($1::int[]) and r.key = any($2) and ${isSuppressed('$1::int[]')} having count(*) > 0`,
+    [lists.map(({ id }) => id), identifierTypes.flatMap((type) => packedForms(type, text))],
+  )
+  return rows.map(({ at }) => ({
+    at: at.toISOString(),
+    what: 'suppressed',
+    message: 'on a do-not-reach list of the account: it is not sent',
+  }))
+}
+
+/** Returns one event per stored record: the line that it was read from, and its content. */
+async function readEvents(db: Database, destinationId: number, keys: readonly Buffer[], orFiltered: string): Promise<StoryEvent[]> {
+  const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
+    // The time of the event is the start of the read, because a snapshot closes only after its plan was written. If the run of the
+    // read has expired, it is the time of the oldest stored run.
+    `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
+       r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
+     from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
+    [destinationId, keys],
+  )
+  return rows.map(({ at, line, status, body, identifiers, hash, run_id }) => ({
+    at: at.toISOString(),
+    what: 'read',
+    ...(run_id === null ? {} : { runId: `r_${run_id}` }),
+    line: Number(line),
+    contentHash: hash.toString('hex'),
+    ...digestsOf(identifiers ?? []),
+    message:
+      status === 'stale'
+        ? `kept as read from line ${line}: its row is now rejected`
+        : status === 'missing'
+          ? `missing from the source${orFiltered}; last read from line ${line}`
+          : `line ${line} of the source${run_id === null ? ', when it last changed, by a run that has expired' : ''}`,
+    ...(body === null ? { value: (identifiers ?? []).map(maskedIdentifier).join(', ') } : { value: body }),
+  }))
+}
+
+/** Returns one event for each of the last 50 rejects of the records. */
+async function rejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date }>(
+    `select r.created_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint
+     from reject j join run r on r.id = j.run_id where j.record_key = any($2) and r.destination_id = $1 order by j.run_id desc limit 50`,
+    [destinationId, keys],
+  )
+  return rows.map(({ at, run_id, line, code, field, message, hint }) => ({
+    at: at.toISOString(),
+    what: 'rejected',
+    runId: `r_${run_id}`,
+    line: Number(line),
+    code,
+    hint,
+    message: `line ${line} rejected: ${field}: ${message}`,
+  }))
+}
+
+/** Returns an event for each of the last 100 operations on the records, and one more for a confirmed delete of a whole record. */
+async function entryEvents(
+  db: Database,
+  destinationId: number,
+  keys: readonly Buffer[],
+  explained: ExplainedKeys & { readonly orFiltered: string },
+): Promise<StoryEvent[]> {
+  const rows = await db.query<
+    Row<'plan', 'run_id'> &
+      Row<'batch', 'settled_at'> & {
+        at: Date
+        plan_id: string
+        batch_id: string
+        change: string
+        outcome: string
+        code: string | null
+        message: string | null
+        expires_at: Date | null
+        hash: Buffer | null
+        keys: Buffer[]
+      }
+  >(
+    `select p.created_at as at, b.settled_at, p.run_id, p.id as plan_id, e.batch_id, e.change, ${entryOutcome} as outcome, e.code, e.message, e.expires_at, e.hash, e.keys
+     from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
+     where b.id in (${batchesOfRecords('$1', '$2::bytea[]')}) and e.record_key = any($2) order by e.batch_id desc limit 100`,
+    [destinationId, keys],
+  )
+  const planned = rows.map((row): StoryEvent => ({
+    at: row.at.toISOString(),
+    what: 'planned',
+    runId: `r_${row.run_id}`,
+    planId: row.plan_id,
+    batch: Number(row.batch_id),
+    change: row.change,
+    outcome: row.outcome,
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+    // For identifiers without times the stored content is one byte and not a hash.
+    ...(row.hash === null || row.hash.length < 16 ? {} : { contentHash: row.hash.toString('hex') }),
+    ...explained.digestsOf(row.keys),
+    message: `${row.change} planned in ${row.plan_id}, ${row.outcome}${row.message === null ? '' : `: ${row.message}`}`,
+  }))
+  const deleted = rows.filter(({ change, outcome }) => explained.deletesRecord && change === 'delete' && outcome === 'confirmed')
+  return [
+    ...planned,
+    ...deleted.map((row): StoryEvent => ({
+      at: (row.settled_at ?? row.at).toISOString(),
+      what: 'deleted',
+      runId: `r_${row.run_id}`,
+      batch: Number(row.batch_id),
+      message: `deleted at the service: its row was no longer in the source${explained.orFiltered}`,
+    })),
+  ]
+}
+
+/** Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. */
+async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
+  const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
+    `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
+     from attempt a
+     where a.batch_id in (${batchesOfRecords('$1', '$2::bytea[]')}) order by a.id desc limit 100`,
+    [destinationId, keys],
+  )
+  return rows.flatMap((row) => {
+    const sent: StoryEvent = {
+      at: row.started_at.toISOString(),
+      what: 'sent',
+      runId: `r_${row.run_id}`,
+      batch: Number(row.batch_id),
+      message: `sent in batch ${row.batch_id}`,
+    }
+    if (row.finished_at === null) return [sent]
+    const answered: StoryEvent = {
+      at: row.finished_at.toISOString(),
+      what: 'answered',
+      runId: `r_${row.run_id}`,
+      batch: Number(row.batch_id),
+      ...(row.outcome === null ? {} : { outcome: row.outcome }),
+      ...(row.http_status === null ? {} : { httpStatus: row.http_status }),
+      message: `answer: ${row.http_status ?? 'none'}, ${row.outcome ?? 'unknown'}${row.reason === null ? '' : ` (${row.reason})`}`,
+    }
+    return [sent, answered]
+  })
+}
+
+/** Returns the events of each key's state: confirmed, invalidated, refused by the service, waiting to be sent or deleted. */
+async function stateEvents(db: Database, destinationId: number, keys: readonly Buffer[], explained: ExplainedKeys): Promise<StoryEvent[]> {
+  const rows = await db.query<
+    Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
+      same: boolean
+      synced: boolean
+      synced_at: Date | null
+      invalidated_at: Date | null
+      now: Date
+    }
+  >(
+    `select m.key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+       greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
+         (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
+       (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
+     from (${explained.states}) m
+       left join batch b on b.id = m.batch_id order by m.key`,
+    [destinationId, keys],
+  )
+  // A member that keeps one identifier and loses another is changed, not removed.
+  const leaves = rows.every((row) => row.ref_count === 0) ? { change: 'delete' } : {}
+  return rows.flatMap((row) => {
+    const name = explained.nameOf(row)
+    const digests = explained.digestsOf([row.key])
+    const events: StoryEvent[] = []
+    if (row.synced) {
+      events.push({
+        at: (row.synced_at ?? row.now).toISOString(),
+        what: 'confirmed',
+        ...digests,
+        message: `${name} confirmed by the service`,
+        ...(row.batch_id === null ? {} : { batch: Number(row.batch_id) }),
+        ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
+      })
+    }
+    const invalidated = readInvalidated(row.synced_hash)
+    if (invalidated !== undefined) {
+      events.push({
+        at: (row.invalidated_at ?? row.now).toISOString(),
+        what: 'invalidated',
+        ...digests,
+        ...(invalidated.kind === 'changed' ? { live: true } : {}),
+        runId: `r_${invalidated.runId}`,
+        message: `${name} ${invalidations[invalidated.kind]}; its confirmation is invalid`,
+      })
+    }
+    if (row.refused_code !== null) {
+      events.push({
+        at: row.now.toISOString(),
+        what: 'refused',
+        ...digests,
+        code: row.refused_code,
+        message: `${name} refused by the service: ${row.refused_message ?? ''}`,
+      })
+    }
+    if (row.ref_count > 0 && !row.same)
+      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, message: `${name} waits to be sent` })
+    if (row.ref_count === 0 && row.synced)
+      events.push({ at: row.now.toISOString(), what: 'desired', ...digests, ...leaves, message: `${name} waits to be deleted` })
+    return events
+  })
+}
+
+/** SQL of the state of the members' identifiers, stored and implied. An implied identifier has the content and state of its batch. */
+const memberKeys = `
+  select key, ref_count, desired_hash, synced_hash, synced_at, expires_at, remote_key, refused_code, refused_message, batch_id
+  from remote where destination_id = $1 and group_key = any($2)
+  union all
+  select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
+    case when b.settled then b.id end
+  from record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
+  where r.destination_id = $1 and r.key = any($2) and ${recordImplies('r')}`
+
+const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {
+  products: {
+    find: findProduct,
+    deletesRecord: true,
+    states: 'select * from remote where destination_id = $1 and key = any($2)',
+    nameOf: ({ remote_key }) => (remote_key === null ? 'the product' : `product_key ${remote_key}`),
+    digestsOf: () => ({}),
+  },
+  identifiers: {
+    find: findMember,
+    deletesRecord: false,
+    states: memberKeys,
+    nameOf: ({ key }) => maskedIdentifier(key),
+    digestsOf,
+  },
+}
+
+/** Messages of the causes for which a confirmation was invalidated. */
+const invalidations: Readonly<Record<InvalidatedKind, string>> = {
+  changed: 'was listed with another content',
+  notListed: 'was no longer listed',
+  hidden: 'is a variant that no listing shows',
+  unsure: 'may have been applied although it was refused, because the answer to an earlier attempt was lost',
+}

@@ -1,0 +1,38 @@
+/** Reasons for unconfirmed operations of a plan: the errors of the service, or the outcome of the last attempt. */
+import type { Database } from '../../db/database.ts'
+import { shownOutcome, usersOf } from '../../db/entries/read.ts'
+import type { Failure } from '../../model/report.ts'
+import { kindsWhere } from '../../destinations/index.ts'
+import { countedBatches } from './planCounts.ts'
+import { meaningOf } from './reasonMeanings.ts'
+
+/** Maximum number of different failures in a report. More do not fit on a screen. */
+const mostKinds = 20
+
+/**
+ * Returns at most 20 failures, the most frequent first. Operations without a code are left out: they had no attempt, and the error of the
+ * run has their reason. `count` counts products or users, as in the run counts.
+ */
+export async function failuresOf(db: Pick<Database, 'query'>, planId: string): Promise<readonly Failure[]> {
+  const rows = await db.query<{
+    outcome: Failure['outcome']
+    code: string
+    message: string | null
+    count: number
+    examples: Buffer[] | null
+  }>(
+    `select o.outcome, f.code, min(e.message) as message, sum(e.users)::int as count,
+       (array_agg(e.key order by e.key) filter (where d.kind = any($2)))[1:3] as examples
+     from ${countedBatches} join destination d on d.id = b.destination_id cross join ${usersOf('b')} e
+       cross join lateral (select ${shownOutcome} as outcome) o
+       cross join lateral (select coalesce(e.code, b.reason) as code) f
+     where o.outcome in ('refused', 'ambiguous', 'pending') and f.code is not null
+     group by o.outcome, f.code order by sum(e.users) desc, f.code limit ${mostKinds}`,
+    [planId, kindsWhere(({ showsRecords }) => showsRecords)],
+  )
+  return rows.map(({ message, examples, ...row }) => ({
+    ...row,
+    message: message ?? meaningOf(row.code),
+    examples: (examples ?? []).map((key) => key.toString()),
+  }))
+}

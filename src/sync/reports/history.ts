@@ -1,0 +1,221 @@
+/** Reads stored runs as reports, and their rejects. Changes nothing. */
+import { UsageError } from '../../errors.ts'
+import type { Database } from '../../db/database.ts'
+import type { Fault } from '../../model/record.ts'
+import { decodeCells, decodeFaults } from '../../db/rejects.ts'
+import {
+  decodeColumns,
+  decodeCounts,
+  decodeError,
+  decodeGuards,
+  decodeProductSets,
+  decodeStages,
+  decodeWarnings,
+  type StageTime,
+} from '../../db/runColumns.ts'
+import { keptDaysOf } from '../../db/runRetention.ts'
+import type { Row } from '../../db/row.ts'
+import { failuresOf } from './failures.ts'
+import { planCounts } from './planCounts.ts'
+import { sendsNothing, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
+
+/** Stored run with its stages. `columns`: columns of the source, in the order of the cells of its rejects. */
+export interface StoredRun extends ShownRun {
+  readonly stages: readonly StageTime[]
+  readonly columns: readonly string[]
+  readonly rerunOf: string | null
+  readonly scheduledFor: string | null
+}
+
+/** Rejected row. `code`, `field`, `message` and `hint` are of its first fault. */
+export interface StoredReject extends Fault {
+  readonly line: number
+  /** Number of the source that the row was read from, from 0. */
+  readonly source: number
+  /** Further faults of the row. */
+  readonly more: readonly Fault[]
+  /** The merchant's own cells, masked where personal, in the order of the run's `columns`. */
+  readonly cells: readonly string[]
+  /** Key of the record, in hex; null if the row had no valid key. */
+  readonly key: string | null
+}
+
+type RunRecord = Row<
+  'run',
+  | 'id'
+  | 'pipeline'
+  | 'status'
+  | 'counts'
+  | 'guards'
+  | 'warnings'
+  | 'stages'
+  | 'columns'
+  | 'error'
+  | 'plan_id'
+  | 'rerun_of'
+  | 'scheduled_for'
+  | 'created_at'
+  | 'started_at'
+  | 'finished_at'
+  | 'product_sets'
+> & {
+  readonly trigger: ShownTrigger
+  readonly now: Date
+  readonly reject_codes: readonly { code: string; count: number }[] | null
+}
+
+const select = `
+  select r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.warnings, r.stages, r.columns, r.error, r.plan_id, r.rerun_of,
+    r.scheduled_for, r.created_at, r.started_at, r.finished_at, r.product_sets, statement_timestamp() as now,
+    (select jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code)
+     from (select f.code, count(*) as n from reject j
+       cross join lateral (select j.code union select m ->> 'code' from jsonb_array_elements(j.more) m) f (code)
+       where j.run_id = coalesce(s.run_id, r.id) group by f.code) x) as reject_codes
+  from run r left join snapshot s on s.id = r.snapshot_id and r.trigger <> 'apply'`
+
+/** Loads the report of one run by its number. @throws {UsageError} `UNKNOWN_RUN` */
+export async function loadReport(db: Database, runId: number): Promise<RunReport> {
+  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runId])
+  if (!row) throw await missingRun(db, `r_${runId}`)
+  const { stages: _, columns: __, rerunOf: ___, scheduledFor: ____, ...report } = await withFailures(db, toRun(row))
+  return { ...report, status: publicStatus(report.status), finishedAt: report.finishedAt ?? row.now.toISOString() }
+}
+
+/** Maps a stored status to the public one. A queued or running run is executed by another worker, so the report says `skipped`. */
+function publicStatus(status: StoredRunStatus): RunStatus {
+  return status === 'queued' || status === 'running' ? 'skipped' : status
+}
+
+/** Loads one run by its id (`r_81` or `81`), with its stages. @throws {UsageError} `UNKNOWN_RUN` */
+export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
+  const [row] = await db.query<RunRecord>(`${select} where r.id = $1`, [runNumber(runId)])
+  if (!row) throw await missingRun(db, runId)
+  const run = toRun(row)
+  // The row of a running run has only the planned counts. The outcomes so far come from its batches.
+  if (row.status !== 'running' || row.plan_id === null || sendsNothing(row.trigger)) return withFailures(db, run)
+  return { ...run, counts: { ...run.counts, ...(await planCounts(db, row.plan_id)) } }
+}
+
+/** Adds the failures of the plan to a run that has unconfirmed operations. */
+async function withFailures(db: Database, run: StoredRun): Promise<StoredRun> {
+  const { refused, ambiguous, pending } = run.counts
+  if (run.planId === undefined || sendsNothing(run.trigger) || refused + ambiguous + pending === 0) return run
+  const failures = await failuresOf(db, run.planId)
+  return failures.length === 0 ? run : { ...run, failures }
+}
+
+/** Lists at most `limit` runs, newest first: of `pipelines`, else of `pipeline`, else of all pipelines. */
+export async function listRuns(
+  db: Database,
+  options: { readonly pipeline?: string; readonly pipelines?: readonly string[]; readonly limit: number },
+): Promise<readonly ShownRun[]> {
+  const rows = await db.query<RunRecord>(`${select} where $1::text[] is null or r.pipeline = any($1) order by r.id desc limit $2`, [
+    options.pipelines ?? (options.pipeline === undefined ? null : [options.pipeline]),
+    options.limit,
+  ])
+  return rows.map(toRun)
+}
+
+/** One run in a list to choose from. */
+export interface RunLine {
+  readonly id: string
+  readonly pipeline: string
+  readonly status: StoredRunStatus
+  readonly planId: string | null
+}
+
+/** Lists the newest runs, without their counts. */
+export function newestRuns(db: Database, limit: number): Promise<readonly RunLine[]> {
+  return db.query<RunLine>(`select 'r_' || id as id, pipeline, status, plan_id as "planId" from run order by run.id desc limit $1`, [limit])
+}
+
+/**
+ * Yields the rows that a run rejected, in source order. For a run over an unchanged source, yields the rejects of its last read.
+ * @throws {UsageError} `UNKNOWN_RUN`
+ */
+export async function* loadRejects(db: Database, runId: string): AsyncGenerator<StoredReject> {
+  const run = await readingRun(db, runId)
+  let after = { source: -1, line: -1, row: '(0,0)' }
+  for (;;) {
+    const rows = await db.query<
+      Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint' | 'cells' | 'more'> & { key: string | null; row: string }
+    >(
+      `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
+       where run_id = $1 and (source, line, ctid) > ($2::int2, $3::int8, $4::tid) order by source, line, ctid limit 5000`,
+      [run, after.source, after.line, after.row],
+    )
+    for (const { row: _, line, cells, more, ...reject } of rows) {
+      const place = `of run ${run}, line ${line}`
+      yield { ...reject, line: Number(line), cells: decodeCells(cells, place), more: decodeFaults(more, place) }
+    }
+    const last = rows.at(-1)
+    if (!last) return
+    after = { source: last.source, line: Number(last.line), row: last.row }
+  }
+}
+
+/** Returns the number of the run that read the snapshot of this run; without a snapshot, the run's own number. */
+async function readingRun(db: Database, runId: string): Promise<number> {
+  const [row] = await db.query<Row<'run', 'id'>>(
+    `select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
+    [runNumber(runId)],
+  )
+  if (!row) throw await missingRun(db, runId)
+  return Number(row.id)
+}
+
+/** Returns 81 for `r_81` and `81`. @throws {UsageError} `UNKNOWN_RUN` */
+export function runNumber(runId: string): number {
+  const [, digits] = /^(?:r_)?(\d{1,15})$/.exec(runId) ?? []
+  if (digits === undefined) throw unknownRun(runId)
+  return Number(digits)
+}
+
+/** Returns the error `UNKNOWN_RUN`. For a run that has expired, its message has the retention time. */
+async function missingRun(db: Database, runId: string): Promise<UsageError> {
+  const days = await keptDaysOf(db, runNumber(runId))
+  if (days === undefined) return unknownRun(runId)
+  return new UsageError('UNKNOWN_RUN', `run ${runId} has expired: runs are kept for ${days} days`, {
+    where: runId,
+    hint: 'sluice runs',
+  })
+}
+
+function unknownRun(runId: string): UsageError {
+  return new UsageError('UNKNOWN_RUN', `there is no run "${runId}"`, { where: runId, hint: 'sluice runs' })
+}
+
+function toRun(row: RunRecord): StoredRun {
+  const startedAt = row.started_at ?? row.created_at
+  const { settled, drift, ...counts } = decodeCounts(row.counts, row.id)
+  const productSets = decodeProductSets(row.product_sets, row.id)
+  const error = decodeError(row.error, row.id)
+  return {
+    runId: `r_${row.id}`,
+    pipeline: row.pipeline,
+    trigger: row.trigger,
+    status: row.status,
+    counts,
+    guards: decodeGuards(row.guards, row.id),
+    startedAt: startedAt.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    durationMs: Math.max(0, (row.finished_at ?? row.now).getTime() - startedAt.getTime()),
+    ...(row.plan_id === null ? {} : { planId: row.plan_id }),
+    ...(settled === undefined ? {} : { settled }),
+    ...(drift === undefined ? {} : { drift }),
+    ...(productSets === null ? {} : { productSets }),
+    rejectCodes: row.reject_codes ?? [],
+    warnings: decodeWarnings(row.warnings, row.id),
+    ...(error === null ? {} : { error }),
+    stages: decodeStages(row.stages, row.id),
+    columns: decodeColumns(row.columns, row.id),
+    rerunOf: row.rerun_of === null ? null : `r_${row.rerun_of}`,
+    scheduledFor: row.scheduled_for === null ? null : row.scheduled_for.toISOString(),
+  }
+}
+
+/** Returns the names of every pipeline that has runs, sorted. */
+export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
+  const rows = await db.query<Row<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
+  return rows.map(({ pipeline }) => pipeline)
+}

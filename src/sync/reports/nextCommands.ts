@@ -1,0 +1,70 @@
+/** Next commands after a run. */
+import { sendsNothing, type Drift, type ProductSetChange, type ShownRun } from '../../model/report.ts'
+import { figures, planned } from './runSteps.ts'
+
+/** Returns true if the run created, changed or deleted a product set without an error, or is going to. */
+export function changesSets({ productSets = [] }: Pick<ShownRun, 'productSets'>): boolean {
+  return productSets.some(({ action, code }) => action !== 'unchanged' && code === undefined)
+}
+
+/** Returns true for a run that has not ended: it is queued or running. */
+export function isUnderWay({ status }: Pick<ShownRun, 'status'>): boolean {
+  return ['queued', 'running'].includes(status)
+}
+
+/** Returns the next steps for the user: commands or hints, each with an explanation that may be empty. None if no action is needed. */
+export function nextCommands(report: ShownRun): readonly (readonly [command: string, why: string])[] {
+  const { counts, runId, pipeline } = report
+  if (isUnderWay(report)) return [[`sluice cancel ${runId}`, 'stops it; what is confirmed is kept']]
+  const commands: [string, string][] = []
+  const add = (command: string, why: string) => {
+    if (command !== '' && !commands.some(([known]) => known === command)) commands.push([command, why])
+  }
+  if (report.error?.code === 'PIPELINE_HELD') add(`sluice runs ${pipeline}`, 'which run locked it')
+  // Without an error, the run is skipped only for this process: a worker has claimed it.
+  if (report.status === 'skipped' && report.error === undefined) add(`sluice runs ${pipeline}`, 'a worker executes it')
+  // A cancelled run needs only `sluice run`, which is added below.
+  if (report.error && report.status !== 'cancelled') add(report.error.hint, '')
+  // If the hint is not a command, adds a command that shows the same fault.
+  if (report.error && report.status === 'failed' && !report.error.hint.includes('sluice ')) add(`sluice check ${pipeline}`, '')
+  if (report.status === 'cancelled') add(`sluice run ${pipeline}`, 'continues where it stopped')
+  if (counts.refused + counts.ambiguous + counts.pending > 0 && !sendsNothing(report.trigger))
+    add(`sluice rerun ${runId} --failed`, 'sends the unconfirmed part again')
+  if (openSet(report) !== undefined && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'keeps the product sets')
+  if (counts.deferred > 0 && !sendsNothing(report.trigger)) add(`sluice run ${pipeline}`, 'sends the deferred part')
+  if (report.drift !== undefined) add(auditCommand(report, report.drift), '')
+  for (const guard of report.guards) add(guard.hint, '')
+  if (counts.rejected > 0) add(`sluice rejects ${runId} --csv rejects.csv`, 'rows to correct')
+  return commands
+}
+
+/** Returns the first product set that the service refused, or whose change is unresolved. */
+function openSet({ productSets = [] }: ShownRun): ProductSetChange | undefined {
+  return productSets.find(isOpenSet)
+}
+
+/** Returns true for a product set that the service refused, or whose change is unresolved. */
+export function isOpenSet({ outcome }: ProductSetChange): boolean {
+  return outcome === 'refused' || outcome === 'unresolved'
+}
+
+/** Returns the next command after an audit: applies its plan, repairs the drift, or runs the pipeline. Empty if no command is needed. */
+function auditCommand({ pipeline, planId, counts }: ShownRun, { changed, notListed, unresolved }: Drift): string {
+  if (planId !== undefined && planned(counts) > 0) return `sluice apply ${planId}`
+  if (changed + notListed > 0) return `sluice audit ${pipeline} --repair`
+  return unresolved > 0 ? `sluice run ${pipeline}` : ''
+}
+
+/** Returns the reason for which a run did not succeed, in one line; undefined for a run that succeeded or has not ended. */
+export function reasonOf(report: ShownRun): { readonly code: string; readonly reason: string } | undefined {
+  if (report.status === 'succeeded' || isUnderWay(report)) return undefined
+  const [guard] = report.guards
+  const [failure] = report.failures ?? []
+  if (report.error !== undefined) return { code: report.error.code, reason: report.error.message }
+  if (guard !== undefined) return { code: guard.code, reason: guard.message }
+  if (failure !== undefined) return { code: failure.code, reason: `${failure.count} ${failure.outcome}: ${failure.message}` }
+  const set = openSet(report)
+  if (set?.code !== undefined) return { code: set.code, reason: `product set ${set.name}: ${set.message ?? ''}` }
+  const open = figures(report.counts, 'refused', 'ambiguous', 'pending', 'deferred')
+  return { code: report.status.toUpperCase(), reason: open.map(({ name, value }) => `${value} ${name}`).join(', ') }
+}

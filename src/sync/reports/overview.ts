@@ -1,0 +1,159 @@
+/** Overview of pipelines: running runs, the last outcomes, the last success. */
+import type { Queryable } from '../../db/database.ts'
+import type { Row, Value } from '../../db/row.ts'
+import { decodeCounts, decodeError, decodeGuards, decodeProductSets, decodeProgress, type StoredProgress } from '../../db/runColumns.ts'
+import { isOpenSet } from './nextCommands.ts'
+import type { GuardResult, ProductSetChange, RunCounts, RunReport, ShownTrigger, StoredRunStatus } from '../../model/report.ts'
+
+/** Run in a list. Has no reject codes, because counting the rejects of each run would take too long. */
+export interface RunLine {
+  readonly runId: string
+  readonly pipeline: string
+  readonly trigger: ShownTrigger
+  readonly status: StoredRunStatus
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardResult[]
+  readonly planId: string | null
+  readonly error: RunReport['error'] | null
+  /** Product sets that the service refused, or that are unresolved. */
+  readonly openSets: readonly ProductSetChange[]
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  readonly progress: StoredProgress | null
+  readonly cancelRequested: boolean
+}
+
+/** Current state of a pipeline, from its runs. Undefined: there is no run of this sort. */
+export interface PipelineOverview {
+  readonly pipeline: string
+  /** The running run, else the queued one. */
+  readonly open: RunLine | undefined
+  /** Last ended run that could send, without cancelled and skipped ones. */
+  readonly last: RunLine | undefined
+  /** End of the last successful run that could send. */
+  readonly succeededAt: Date | undefined
+  /** End of the last successful or partial run that could send. */
+  readonly deliveredAt: Date | undefined
+  /** Last runs, oldest first. */
+  readonly recent: readonly RecentRun[]
+}
+
+/** Run that the overview shows as a bar. There are thousands of them, so no other columns are loaded. */
+export interface RecentRun {
+  readonly status: RunLine['status']
+  readonly planId: string | null
+  /** Number of operations that were planned and not withheld. */
+  readonly changes: number
+}
+
+const columns = `r.id, r.pipeline, case when r.options ? 'audit' then 'audit' else r.trigger end as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
+  r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
+
+type LineRow = Row<
+  'run',
+  | 'id'
+  | 'pipeline'
+  | 'status'
+  | 'counts'
+  | 'guards'
+  | 'plan_id'
+  | 'error'
+  | 'product_sets'
+  | 'created_at'
+  | 'started_at'
+  | 'finished_at'
+  | 'progress'
+  | 'cancel_requested_at'
+> & { readonly trigger: ShownTrigger }
+
+/** Loads the overview of these pipelines, in their order, with the last `recent` runs of each. */
+export async function loadOverviews(db: Queryable, pipelines: readonly string[], recent: number): Promise<readonly PipelineOverview[]> {
+  const [rows, histories] = await Promise.all([
+    db.query<LineRow & { part: 'open' | 'last' }>(
+      `select 'open' as part, x.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r where r.status in ('queued', 'running') and r.pipeline = p.name order by r.status desc, r.id limit 1) x
+       union all
+       select 'last', x.* from unnest($1::text[]) as p (name) cross join lateral (
+         select ${columns} from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial', 'withheld', 'failed') order by r.id desc limit 1) x`,
+      [pipelines],
+    ),
+    db.query<HistoryRow>(
+      `select p.name, s.at as succeeded, d.at as delivered,
+         (select jsonb_agg(jsonb_build_array(x.status, x.plan_id, x.changes) order by x.id) from (
+            select r.id, r.status, r.plan_id, coalesce((r.counts ->> 'confirmed')::float8, 0) + coalesce((r.counts ->> 'refused')::float8, 0)
+              + coalesce((r.counts ->> 'ambiguous')::float8, 0) + coalesce((r.counts ->> 'pending')::float8, 0) as changes
+            from run r where r.pipeline = p.name order by r.id desc limit $2) x) as recent
+       from unnest($1::text[]) as p (name)
+         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status = 'succeeded' order by r.id desc limit 1) s on true
+         left join lateral (select r.finished_at as at from run r where r.pipeline = p.name and r.trigger <> 'plan' and r.status in ('succeeded', 'partial') order by r.id desc limit 1) d on true`,
+      [pipelines, recent],
+    ),
+  ])
+  const historyByName = new Map(histories.map((history) => [history.name, history]))
+  const byPipeline = Map.groupBy(rows, (row) => row.pipeline)
+  return pipelines.map((pipeline) => {
+    const history = historyByName.get(pipeline)
+    const own = (part: string) => (byPipeline.get(pipeline) ?? []).filter((row) => row.part === part).map(toLine)[0]
+    return {
+      pipeline,
+      open: own('open'),
+      last: own('last'),
+      succeededAt: history?.succeeded ?? undefined,
+      deliveredAt: history?.delivered ?? undefined,
+      recent: (history?.recent ?? []).map(([status, planId, changes]) => ({ status, planId, changes })),
+    }
+  })
+}
+
+interface HistoryRow {
+  readonly name: string
+  readonly succeeded: Value<'run', 'finished_at'>
+  readonly delivered: Value<'run', 'finished_at'>
+  readonly recent: readonly (readonly [status: RunLine['status'], planId: string | null, changes: number])[] | null
+}
+
+/** Loads a page of runs of a pipeline, newest first, older than the run `before`. */
+export async function listRunLines(
+  db: Queryable,
+  options: { readonly pipeline: string; readonly limit: number; readonly before?: number },
+): Promise<readonly RunLine[]> {
+  const rows = await db.query<LineRow>(`select ${columns} from run r where r.pipeline = $1 and r.id < $2 order by r.id desc limit $3`, [
+    options.pipeline,
+    options.before ?? Number.MAX_SAFE_INTEGER,
+    options.limit,
+  ])
+  return rows.map(toLine)
+}
+
+/** Returns a digest of the runs, progress, actions, alerts, webhook events and pauses. It is a part of the ETags of pages. */
+export async function loadVersion(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ version: string }>(
+    `select md5(jsonb_build_array(
+       (select max(id) from run), (select max(id) from audit), (select max(id) from alert), (select count(*) from alert where recovered_at is null),
+       (select max(id) from alert_delivery), (select count(*) from alert_delivery where delivered_at is null and failed_at is null),
+       (select max(received_at) from webhook_event),
+       (select jsonb_agg(jsonb_build_array(id, status, progress, cancel_requested_at, jsonb_array_length(stages)) order by id) from run where status in ('queued', 'running')),
+       (select jsonb_agg(pipeline order by pipeline) from pipeline_pause))::text) as version`,
+  )
+  return row?.version ?? ''
+}
+
+function toLine(row: LineRow): RunLine {
+  return {
+    runId: `r_${row.id}`,
+    pipeline: row.pipeline,
+    trigger: row.trigger,
+    status: row.status,
+    counts: decodeCounts(row.counts, row.id),
+    guards: decodeGuards(row.guards, row.id),
+    planId: row.plan_id,
+    error: decodeError(row.error, row.id),
+    openSets: (decodeProductSets(row.product_sets, row.id) ?? []).filter(isOpenSet),
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    progress: decodeProgress(row.progress, row.id),
+    cancelRequested: row.cancel_requested_at !== null,
+  }
+}

@@ -1,0 +1,30 @@
+import { listPauses, type Pause } from '../../db/pauses.ts'
+import type { Queryable } from '../../db/queryable.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import type { EngineDeps } from '../engine.ts'
+
+/** Returns the service of a pipeline; undefined if none is configured. */
+type ServiceFor = (pipeline: Pipeline) => Promise<EngineDeps['service'] | undefined>
+
+/**
+ * Returns the pauses of the pipelines' destinations, by the present name of the pipeline. For a pipeline without a service, a pause of its
+ * destination at any service counts.
+ */
+export async function pausesByPipeline(
+  { db, serviceFor }: { readonly db: Queryable; readonly serviceFor: ServiceFor },
+  pipelines: readonly Pipeline[],
+): Promise<ReadonlyMap<string, Pause>> {
+  const pauses = await listPauses(db)
+  const byPipeline = new Map<string, Pause>()
+  if (pauses.length === 0) return byPipeline
+  for (const pipeline of pipelines) {
+    const service = await serviceFor(pipeline)
+    const pause = pauses.find(({ destination }) => {
+      const own = destinationIdentity({ service: service ?? { origin: destination.service } }, pipeline)
+      return (['service', 'kind', 'accountId', 'targetId'] as const).every((part) => own[part] === destination[part])
+    })
+    if (pause !== undefined) byPipeline.set(pipeline.name, pause)
+  }
+  return byPipeline
+}

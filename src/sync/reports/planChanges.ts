@@ -1,0 +1,148 @@
+/** Lists every record that a stored plan changes, from its frozen batches, for a review. Changes nothing. */
+import { serviceFields } from '../../mapping/products/vocabulary.ts'
+import { UsageError } from '../../errors.ts'
+import type { Database } from '../../db/database.ts'
+import { entriesOf, formerEntries } from '../../db/entries/read.ts'
+import type { Outer, Row, Value } from '../../db/row.ts'
+import { maskedIdentifier } from '../../mapping/mask.ts'
+import type { Destination } from '../../destinations/destination.ts'
+import { destinationOf, kindsWhere } from '../../destinations/index.ts'
+import { recordOf } from '../../unknownValue.ts'
+
+/** Changed field of a product, or the identifiers of a user. */
+export interface FieldChange {
+  readonly field: string
+  /** Confirmed value; null if unset or no longer stored. People: list of masked identifiers. */
+  readonly before: unknown
+  /** Planned value; null if unset. People: list of masked identifiers. */
+  readonly after: unknown
+}
+
+/** Change of one record. */
+export interface PlanChange {
+  /** Product id; for people the digest of the row key. */
+  readonly key: string
+  readonly action: 'create' | 'update' | 'delete' | 'renewal'
+  /** Changed fields; empty for renewals and for deletes of products. */
+  readonly fields: readonly FieldChange[]
+  /** Reason for a delete. */
+  readonly reason?: string
+  /** Line of the source where the row was last read. */
+  readonly line?: number
+  /** Number of users, if several share an operation. */
+  readonly users?: number
+}
+
+type ChangeRow = Row<'batch', 'seq'> &
+  Row<'destination', 'kind'> &
+  Row<'entry', 'record_key' | 'keys' | 'users'> &
+  Outer<Row<'record', 'line'>> & {
+    readonly action: PlanChange['action']
+    readonly body: Buffer | null
+    readonly body_before: Buffer | null
+    readonly keys_before: Value<'entry', 'keys'> | null
+    readonly suppressed: boolean
+    /** True if the row still has these identifiers, but the end of its membership has passed. Null if there is no row. */
+    readonly ended: boolean | null
+  }
+
+/** Minimum number of entries per page. A page ends with a whole batch, so it may have more. */
+const pageRows = 1_000
+
+/** Yields the changes of the plan in sending order. The earlier content comes from the batch that confirmed it. */
+export async function* planChanges(db: Database, planId: string): AsyncGenerator<PlanChange> {
+  let after = -1
+  for (;;) {
+    const rows = await db.query<ChangeRow>(
+      `with o as materialized (
+         select b.seq, e.*, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes
+         from (
+             select id, seq, body, sum(entry_count) over (order by seq) - entry_count as entries_before
+             from batch where plan_id = $1 and status <> 'split' and seq > $2) b
+           cross join ${entriesOf('b.id')} e
+         where b.entries_before < ${pageRows}),
+       former as (${formerEntries('o', '$1')})
+       select o.seq, d.kind, o.change as action, o.record_key, o.keys, o.users,
+         case when d.kind = any($3) then o.bytes end as body,
+         case when d.kind = any($3) then (
+           select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
+         f.keys as keys_before, r.line,
+         exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed,
+         r.identifiers @> o.keys and r.expires_at <= statement_timestamp() as ended
+       from o
+         join destination d on d.id = o.destination_id
+         left join record r on r.destination_id = o.destination_id and r.key = o.record_key
+         left join former f on f.seq = o.seq and f.ord = o.ord
+       order by o.seq, o.ord`,
+      [planId, after, kindsWhere(({ showsRecords }) => showsRecords)],
+    )
+    for (const row of rows) yield changeOf(row)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.seq
+  }
+}
+
+/** Returns the id of the run that made a plan, like `r_81`. @throws {UsageError} `UNKNOWN_PLAN` */
+export async function runOfPlan(db: Database, planId: string): Promise<string> {
+  const [row] = await db.query<Row<'plan', 'run_id'>>('select run_id from plan where id = $1', [planId])
+  if (row === undefined)
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}"`, { where: planId, hint: 'sluice plan PIPELINE' })
+  return `r_${row.run_id}`
+}
+
+function changeOf(row: ChangeRow): PlanChange {
+  const { action, record_key } = row
+  const described = descriptions[destinationOf(row.kind).keys]
+  return {
+    key: record_key.toString(described.keyEncoding),
+    action,
+    fields: action === 'renewal' ? [] : described.fields(row),
+    ...(action === 'delete' ? { reason: described.reasonOfDelete(row) } : {}),
+    ...(row.line === null ? {} : { line: Number(row.line) }),
+    ...(row.users > 1 ? { users: row.users } : {}),
+  }
+}
+
+/** Descriptions of changes by type of key. */
+const descriptions: Readonly<Record<Destination['keys'], Description>> = {
+  products: { keyEncoding: 'utf8', fields: productFields, reasonOfDelete: () => 'its row is not in the source' },
+  identifiers: { keyEncoding: 'hex', fields: memberFields, reasonOfDelete: reasonOfMember },
+}
+
+/** Parts of a change that depend on the type of key. */
+interface Description {
+  readonly keyEncoding: 'utf8' | 'hex'
+  readonly fields: (row: ChangeRow) => readonly FieldChange[]
+  readonly reasonOfDelete: (row: ChangeRow) => string
+}
+
+function productFields({ action, body, body_before }: ChangeRow): readonly FieldChange[] {
+  if (action === 'delete') return []
+  const before = parseFields(body_before)
+  const after = parseFields(body)
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((field) => !serviceFields.has(field))
+    .toSorted()
+    .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }))
+    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+}
+
+function memberFields({ action, keys, keys_before }: ChangeRow): readonly FieldChange[] {
+  const shown = keys.map(maskedIdentifier)
+  if (action === 'delete') return [{ field: 'identifiers', before: shown, after: [] }]
+  return [{ field: 'identifiers', before: action === 'create' ? [] : (keys_before?.map(maskedIdentifier) ?? null), after: shown }]
+}
+
+function reasonOfMember({ line, suppressed, ended }: ChangeRow): string {
+  if (suppressed) return 'on a do-not-reach list'
+  if (line === null) return 'no row that may be sent has these identifiers (row missing, or without consent)'
+  return ended === true ? 'its membership now ends earlier, and that end has passed' : 'its row has other identifiers now'
+}
+
+/** Returns the fields of a product in a request body; empty without a body. */
+function parseFields(body: Buffer | null): Readonly<Record<string, unknown>> {
+  if (body === null) return {}
+  const value: unknown = JSON.parse(body.toString())
+  return recordOf(value)
+}

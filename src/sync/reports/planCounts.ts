@@ -1,0 +1,43 @@
+/** Counts the operations of a plan by outcome. */
+import type { Database } from '../../db/database.ts'
+import { entryOutcome, usersOf } from '../../db/entries/read.ts'
+
+/**
+ * SQL of the batches `b` of plan `$1` that its counts cover. Leaves out deletes of members that were suppressed while their update was in
+ * flight (push/supersede.ts): the plan did not have them.
+ */
+export const countedBatches = `(select b.* from batch b left join batch p on p.id = b.parent_id
+  where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)) b`
+
+/** Number of products or users of a plan by outcome. */
+export interface PlanCounts {
+  readonly confirmed: number
+  readonly refused: number
+  readonly ambiguous: number
+  readonly pending: number
+  /** Number of attempts of the plan's batches. */
+  readonly requests: number
+}
+
+/**
+ * Counts products and users of a plan by outcome. The four outcomes add up to the planned number. Entries that were removed from a batch
+ * count as pending (docs/guarantees.md#nothing-lost).
+ */
+export async function planCounts(db: Pick<Database, 'query'>, planId: string): Promise<PlanCounts> {
+  const [row] = await db.query<PlanCounts & Record<string, number>>(
+    `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
+       coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
+       coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
+       (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
+     from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o`,
+    [planId],
+  )
+  return {
+    confirmed: row?.confirmed ?? 0,
+    refused: row?.refused ?? 0,
+    ambiguous: row?.ambiguous ?? 0,
+    pending: row?.pending ?? 0,
+    requests: row?.requests ?? 0,
+  }
+}

@@ -1,0 +1,148 @@
+/** Loads a stored plan for a review, with samples of each change. */
+import { serviceFields } from '../../mapping/products/vocabulary.ts'
+import type { Database } from '../../db/database.ts'
+import { entriesOf } from '../../db/entries/read.ts'
+import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../db/plans.ts'
+import type { Row, Value } from '../../db/row.ts'
+import { UsageError } from '../../errors.ts'
+import type { GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
+import type { DestinationWords } from '../../destinations/destination.ts'
+import { destinationOf } from '../../destinations/index.ts'
+import { isRecord } from '../../unknownValue.ts'
+
+export type ChangeName = 'delete' | 'create' | 'update' | 'renewal'
+
+/** Stored plan with its figures and samples. */
+export interface ReviewedPlan {
+  readonly planId: string
+  readonly runId: string
+  readonly pipeline: string
+  readonly words: DestinationWords
+  readonly showsRecords: boolean
+  readonly status: 'ready' | 'applying' | 'applied' | 'superseded'
+  /** SHA-256 of all request bodies, in hex. */
+  readonly digest: string
+  readonly createdAt: Date
+  readonly counts: Partial<RunCounts>
+  readonly guards: readonly GuardResult[]
+  readonly updateFields: readonly { readonly field: string; readonly count: number }[]
+  /** Number of planned requests. */
+  readonly requests: number
+  /** Newest plan of the destination. If that is another plan, this plan is out of date. */
+  readonly newestPlanId: string
+  /** Samples of deletes, creates, updates and renewals, in this order. */
+  readonly samples: readonly ChangeSample[]
+  readonly productSets?: readonly ProductSetChange[]
+}
+
+/** Sample of a change. */
+export interface ChangeSample {
+  readonly change: ChangeName
+  /** Product id; for people a text with the number of their identifiers. */
+  readonly name: string
+  readonly fields: readonly { readonly field: string; readonly before: string | null; readonly after: string | null }[]
+}
+
+/** Maximum number of samples of each change: enough to see a mistake, and few enough for one screen. */
+const samplesOfEach = 20
+
+/** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
+export async function loadReview(db: Database, planId: string): Promise<ReviewedPlan> {
+  const [row] = await db.query<
+    Row<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
+      Row<'destination', 'kind'> & { requests: number; newest: Value<'plan', 'id'> }
+  >(
+    `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review, p.product_sets,
+       (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,
+       (select q.id from plan q where q.destination_id = p.destination_id order by q.created_at desc, q.run_id desc limit 1) as newest
+     from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (row === undefined)
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId.slice(0, 40)}"`, {
+      where: planId.slice(0, 40),
+      hint: 'sluice plan PIPELINE',
+    })
+  const { words, showsRecords } = destinationOf(row.kind)
+  const samples = await loadSamples(db, planId, showsRecords)
+  const sets = decodePlannedSets(row.product_sets, planId)
+  return {
+    planId,
+    runId: `r_${row.run_id}`,
+    pipeline: row.pipeline,
+    words,
+    showsRecords,
+    status: row.status,
+    digest: row.digest,
+    createdAt: row.created_at,
+    counts: decodePlanCounts(row.counts, planId),
+    guards: decodePlanGuards(row.guards, planId),
+    updateFields: decodeReview(row.review, planId).updateFields,
+    requests: row.requests,
+    newestPlanId: row.newest,
+    samples,
+    ...(sets === null ? {} : { productSets: sets.changes }),
+  }
+}
+
+/** Loads the samples of each change. `showsRecords`: false for people, whose samples have no fields. */
+async function loadSamples(db: Database, planId: string, showsRecords: boolean): Promise<readonly ChangeSample[]> {
+  const rows = await db.query<{ change: ChangeName; key: Buffer; identifiers: number; after: Buffer | null; before: Buffer | null }>(
+    `select c.change, e.keys[1] as key, cardinality(e.keys) as identifiers, e.after, old.before
+     from unnest(array['delete', 'create', 'update', 'renewal']) with ordinality as c (change, place)
+     cross join lateral (
+       select e.keys, e.record_key, e.destination_id, e.batch_id, case when $2 then substr(b.body, e.byte_offset + 1, e.byte_length) end as after
+       -- The first batches with such a change: each has at least one.
+       from (
+           select b.* from batch b where b.plan_id = $1 and b.parent_id is null and (
+             exists (select from batch_entries a where a.batch_id = b.id and c.change = any(a.changes))
+             or exists (select from entry e where e.batch_id = b.id and e.change = c.change))
+           order by b.seq limit ${samplesOfEach}) b
+         cross join ${entriesOf('b.id')} e
+       where e.change = c.change order by b.seq, e.ord limit ${samplesOfEach}) e
+     left join lateral (
+       select substr(b.body, o.byte_offset + 1, o.byte_length) as before from entry o join batch b on b.id = o.batch_id
+       where $2 and c.change = 'update' and o.destination_id = e.destination_id and o.record_key = e.record_key and o.batch_id < e.batch_id and o.change <> 'delete'
+         and b.status = 'settled' and (o.outcome = 'confirmed' or o.outcome = 'pending')
+       order by o.batch_id desc limit 1) old on true
+     order by c.place`,
+    [planId, showsRecords],
+  )
+  return rows.map(({ change, key, identifiers, after, before }) =>
+    showsRecords
+      ? { change, name: key.toString(), fields: change === 'delete' ? [] : changedFields(jsonOf(before), jsonOf(after), change) }
+      : { change, name: `one person, ${identifiers} ${identifiers === 1 ? 'identifier' : 'identifiers'}`, fields: [] },
+  )
+}
+
+/** Returns the fields of an update that differ, without those that the service generates. If the earlier content is not stored, or for other changes, returns all fields. */
+function changedFields(
+  before: Readonly<Record<string, unknown>> | undefined,
+  after: Readonly<Record<string, unknown>> | undefined,
+  change: ChangeName,
+): ChangeSample['fields'] {
+  if (after === undefined) return []
+  const names =
+    change === 'update' && before !== undefined ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : Object.keys(after)
+  return names
+    .filter((field) => !serviceFields.has(field))
+    .map((field) => ({ field, before: textOf(before?.[field]), after: textOf(after[field]) }))
+    .filter((line) => change !== 'update' || before === undefined || line.before !== line.after)
+}
+
+/** Returns the product in an operation; undefined if its bytes are no longer stored or are not an object. */
+function jsonOf(bytes: Buffer | null): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
+    return isRecord(value) ? value : undefined
+  } catch {
+    // The body has expired (docs/retention.md), or the slice is not JSON.
+    return undefined
+  }
+}
+
+/** Returns a value as text of at most 200 characters; null for an unset value. */
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200)
+}

@@ -1,0 +1,126 @@
+/** Loads the parts of a run's page that the run report lacks: progress, sources, requests, rejects by code. */
+import type { Database, Queryable } from '../../db/database.ts'
+import type { Outer, Row, Value } from '../../db/row.ts'
+import { decodeProgress, readOptions, type StoredProgress } from '../../db/runColumns.ts'
+import { decodeSources } from '../../db/snapshots.ts'
+import type { SourceFacts } from '../../formats/rows.ts'
+import { runNumber } from './history.ts'
+
+export interface RunDetails {
+  /** Last stored progress; null before the first, and after the end of the run. */
+  readonly progress: StoredProgress | null
+  readonly cancelRequested: boolean
+  readonly full: boolean
+  /** Maximum number of deletes that the user approved; null without approval. */
+  readonly approvedDeletes: number | null
+  /** Facts about the sources; empty if the run has no snapshot. */
+  readonly sources: readonly SourceFacts[]
+  readonly requests: RequestSummary
+}
+
+/** Requests of a run. */
+export interface RequestSummary {
+  /** Number of requests. */
+  readonly all: number
+  /** Number of requests that were answered with 429. */
+  readonly rateLimited: number
+  /** Median duration in milliseconds; null if no request has ended. */
+  readonly p50: number | null
+  /** 95th percentile of the duration in milliseconds; null if no request has ended. */
+  readonly p95: number | null
+  /** Last ten requests, the latest first. */
+  readonly latest: readonly RequestLine[]
+}
+
+/** One request. `outcome`, `httpStatus` and `durationMs` are null while the request is in flight. */
+export interface RequestLine {
+  readonly batch: number
+  readonly at: Date
+  readonly outcome: string | null
+  readonly httpStatus: number | null
+  readonly reason: string | null
+  readonly durationMs: number | null
+  readonly operation: string
+  readonly users: number
+}
+
+/** Loads the details of a run; empty details for an unknown run. @throws {UsageError} `UNKNOWN_RUN` if `runId` is not the id of a run */
+export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
+  const id = runNumber(runId)
+  const [row] = await db.query<
+    Row<'run', 'progress' | 'cancel_requested_at' | 'options' | 'trigger' | 'plan_id'> &
+      Outer<Row<'snapshot', 'sources'>> & { snapshot: Value<'snapshot', 'id'> | null }
+  >(
+    `select r.progress, r.cancel_requested_at, r.options, s.id as snapshot, s.sources, r.trigger, r.plan_id
+     from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1`,
+    [id],
+  )
+  const options = readOptions(row?.options)
+  // The attempts of an apply are stored with the run that made the plan.
+  const sentBy = row?.trigger === 'apply' ? `a.batch_id in (select t.id from batch t where t.plan_id = $1)` : `a.run_id = $1`
+  const values = [row?.trigger === 'apply' ? row.plan_id : id]
+  const [[sum], latest] = await Promise.all([
+    db.query<{ n: number; limited: number; p50: number | null; p95: number | null }>(
+      `select count(*)::int as n, count(*) filter (where a.http_status = 429)::int as limited,
+         percentile_cont(0.5) within group (order by a.duration_ms) as p50, percentile_cont(0.95) within group (order by a.duration_ms) as p95
+       from attempt a where ${sentBy}`,
+      values,
+    ),
+    db.query<
+      Row<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
+        Row<'batch', 'operation' | 'user_count'>
+    >(
+      `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
+       from attempt a join batch b on b.id = a.batch_id where ${sentBy} order by a.id desc limit 10`,
+      values,
+    ),
+  ])
+  return {
+    progress: row === undefined ? null : decodeProgress(row.progress, id),
+    cancelRequested: row?.cancel_requested_at != null,
+    full: options.full ?? false,
+    approvedDeletes: options.approveDeletes ?? null,
+    sources: row?.snapshot == null ? [] : decodeSources(row.sources, row.snapshot),
+    requests: {
+      all: sum?.n ?? 0,
+      rateLimited: sum?.limited ?? 0,
+      p50: sum?.p50 ?? null,
+      p95: sum?.p95 ?? null,
+      latest: latest.map((line) => ({
+        batch: Number(line.batch_id),
+        at: line.started_at,
+        outcome: line.outcome,
+        httpStatus: line.http_status,
+        reason: line.reason,
+        durationMs: line.duration_ms,
+        operation: line.operation,
+        users: line.user_count,
+      })),
+    },
+  }
+}
+
+/** Rejects of one code and field. `hint`: the first hint of the group in alphabetical order. */
+export interface RejectGroup {
+  readonly code: string
+  readonly field: string
+  readonly hint: string
+  readonly count: number
+  readonly samples: readonly { readonly line: number; readonly message: string; readonly cells: readonly string[] }[]
+}
+
+/**
+ * Returns the rejects of a run by code and field, at most 100 groups, the most frequent first, each with its first `samples` rows. For a
+ * run over an unchanged source, returns the rejects of its last read.
+ */
+export async function groupedRejects(db: Database, runId: string, samples: number): Promise<readonly RejectGroup[]> {
+  const rows = await db.query<RejectGroup>(
+    `with reading as (select coalesce(s.run_id, r.id) as id from run r left join snapshot s on s.id = r.snapshot_id where r.id = $1),
+       groups as (select j.code, j.field, min(j.hint) as hint, count(*)::int as count from reject j, reading where j.run_id = reading.id group by j.code, j.field)
+     select g.*, (select coalesce(jsonb_agg(jsonb_build_object('line', x.line, 'message', x.message, 'cells', x.cells) order by x.line), '[]') from (
+         select j.line, j.message, j.cells from reject j, reading where j.run_id = reading.id and j.code = g.code and j.field = g.field order by j.source, j.line limit $2) x) as samples
+     from groups g order by g.count desc, g.code, g.field limit 100`,
+    [runNumber(runId), samples],
+  )
+  return rows
+}

@@ -1,0 +1,72 @@
+/** Figures of a pipeline's last runs, for plots and their tables. */
+import type { Queryable } from '../../db/database.ts'
+import type { Present, Row } from '../../db/row.ts'
+import { decodeCounts, decodeStages } from '../../db/runColumns.ts'
+import type { RunCounts } from '../../model/report.ts'
+
+/**
+ * Figures of one run. The figures of requests cover at most 2,000 requests. Durations are in milliseconds, null without requests. An apply
+ * has no requests here, because its attempts are stored with the run that made the plan.
+ */
+export interface RunFigures {
+  readonly runId: string
+  readonly at: Date
+  readonly status: string
+  readonly counts: Partial<RunCounts>
+  readonly stages: readonly { readonly stage: string; readonly durationMs: number }[]
+  readonly requests: number
+  readonly rateLimited: number
+  readonly p50: number | null
+  readonly p95: number | null
+}
+
+/** Returns the last `limit` ended runs that could send, oldest first. */
+export async function loadRunFigures(db: Queryable, pipeline: string, limit: number): Promise<readonly RunFigures[]> {
+  const rows = await db.query<
+    Row<'run', 'id' | 'status' | 'counts' | 'stages'> &
+      Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
+  >(
+    `select r.*, a.* from (
+       select id, finished_at, status, counts, stages from run
+       where pipeline = $1 and trigger <> 'plan' and status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled') order by id desc limit $2) r
+     cross join lateral (
+       select count(*)::int as n, count(*) filter (where http_status = 429)::int as limited,
+         percentile_cont(0.5) within group (order by duration_ms) as p50, percentile_cont(0.95) within group (order by duration_ms) as p95
+       from (select http_status, duration_ms from attempt where run_id = r.id limit 2000) s) a
+     order by r.id`,
+    [pipeline, limit],
+  )
+  return rows.map((row) => ({
+    runId: `r_${row.id}`,
+    at: row.finished_at,
+    status: row.status,
+    counts: decodeCounts(row.counts, row.id),
+    stages: decodeStages(row.stages, row.id),
+    requests: row.n,
+    rateLimited: row.limited,
+    p50: row.p50,
+    p95: row.p95,
+  }))
+}
+
+/**
+ * Returns for each of the next `days` days, today first, how many memberships of a pipeline end at most. Counts the users of the requests
+ * whose memberships end on that day, also users that a later request updated or deleted.
+ */
+export async function loadEndingsByDay(
+  db: Queryable,
+  pipeline: string,
+  days: number,
+): Promise<readonly { readonly day: string; readonly users: number }[]> {
+  return db.query<{ day: string; users: number }>(
+    `select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(x.users, 0)::float8 as users
+     from generate_series(date_trunc('day', statement_timestamp()), date_trunc('day', statement_timestamp()) + ($2 - 1) * interval '1 day', interval '1 day') as d (day)
+     left join (
+       select date_trunc('day', b.expires_at) as day, sum(b.user_count) as users from batch b
+       where b.status = 'settled' and b.operation = 'upsert' and b.expires_at < statement_timestamp() + $2 * interval '1 day'
+         and b.destination_id in (select destination_id from run where pipeline = $1 order by id desc limit 1)
+       group by 1) x on x.day = d.day
+     order by d.day`,
+    [pipeline, days],
+  )
+}

@@ -1,0 +1,67 @@
+/** Figures of a run by step, with the one word for each that every report uses. */
+import { count as formatCount } from '../../format.ts'
+import type { RunCounts } from '../../model/report.ts'
+
+type CountName = Exclude<keyof RunCounts, 'read' | 'requests'>
+
+export interface Figure {
+  readonly count: CountName
+  readonly name: string
+  readonly value: number
+  /** Explanation of the name, if it needs one. */
+  readonly note: string
+}
+
+/** The parts add up to `whole` once the run has ended. */
+export interface Step {
+  readonly name: string
+  readonly whole: number
+  readonly parts: readonly Figure[]
+}
+
+const notes: Partial<Record<CountName, string>> = {
+  filtered: 'left out by only: and except:',
+  stale: 'rejected rows; their last version stays live',
+  withheld: 'deletes, by a guard; not planned',
+  deferred: 'wait for an earlier operation; the next run sends them',
+}
+
+/** Returns the word for a count in reports. */
+export function wordOf(name: CountName): string {
+  return name === 'ambiguous' ? 'unresolved' : name === 'pending' ? 'not sent' : name
+}
+
+/** Returns the named figures, without `filtered` if the pipeline has no filters. */
+export function figures(counts: Partial<RunCounts>, ...names: readonly CountName[]): readonly Figure[] {
+  return names
+    .filter((name) => name !== 'filtered' || counts.filtered !== undefined)
+    .map((name) => ({ count: name, name: wordOf(name), value: counts[name] ?? 0, note: notes[name] ?? '' }))
+}
+
+/** Returns `12 confirmed`. */
+export function textOf({ name, value }: Pick<Figure, 'name' | 'value'>): string {
+  return `${formatCount(value)} ${name}`
+}
+
+/** Returns true for a figure that a report shows in a list: all but zeros, and the changes of a plan even then. */
+export function isShown({ count, value }: Figure): boolean {
+  return value > 0 || ['creates', 'updates', 'deletes', 'unchanged'].includes(count)
+}
+
+/** Returns the number of planned operations. */
+export function planned(counts: Pick<RunCounts, 'creates' | 'updates' | 'deletes' | 'renewals'>): number {
+  return counts.creates + counts.updates + counts.deletes + counts.renewals
+}
+
+/** Returns the steps of a run, and the figures of the records that its plan leaves out. */
+export function runSteps(
+  counts: RunCounts,
+): Readonly<Record<'rows' | 'changes' | 'outcomes', Step>> & { readonly notPlanned: readonly Figure[] } {
+  const all = planned(counts)
+  return {
+    rows: { name: 'rows read', whole: counts.read, parts: figures(counts, 'valid', 'rejected', 'duplicates', 'suppressed', 'filtered') },
+    changes: { name: 'changes planned', whole: all, parts: figures(counts, 'creates', 'updates', 'deletes', 'renewals') },
+    notPlanned: figures(counts, 'unchanged', 'stale', 'withheld', 'deferred'),
+    outcomes: { name: 'changes decided', whole: all, parts: figures(counts, 'confirmed', 'refused', 'ambiguous', 'pending') },
+  }
+}

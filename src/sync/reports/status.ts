@@ -1,0 +1,57 @@
+/** Loads the state of each pipeline: its last result and its last success. Changes nothing. */
+import type { Database } from '../../db/database.ts'
+import type { Row, Value } from '../../db/row.ts'
+import { loadReport } from './history.ts'
+import type { RunReport } from '../../model/report.ts'
+
+/** State of one pipeline. */
+export interface PipelineState {
+  readonly pipeline: string
+  /** Newest ended run, without plans and skipped runs; null if there is none. */
+  readonly last: RunReport | null
+  /** Id of the running run, like `r_81`; null if none is running. */
+  readonly running: string | null
+  /** End of the last successful run; null if there is none. */
+  readonly lastSuccessAt: string | null
+}
+
+/** States of the pipelines and of the scheduler. */
+export interface States {
+  /** Time by the database's clock. */
+  readonly now: Date
+  /** True if a scheduler was active within the last minute. */
+  readonly scheduler: boolean
+  readonly pipelines: readonly PipelineState[]
+}
+
+/** Returns the states of the named pipelines, in their order. */
+export async function pipelineStates(db: Database, names: readonly string[]): Promise<States> {
+  const rows = await db.query<
+    Row<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }
+  >(
+    `select n.pipeline, ended.id as last, running.id as running, success.at as success
+     from unnest($1::text[]) with ordinality as n (pipeline, place)
+       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+         and r.status in ('succeeded', 'partial', 'withheld', 'failed', 'cancelled')) ended on true
+       left join lateral (select max(id) as id from run r where r.pipeline = n.pipeline and r.status = 'running') running on true
+       left join lateral (select max(finished_at) as at from run r where r.pipeline = n.pipeline and r.trigger <> 'plan'
+         and r.status = 'succeeded') success on true
+     order by n.place`,
+    [names],
+  )
+  const [clock] = await db.query<{ now: Date; scheduler: boolean }>(
+    `select statement_timestamp() as now,
+       exists (select from worker where role = 'serve' and seen_at > statement_timestamp() - interval '1 minute') as scheduler`,
+  )
+  const pipelines: PipelineState[] = []
+  for (const { pipeline, last, running, success } of rows) {
+    const report = last === null ? null : await loadReport(db, Number(last))
+    pipelines.push({
+      pipeline,
+      last: report,
+      running: running === null ? null : `r_${running}`,
+      lastSuccessAt: success === null ? null : success.toISOString(),
+    })
+  }
+  return { now: clock?.now ?? new Date(0), scheduler: clock?.scheduler ?? false, pipelines }
+}

@@ -1,0 +1,112 @@
+/** Types of a record's history as `explain` returns it, and its headline. */
+import { type IdentifierType, identifierTypes } from '../../model/record.ts'
+
+/** Event in the history of a record. */
+export interface StoryEvent {
+  /** Time in ISO 8601. */
+  readonly at: string
+  readonly what:
+    | 'read'
+    | 'rejected'
+    | 'planned'
+    | 'sent'
+    | 'answered'
+    | 'desired'
+    | 'confirmed'
+    | 'invalidated'
+    | 'suppressed'
+    | 'refused'
+    | 'deleted'
+  readonly message: string
+  readonly runId?: string
+  readonly line?: number
+  /** SHA-256 of the only identifier that the event is about, 64 hex digits. */
+  readonly digest?: string
+  /** All identifiers that the event is about; missing if there are none. */
+  readonly identifiers?: readonly IdentifierDigest[]
+  /** Hash of the mapped row, by which changes are detected; not a hash of an identifier. */
+  readonly contentHash?: string
+  readonly value?: string
+  readonly planId?: string
+  readonly batch?: number
+  readonly change?: string
+  readonly outcome?: string
+  readonly httpStatus?: number
+  readonly code?: string
+  readonly hint?: string
+  readonly expiresAt?: string
+  /** True for an invalidated confirmation whose record the service still has. */
+  readonly live?: boolean
+}
+
+/** Identifier in the form of the service; `digest` is missing for a type that is sent as plain text. */
+export interface IdentifierDigest {
+  readonly type: IdentifierType
+  readonly digest?: string
+}
+
+/** History of a record. */
+export interface Story {
+  /** First line: `Live: …` or `Not live: …`, with the reason. */
+  readonly headline: string
+  /** True if the headline starts with `Live:`. */
+  readonly live: boolean
+  /** Product id; for people the digests of the found row keys, 32 hex digits each. */
+  readonly keys: readonly string[]
+  /** Identifiers that match the given text, with their full digests. Empty for products. */
+  readonly identifiers: readonly IdentifierDigest[]
+  /** Events, oldest first. */
+  readonly events: readonly StoryEvent[]
+}
+
+/** Returns type and full digest of packed identifiers. For a `partner_user_id`, returns only the type, because it is not hashed. */
+export function identifierDigests(packed: readonly Buffer[]): readonly IdentifierDigest[] {
+  return packed.flatMap((identifier) => {
+    const type = identifierTypes[(identifier[0] ?? 0) - 1]
+    if (type === undefined) return []
+    return [type === 'partner_user_id' || identifier.length !== 33 ? { type } : { type, digest: identifier.toString('hex', 1) }]
+  })
+}
+
+/** Returns the digests to show with an event about these identifiers; an empty object if there are none. */
+export function digestsOf(packed: readonly Buffer[]): Pick<StoryEvent, 'digest' | 'identifiers'> {
+  const identifiers = identifierDigests(packed)
+  const [first, ...others] = identifiers
+  if (first === undefined) return {}
+  return { ...(others.length > 0 || first.digest === undefined ? {} : { digest: first.digest }), identifiers }
+}
+
+/**
+ * Returns the first line of a history, which starts with `Live:` or `Not live:`. `events`: oldest first. `deletesRecord`: true if a
+ * confirmed delete removes the whole record.
+ */
+export function headlineOf(events: readonly StoryEvent[], { deletesRecord }: { readonly deletesRecord: boolean }): string {
+  if (events.length === 0) return 'Not live: unknown key. No row that may be sent has it, and nothing was sent for it'
+  const last = (what: StoryEvent['what']) => events.findLast((event) => event.what === what)
+  const rejected = last('rejected')
+  const read = last('read')
+  const refused = last('refused')
+  const confirmed = last('confirmed')
+  const desired = last('desired')
+  const deleted = last('deleted')
+  const invalidated = last('invalidated')
+  const suppressed = last('suppressed')
+  if (suppressed)
+    return confirmed ? `Live: until the next run deletes it, as it is ${suppressed.message}` : `Not live: ${suppressed.message}`
+  // A deleted product may have been added again, or its row may be in the source again but rejected.
+  const back =
+    deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
+  if (deleted && !back) return `Not live: ${deleted.message} (${deleted.runId ?? ''})`
+  const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')
+  if (waitingDelete) return `Live: ${refused ? `its delete was refused: ${refused.message}` : waitingDelete.message}`
+  // The service keeps the content of the last confirmed request when it refuses a newer one.
+  if (refused && confirmed && !invalidated) return `Live: previous version, as ${refused.message}`
+  if (refused) return `Not live: ${invalidated ? 'not certain, ' : ''}${refused.message}`
+  if (rejected && (!read || read.at < rejected.at))
+    return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${rejected.message} (${rejected.runId ?? ''})`
+  if (invalidated)
+    return `${invalidated.live ? 'Live' : 'Not live'}: ${invalidated.message} (${invalidated.runId ?? ''}), and it waits to be sent`
+  if (desired) return `${confirmed ? 'Live: previous version, as' : 'Not live:'} ${desired.message}`
+  if (confirmed) return `Live: confirmed at ${confirmed.at}${confirmed.expiresAt === undefined ? '' : `, until ${confirmed.expiresAt}`}`
+  return 'Not live: never confirmed, or removed: its row is missing, without consent, or on a do-not-reach list'
+}

@@ -1,0 +1,34 @@
+/** Finds sources that did not change over many runs. Their export may have stopped. */
+import type { Queryable } from '../../db/database.ts'
+
+/** Pipeline whose sources did not change. */
+export interface UnchangedSource {
+  readonly pipeline: string
+  /** The limit that was reached: at least this many consecutive runs found the source unchanged. */
+  readonly runs: number
+  /** End of the oldest compared run. */
+  readonly unchangedAtLeastSince: Date
+}
+
+/**
+ * Returns the pipelines whose sources had the same bytes in the last `runs + 1` manual or scheduled runs that neither failed nor were
+ * cancelled. Pipelines with fewer such runs are left out.
+ */
+export async function findUnchangedSources(
+  db: Queryable,
+  limits: readonly { readonly pipeline: string; readonly runs: number }[],
+): Promise<readonly UnchangedSource[]> {
+  if (limits.length === 0) return []
+  const rows = await db.query<UnchangedSource>(
+    `select p.pipeline, p.runs, u.since as "unchangedAtLeastSince" from unnest($1::text[], $2::int[]) as p (pipeline, runs) cross join lateral (
+       select count(*) as found, count(distinct x.digest) as digests, min(x.at) as since from (
+         select r.finished_at as at,
+           (select string_agg(f.fact ->> 'sha256', ' ' order by f.place) from jsonb_array_elements(s.sources) with ordinality as f (fact, place)) as digest
+         from run r join snapshot s on s.id = r.snapshot_id
+         where r.pipeline = p.pipeline and r.trigger in ('manual', 'schedule') and r.status in ('succeeded', 'partial', 'withheld')
+         order by r.id desc limit p.runs + 1) x) u
+     where u.found = p.runs + 1 and u.digests = 1`,
+    [limits.map(({ pipeline }) => pipeline), limits.map(({ runs }) => runs)],
+  )
+  return rows
+}

@@ -1,0 +1,196 @@
+/** Applies a plan: starts it once, sends it, and derives the run's status from its final counts. */
+import { RunError, UsageError } from '../../errors.ts'
+import { forgetSynced } from '../../db/changedKeys.ts'
+import { raiseStateVersion, resumeDestination } from '../../db/destinations.ts'
+import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db/plans.ts'
+import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
+import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
+import { recordsIn } from '../../db/entries/read.ts'
+import { renewGroups, contentVersionOf } from '../../db/remote/referenceCounts.ts'
+import type { Row, Value } from '../../db/row.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { noteBrokenImages } from './brokenImages.ts'
+import { assertOwnDatabase } from '../databaseCopy.ts'
+import type { EngineDeps } from '../engine.ts'
+import { withProductSets } from './productSets.ts'
+import { planCounts } from '../reports/planCounts.ts'
+import { pushPlan } from '../push/push.ts'
+import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
+import type { GuardResult, RunReport, WarningSummary } from '../../model/report.ts'
+import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
+import { interrupted } from '../read/stage.ts'
+
+/**
+ * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent
+ * and the report has the error `PLAN_STALE`. For a plan that was applied before, sends nothing, and the report has the note `PLAN_APPLIED`.
+ *
+ * @throws {UsageError} `UNKNOWN_PLAN`, `PLAN_OF_ANOTHER_SERVICE`
+ * @throws {RunError} `OTHER_CREDENTIALS`
+ */
+export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
+  const [plan] = await deps.db.query<Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'>>(
+    `select p.pipeline, p.destination_id, d.service, d.credentials from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (!plan) {
+    throw new UsageError('UNKNOWN_PLAN', `there is no plan "${planId}". Nothing was sent.`, { where: planId, hint: 'sluice plan PIPELINE' })
+  }
+  if (plan.service !== deps.service.origin) {
+    throw new UsageError(
+      'PLAN_OF_ANOTHER_SERVICE',
+      `plan ${planId} was made for ${plan.service}, not for ${deps.service.origin}. Nothing was sent.`,
+      {
+        where: planId,
+        hint: `sluice plan ${plan.pipeline}`,
+      },
+    )
+  }
+  assertOwnCredentials(deps, plan.pipeline, plan.credentials)
+  const run = await requestAndClaimById(deps, plan.pipeline, plan.destination_id, { trigger: 'apply', planId })
+  if ('report' in run) return run.report
+  return runUnderLease(deps, run.row, async (lease) => {
+    await assertOwnDatabase(deps, run.row)
+    const started = await startApplying(deps, run.row, planId)
+    const guards = await guardsOf(deps, planId)
+    if (started === 'done') {
+      await noteAppliedBefore(deps, run.row, planId)
+      return { status: 'succeeded', guards: [] }
+    }
+    await resumeDestination(deps.db, run.row.destinationId)
+    return sendPlan(lease.deps, run.row, planId, { guards, imageSample: await imageSampleOf(deps.db, planId) })
+  })
+}
+
+/**
+ * Marks a ready plan as being applied; returns `done` for a plan that was applied before. The service may delete a whole user by one
+ * identifier, so the user's other identifiers get new desired content, unless the plan wrote it (docs/guarantees.md#reference-counts).
+ * These identifiers are sent again in the second phase of the plan, or by the next plan if this process dies.
+ *
+ * @throws {RunError} `PLAN_STALE`; `RUN_INTERRUPTED` if another process ended the run
+ */
+export async function startApplying(deps: EngineDeps, run: RunRow, planId: string): Promise<'started' | 'done'> {
+  return deps.db.transaction(async (tx) => {
+    const [row] = await tx.query<
+      Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
+        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean; renewed: boolean }
+    >(
+      `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
+         coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,
+         coalesce((p.review ->> 'renewed')::boolean, false) as renewed
+       from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
+      [planId],
+    )
+    if (!row) throw new Error(`plan ${planId} is not stored`)
+    if (row.status === 'applied') return 'done'
+    if (row.status === 'superseded') throw staleError(planId, row.pipeline, 'a newer plan replaced it')
+    if (row.status === 'ready') {
+      if (row.plan_version !== row.state_version) throw staleError(planId, row.pipeline, 'the synced state changed after it was made')
+      // The plan may add people who are no longer in the source. The next run would have to delete them again
+      // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
+      if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
+      if (!row.renewed)
+        await renewGroups(
+          tx,
+          row.destination_id,
+          `select e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
+           from batch b cross join ${recordsIn('b.id')} e where b.plan_id = $2 and b.operation = 'delete'`,
+          [planId],
+        )
+      await startPlan(tx, planId)
+      await raiseStateVersion(tx, row.destination_id)
+    }
+    // Another process has ended this run meanwhile.
+    if (!(await attachPlan(tx, run, { planId, snapshotId: row.snapshot_id }))) throw interrupted()
+    return 'started'
+  })
+}
+
+/** Adds a note to the run that the plan was applied before, with the run that applied it. */
+async function noteAppliedBefore(deps: EngineDeps, run: RunRow, planId: string): Promise<void> {
+  const [earlier] = await deps.db.query<Row<'run', 'id'>>(
+    `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
+    [planId],
+  )
+  const by = earlier === undefined ? '' : ` by run r_${earlier.id}`
+  const note: WarningSummary = {
+    code: 'PLAN_APPLIED' satisfies QualityCode,
+    field: '',
+    message: `plan ${planId} was applied before${by}, so nothing was sent`,
+    count: 1,
+    lines: [],
+  }
+  await addWarnings(deps.db, run, [note], 'first')
+}
+
+function staleError(planId: string, pipeline: string, why: string): RunError {
+  return new RunError('PLAN_STALE', `plan ${planId} is stale: ${why}. Nothing was sent.`, {
+    where: planId,
+    hint: `sluice plan ${pipeline}`,
+  })
+}
+
+async function guardsOf(deps: EngineDeps, planId: string): Promise<readonly GuardResult[]> {
+  const [row] = await deps.db.query<Row<'plan', 'guards'>>('select guards from plan where id = $1', [planId])
+  return row === undefined ? [] : decodePlanGuards(row.guards, planId)
+}
+
+/**
+ * Sends a started plan, or waits for `push` if that is sending the plan already. Then changes the product sets and checks a sample of
+ * images. Returns the status of the run.
+ */
+export async function sendPlan(
+  deps: EngineDeps,
+  run: RunRow,
+  planId: string,
+  options: {
+    readonly guards: readonly GuardResult[]
+    readonly imageSample: number | undefined
+    readonly push?: (() => Promise<void>) | undefined
+  },
+): Promise<Ending> {
+  const { guards, imageSample, push = () => timed(deps, run, 'push', () => pushPlan(deps, planId)) } = options
+  const marking = markImpliedKeysVisible(deps.db, planId)
+  // Its error is thrown only after the push, because a run that has ended must send nothing more.
+  marking.catch(() => undefined)
+  await push()
+  await marking
+  const ending = await withProductSets(deps, run, planId, await outcome(deps, planId, guards))
+  if (imageSample !== undefined) await timed(deps, run, 'images', () => noteBrokenImages(deps, run, imageSample))
+  return ending
+}
+
+/** Derives the run's status from the final counts. Marks the plan as applied if none of its operations is pending. */
+async function outcome(deps: EngineDeps, planId: string, guards: readonly GuardResult[]): Promise<Ending> {
+  const counts = await planCounts(deps.db, planId)
+  const [row] = await deps.db.query<
+    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline'> & { destination_id: Value<'destination', 'id'>; deferred: number }
+  >(
+    `select d.id as destination_id, d.paused_reason, p.pipeline, (p.counts ->> 'deferred')::int as deferred
+     from plan p join destination d on d.id = p.destination_id where p.id = $1`,
+    [planId],
+  )
+  if (counts.pending === 0) {
+    await finishPlan(deps.db, planId)
+    if (row !== undefined) await forgetSynced(deps.db, row.destination_id)
+  }
+  if (deps.signal?.aborted && counts.pending > 0) return { status: 'cancelled', guards, error: interrupted() }
+  if (row?.paused_reason != null) {
+    const error = pauseError(row.paused_reason, row.pipeline)
+    return { status: counts.confirmed === 0 ? 'failed' : 'partial', guards, error }
+  }
+  if (guards.length > 0) return { status: 'withheld', guards }
+  const open = counts.refused + counts.ambiguous + counts.pending + (row?.deferred ?? 0)
+  return { status: open > 0 ? 'partial' : 'succeeded', guards }
+}
+
+/**
+ * Codes that the reason of a pause may start with. Any other reason means `DESTINATION_PAUSED`: the service refused the whole destination.
+ */
+const pauseCodes = ['CREDENTIALS_REFUSED', 'SERVICE_UNREACHABLE'] as const
+
+function pauseError(paused: string, pipeline: string): RunError {
+  const [text, ...rest] = paused.split(': ')
+  const code = pauseCodes.find((pauseCode) => pauseCode === text)
+  if (code === undefined) return new RunError('DESTINATION_PAUSED', paused, { where: pipeline, hint: 'sluice doctor' })
+  return new RunError(code, rest.join(': '), { where: pipeline, hint: 'sluice doctor' })
+}

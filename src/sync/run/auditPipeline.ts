@@ -1,0 +1,150 @@
+/**
+ * Runs an audit: reads the catalog back, reports products that differ from the confirmed content, and with `--repair` makes an
+ * ordinary plan. It sends nothing on its own.
+ */
+import { connectionOf, type Transaction } from '../../db/database.ts'
+import { UsageError } from '../../errors.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { noteRun } from '../../db/audit.ts'
+import { updateRun, type RunRow } from '../../db/runs.ts'
+import { loadFindings } from '../audit/findings.ts'
+import { ListingClassifier } from '../audit/classifyListing.ts'
+import { readBack } from '../audit/readBack.ts'
+import { invalidateDrifted } from '../audit/invalidate.ts'
+import { runUnderLease, timed } from './runUnderLease.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import type { EngineDeps } from '../engine.ts'
+import { makePlan, type Planned } from '../plan/plan.ts'
+import { interrupted } from '../read/stage.ts'
+import type { AuditFindings, AuditReport } from '../audit/report.ts'
+import { noCounts, type Drift } from '../../model/report.ts'
+import { requestAndClaim } from './claimDestination.ts'
+import { nothingRead } from './readAndPlan.ts'
+import { planned as plannedOperations } from '../reports/runSteps.ts'
+import { asError, unclaimedError } from './run.ts'
+import type { Listing } from '../../destinations/destination.ts'
+import { destinationOf } from '../../destinations/index.ts'
+
+/**
+ * Reads a catalog back and reports its drift. Locks the destination during the read, so that no run changes it meanwhile. The status is
+ * `partial` if products differ from the confirmed content, are not listed or are unresolved, and `withheld` if a guard fired for the repair.
+ *
+ * @throws {UsageError} `CANNOT_READ_BACK` for audiences and do-not-reach lists
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, `CATALOG_UNREADABLE`, `RUN_INTERRUPTED`; nothing was changed
+ */
+export async function auditPipeline(
+  deps: EngineDeps,
+  pipeline: Pipeline,
+  { repair = false }: { readonly repair?: boolean } = {},
+): Promise<AuditReport> {
+  const listing = listingOf(pipeline)
+  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', audit: repair ? 'repair' : 'report' })
+  if ('report' in run) throw unclaimedError(run.report)
+  let found: AuditFindings | undefined
+  let planned: Planned | undefined
+  const report = await runUnderLease(deps, run.row, async (lease) => {
+    // Closes the connection, which drops its temporary tables.
+    const client = await deps.db.connect()
+    const tx = connectionOf(client)
+    try {
+      found = await timed(deps, run.row, 'audit', () => audit({ deps: lease.deps, tx, pipeline, run: run.row, listing }))
+      if (lease.deps.signal?.aborted) throw interrupted()
+      if (repair && canRepair(found.drift)) planned = await planRepair(lease.deps, tx, pipeline, run.row)
+    } finally {
+      client.release(true)
+    }
+    await updateRun(deps.db, run.row, {
+      counts: {
+        ...noCounts,
+        ...planned?.counts,
+        pending: planned === undefined ? 0 : plannedOperations(planned.counts),
+        drift: found.drift,
+      },
+    })
+    const guards = planned?.guards ?? []
+    return { status: guards.length > 0 ? 'withheld' : isSettled(found.drift) ? 'succeeded' : 'partial', guards }
+  })
+  if (report.error) throw asError(report.error)
+  if (found === undefined) throw new Error('an audit without an error must have findings')
+  return {
+    ...report,
+    ...found,
+    requests: planned?.batches ?? 0,
+    minutes: planned?.minutes ?? 0,
+  }
+}
+
+/**
+ * Returns the listing of the destination. No endpoint lists the members of an audience or list (spec 4.3).
+ * @throws {UsageError} `CANNOT_READ_BACK`
+ */
+export function listingOf({ name, destination }: Pipeline): Listing {
+  const type = destinationOf(destination.kind)
+  if (type.listing !== undefined) return type.listing
+  const what = type.name(destination)
+  throw new UsageError('CANNOT_READ_BACK', `${what} cannot be read back: the service lists no members. Nothing was read or sent.`, {
+    where: name,
+    hint: `sluice run ${name} --full   (sends all members again)`,
+  })
+}
+
+interface Audit {
+  readonly deps: EngineDeps
+  readonly tx: Transaction
+  readonly pipeline: Pipeline
+  readonly run: RunRow
+  readonly listing: Listing
+}
+
+async function audit({ deps, tx, pipeline, run, listing }: Audit): Promise<AuditFindings> {
+  const { accountId, targetId } = destinationIdentity(deps, pipeline)
+  let done = 0
+  let requests = 0
+  const report = (waiting?: string) => deps.onProgress?.({ stage: 'audit', done, ...(waiting === undefined ? {} : { waiting }) })
+  await waitForReads(deps, run.destinationId, report)
+  report()
+  const classifier = await ListingClassifier.open(tx, run.destinationId)
+  const target = { accountId: accountId === '' ? null : accountId, targetId, version: deps.service.version }
+  for await (const page of readBack({ deps, listing, pipeline: pipeline.name, target, onWait: report, onRequest: () => requests++ })) {
+    await classifier.classifyPage(page)
+    done += page.length
+    report()
+  }
+  await classifier.finish()
+  const found = await loadFindings(tx, run.destinationId, { requests, notReturned: classifier.notReturned })
+  await noteRun(deps.db, { actor: deps.workerId, what: 'catalog.audited', runId: run.id, detail: found.drift })
+  return found
+}
+
+/** Waits until the service's reads show the last writes (docs/faults.md, C1). */
+async function waitForReads(deps: EngineDeps, destinationId: number, report: (waiting: string) => void): Promise<void> {
+  const { readLagMs } = deps.settings
+  if (readLagMs === 0) return
+  const [row] = await deps.db.query<{ age_ms: string | null }>(
+    `select extract(epoch from statement_timestamp() - max(settled_at)) * 1000 as age_ms from batch where destination_id = $1`,
+    [destinationId],
+  )
+  const waitMs = row?.age_ms == null ? 0 : readLagMs - Number(row.age_ms)
+  if (waitMs <= 0) return
+  report(`waiting ${Math.ceil(waitMs / 1000)} s: a read may still show the state before the last run`)
+  await deps.clock.sleep(waitMs, deps.signal)
+}
+
+/** Makes an ordinary plan of all records that are out of sync, in one transaction with the invalidation. Reads no source. */
+async function planRepair(deps: EngineDeps, tx: Transaction, pipeline: Pipeline, run: RunRow): Promise<Planned> {
+  const prepare = (within: Transaction) => invalidateDrifted(within, run, deps.workerId)
+  return timed(deps, run, 'plan', async () => makePlan(deps, tx, pipeline, run, { ...(await nothingRead(deps, tx, run)), prepare }))
+}
+
+/**
+ * Returns true if products differ at the service, if the service does not show the content of some, or if some are out of sync, for
+ * example because an answer with their product_key was lost: these products must be put again.
+ */
+function canRepair({ changed, notListed, hidden, waiting }: Drift): boolean {
+  return changed + notListed + hidden + waiting > 0
+}
+
+/** Returns true if no product differs, is not listed or is unresolved. Hidden and unconfirmed products do not matter. */
+function isSettled({ changed, notListed, unresolved }: Drift): boolean {
+  return changed + notListed + unresolved === 0
+}

@@ -1,0 +1,65 @@
+/**
+ * Checks the image links of a sample of the live products (`options.image_sample`), and adds a note about broken ones to the run.
+ * Does not change the run's outcome.
+ */
+import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import type { WarningSummary } from '../../model/report.ts'
+import { addWarnings, type RunRow } from '../../db/runs.ts'
+import type { Row } from '../../db/row.ts'
+import type { EngineDeps } from '../engine.ts'
+
+const examplesShown = 3
+/** Number of rows of the table `record` above which only some of its pages are sampled. */
+const wholeTableRows = 100_000
+
+type ImageChecker = (links: readonly string[], options: ImageCheckOptions) => Promise<ImageCheck>
+
+// Loaded on demand, because it imports undici, which most runs do not need.
+const checkImages: ImageChecker = async (links, options) => (await import('../../http/imageCheck.ts')).checkImages(links, options)
+
+/** Checks `imageSample` image links after the push. Does nothing after the signal. An error of the check itself is only logged. */
+export async function noteBrokenImages(
+  deps: EngineDeps,
+  run: RunRow,
+  imageSample: number,
+  check: ImageChecker = checkImages,
+): Promise<void> {
+  if (deps.signal?.aborted) return
+  try {
+    const products = await sampleProducts(deps, run.destinationId, imageSample)
+    const { checked, broken } = await check(
+      products.map(({ link }) => link),
+      deps.signal === undefined ? {} : { signal: deps.signal },
+    )
+    if (broken.length === 0) return
+    const examples = broken.slice(0, examplesShown).map(({ index, reason }) => `${products[index]?.id ?? ''} (${reason})`)
+    const note: WarningSummary = {
+      code: 'IMAGE_BROKEN' satisfies QualityCode,
+      field: 'image_link',
+      message: `${broken.length} of ${checked} image links checked by sample ${broken.length === 1 ? 'is' : 'are'} broken: ${examples.join(', ')}`,
+      count: broken.length,
+      lines: [],
+    }
+    await addWarnings(deps.db, run, [note], 'last')
+  } catch (error) {
+    deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'image links could not be checked')
+  }
+}
+
+/** Returns at most `most` random live products with an image link. */
+async function sampleProducts(
+  { db }: EngineDeps,
+  destinationId: number,
+  most: number,
+): Promise<readonly { readonly id: string; readonly link: string }[]> {
+  const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
+  const rows = table?.rows ?? 0
+  const percent = rows < wholeTableRows ? 100 : Math.min(100, Math.max(0.01, (most * 5_000) / rows))
+  const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
+    `select key, body::jsonb ->> 'image_link' as link from (
+       select key, body from record tablesample system (${percent}) where destination_id = $1 and status = 'live' order by random() limit $2) r`,
+    [destinationId, most],
+  )
+  return found.flatMap(({ key, link }) => (link === null ? [] : [{ id: key.toString(), link }]))
+}

@@ -1,0 +1,40 @@
+import type pg from 'pg'
+import type { EngineDeps } from '../engine.ts'
+import { interrupted } from '../read/stage.ts'
+import { errorCode } from '../../unknownValue.ts'
+
+/** Interval of cancel requests. One request is not enough, because a request between two statements has no effect. */
+const cancelIntervalMs = 250
+
+/**
+ * Runs `work` on `client`. After the signal aborts, cancels the running statement and each later one.
+ *
+ * @throws {RunError} `RUN_INTERRUPTED` if the signal cancelled a statement, or had aborted before; else the error of `work`
+ */
+export async function cancellingStatements<Result>(
+  deps: Pick<EngineDeps, 'db' | 'signal'>,
+  client: pg.PoolClient,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { db, signal } = deps
+  if (signal === undefined) return work()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  let timer: NodeJS.Timeout | undefined
+  const cancel = () => {
+    // If the database is down, the lost connection ends the statement.
+    const requestCancel = () => void db.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined)
+    requestCancel()
+    timer = setInterval(requestCancel, cancelIntervalMs)
+  }
+  if (signal.aborted) throw interrupted()
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    return await work()
+  } catch (error) {
+    if (signal.aborted && errorCode(error) === '57014') throw interrupted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    clearInterval(timer)
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Claims the destination of a pipeline for a run. Fails if other credentials own the destination. Skips the run if the pipeline is paused or
+ * the destination is locked.
+ */
+import { noteAction } from '../../db/audit.ts'
+import { ensureDestination, ownerOf, takeOverDestination } from '../../db/destinations.ts'
+import { listPauses, type Pause } from '../../db/pauses.ts'
+import type { RunOptions } from '../../db/runColumns.ts'
+import { claimRun, requestRun, skipRun, type RunClaim, type RunRow } from '../../db/runs.ts'
+import { RunError } from '../../errors.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import type { RunReport, RunTrigger } from '../../model/report.ts'
+import { storedAddress } from '../../shownAddress.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import type { EngineDeps } from '../engine.ts'
+import { loadReport } from '../reports/history.ts'
+import { recoverRunsAndCounts } from './runCounts.ts'
+import { logRunEnd } from './runLog.ts'
+import { errorJson } from './runUnderLease.ts'
+
+/** Options and origin of a requested run. */
+export interface RunRequest extends RunOptions {
+  readonly trigger: RunTrigger
+  /** Earlier run that this run repeats. */
+  readonly rerunOf?: number
+  /** Moves the destination to the credentials of this environment first. */
+  readonly takeOver?: boolean
+  /** User who requested the run, for the audit log; by default the user of the command. Without both, no entry is written. */
+  readonly actor?: string
+  /**
+   * Called once the plan or its first part is stored, before anything of the plan is sent, so that other workers can push it too.
+   * `batches`: number of requests of the plan. If only the first part is stored, this is an estimate for the whole plan: every request
+   * has as many entries as its limit permits. The limit of bytes can make more requests.
+   */
+  readonly onPlanned?: (planId: string, batches: number) => Promise<void>
+}
+
+/** A claimed run, or the report of a run that was skipped, or that another process claimed or ended first. */
+export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
+
+/**
+ * Requests a run of a pipeline and claims its destination, which is created if it does not exist. If the pipeline is paused (except for
+ * `plan` runs) or the destination is locked, the run is skipped, and its report is returned.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if the destination is locked and has to be taken over first
+ */
+export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
+  const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
+    if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw lockedError(pipeline.name)
+  } else assertOwnCredentials(deps, pipeline.name, destination.credentials)
+  return requestAndClaimById(deps, pipeline.name, destination.id, request)
+}
+
+/**
+ * Requests a run and claims the destination. If the pipeline is paused (except for `plan` runs) or the destination is locked, skips the
+ * run and returns its report. First ends expired runs. Writes `run.requested` or `deletes.approved` to the audit log if
+ * there is an actor.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS` if the destination was taken over before the claim; the run is skipped
+ */
+export async function requestAndClaimById(
+  deps: EngineDeps,
+  pipeline: string,
+  destinationId: number,
+  request: RunRequest,
+): Promise<Claimed> {
+  await recoverExpiredRuns(deps)
+  const { trigger, rerunOf, actor, onPlanned: _, takeOver: __, source, ...rest } = request
+  const options: RunOptions = source === undefined ? rest : { ...rest, source: storedAddress(source) }
+  const runId = await requestRun(deps.db, { pipeline, destinationId, trigger, options, ...(rerunOf === undefined ? {} : { rerunOf }) })
+  if (runId === undefined) throw new Error('requestRun returned no id for a requested run')
+  const by = actor ?? deps.actor
+  if (by !== undefined) {
+    const { full, approveDeletes } = options
+    const detail = { ...(full ? { full } : {}), ...(approveDeletes === undefined ? {} : { approveDeletes }) }
+    await noteAction(deps.db, {
+      actor: by,
+      what: approveDeletes === undefined ? 'run.requested' : 'deletes.approved',
+      pipeline,
+      runId,
+      detail,
+    })
+  }
+  const [pause] = trigger === 'plan' ? [] : await listPauses(deps.db, destinationId)
+  if (pause !== undefined) return skip(deps, runId, pausedError(pause, pipeline))
+  const row = await claimRun(deps.db, runId, claimOptions(deps))
+  if (row === 'busy') return skip(deps, runId, lockedError(pipeline))
+  // Only this process knows the password or query of a backfill source.
+  if (row !== 'not_claimable') return { row: source === undefined ? row : { ...row, options: { ...row.options, source } } }
+  const credentials = await ownerOf(deps.db, destinationId)
+  // Another process has ended the run, for example `sluice cancel`, or a worker has claimed it: the report has its state.
+  if (isOwn(deps, credentials)) return { report: await loadReport(deps.db, runId) }
+  const error = otherCredentialsError(deps, pipeline, credentials)
+  await skipRun(deps.db, runId, errorJson(error))
+  throw error
+}
+
+/** Skips a queued run with this error, and returns its report. */
+async function skip(deps: EngineDeps, runId: number, error: RunError): Promise<{ readonly report: RunReport }> {
+  await skipRun(deps.db, runId, errorJson(error))
+  return { report: await loadReport(deps.db, runId) }
+}
+
+/**
+ * Claims a queued run. Returns `busy` if its destination is locked, and `not_claimable` if the run is no longer queued or was requested
+ * for another destination, version or environment. A run without a version matches any version.
+ */
+export async function claimQueued(deps: EngineDeps, runId: number, pipeline: Pipeline): Promise<RunRow | 'busy' | 'not_claimable'> {
+  await recoverExpiredRuns(deps)
+  return claimRun(deps.db, runId, {
+    ...claimOptions(deps),
+    pipeline: { ...destinationIdentity(deps, pipeline), version: pipeline.version },
+  })
+}
+
+function claimOptions(deps: EngineDeps): RunClaim {
+  return { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service }
+}
+
+/**
+ * Ends and logs the runs of this environment whose lease has expired or whose worker has ended, so that their destinations are unlocked
+ * immediately. Also ends plans and applies that were queued for more than 30 seconds.
+ */
+async function recoverExpiredRuns(deps: EngineDeps): Promise<void> {
+  for (const id of await recoverRunsAndCounts(deps.db, deps.service)) logRunEnd(deps.log, await loadReport(deps.db, id))
+}
+
+/** @throws {RunError} `OTHER_CREDENTIALS` if the destination belongs to another user or application */
+export function assertOwnCredentials(deps: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): void {
+  if (!isOwn(deps, credentials)) throw otherCredentialsError(deps, pipeline, credentials)
+}
+
+/** Returns true if the destination belongs to the credentials of this environment, or to none yet. */
+function isOwn({ service }: Pick<EngineDeps, 'service'>, credentials: string | null): boolean {
+  return credentials === null || credentials === service.credentials
+}
+
+function otherCredentialsError({ service }: Pick<EngineDeps, 'service'>, pipeline: string, credentials: string | null): RunError {
+  return new RunError(
+    'OTHER_CREDENTIALS',
+    `the destination of ${pipeline} belongs to ${credentials}, but this environment uses ${service.credentials}. Nothing was sent.`,
+    { where: pipeline, hint: `set the SLUICE_… credentials of that user, or move it to this one: sluice run ${pipeline} --take-over` },
+  )
+}
+
+export function lockedError(pipeline: string): RunError {
+  return new RunError('PIPELINE_HELD', `${pipeline} is locked by another run. Nothing was sent.`, {
+    where: pipeline,
+    hint: `sluice runs ${pipeline}`,
+  })
+}
+
+/** Returns the error of a run of `pipeline`, whose destination may have been paused under another name of the pipeline. */
+export function pausedError({ pipeline: name, actor, reason, pausedAt }: Pause, pipeline: string): RunError {
+  const since = pausedAt.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  const message = `${pipeline} is paused${name === pipeline ? '' : ` as ${name}, with the same destination,`} by ${actor} since ${since}${reason === null ? '' : `: ${reason}`}. Nothing was sent.`
+  return new RunError('PIPELINE_PAUSED', message, { where: pipeline, hint: `sluice resume ${pipeline}` })
+}

@@ -1,0 +1,63 @@
+/** Sends the first parts of a plan while the later ones are being planned (`plan/loadParts.ts`). */
+import type { RunRow } from '../../db/runs.ts'
+import type { EngineDeps } from '../engine.ts'
+import { pushPlan } from '../push/push.ts'
+import { timed } from './runUnderLease.ts'
+
+/**
+ * Runs `planning`, which calls `onPart` after each part that is stored and may be sent. The first call runs `begin` and starts the push.
+ * `operations`: estimated number of operations of the whole plan. Returns the result of `planning`, and `endPush`, which waits until the
+ * whole plan is sent; it is undefined if no part was sent. If `planning` throws, stops the push, and waits until its requests in flight
+ * have ended.
+ *
+ * @throws the error of `planning`, or the error that ended the push
+ */
+export async function pushWhilePlanning<Result>(
+  deps: EngineDeps,
+  run: RunRow,
+  planning: (onPart: (planId: string, operations: number) => Promise<void>) => Promise<Result>,
+  begin: (planId: string, operations: number) => Promise<void> | undefined,
+): Promise<{ readonly result: Result; readonly endPush: (() => Promise<void>) | undefined }> {
+  const stop = new AbortController()
+  const push: { running?: Promise<void>; failure?: { readonly error: unknown } } = {}
+  let change = Promise.withResolvers<void>()
+  const growing = {
+    operations: 0,
+    isComplete: false,
+    get changed() {
+      return change.promise
+    },
+  }
+  const wake = () => {
+    const { resolve } = change
+    change = Promise.withResolvers()
+    resolve()
+  }
+  const onPart = async (planId: string, operations: number) => {
+    if (push.failure !== undefined) throw push.failure.error
+    wake()
+    if (push.running !== undefined) return
+    growing.operations = operations
+    await begin(planId, operations)
+    push.running = pushPlan(deps, planId, { signal: stop.signal, growing }).catch((error: unknown) => {
+      push.failure = { error }
+    })
+  }
+  try {
+    const result = await planning(onPart)
+    growing.isComplete = true
+    wake()
+    if (push.running === undefined) return { result, endPush: undefined }
+    const { running } = push
+    const endPush = async () => {
+      // Only this wait counts as the stage `push`, so that no time counts twice.
+      await timed(deps, run, 'push', () => running)
+      if (push.failure !== undefined) throw push.failure.error
+    }
+    return { result, endPush }
+  } catch (error) {
+    stop.abort()
+    await push.running
+    throw error
+  }
+}

@@ -1,0 +1,33 @@
+/** Progress of a running stage, stored with the run, so that a page or another command can show it. */
+import type { StoredProgress } from '../../db/runColumns.ts'
+import { storeProgress, type RunRow } from '../../db/runs.ts'
+import type { EngineDeps } from '../engine.ts'
+
+/** Shortest time between two writes during one stage. */
+const writeEveryMs = 1_000
+
+/**
+ * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. Calls during a write
+ * are not stored. Failed writes are ignored.
+ */
+export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
+  let stage: string | undefined
+  let stageStartedAt = ''
+  let writtenAt = Number.NEGATIVE_INFINITY
+  let writing = false
+  return (progress) => {
+    deps.onProgress?.(progress)
+    const now = deps.clock.monotonic()
+    const isNew = progress.stage !== stage
+    if (writing || (!isNew && now - writtenAt < writeEveryMs)) return
+    const at = new Date(deps.clock.now()).toISOString()
+    if (isNew) stageStartedAt = at
+    stage = progress.stage
+    writtenAt = now
+    writing = true
+    const stored: StoredProgress = { ...progress, stageStartedAt, at }
+    storeProgress(deps.db, run, stored)
+      .catch(() => undefined)
+      .finally(() => (writing = false))
+  }
+}

@@ -1,0 +1,36 @@
+/** Changes the product sets of a catalog in a run, after its plan is sent. */
+import { plannedSetsOf, planProductSets } from '../sets/plan.ts'
+import { keepProductSets } from '../sets/keep.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { updateRun, type RunRow } from '../../db/runs.ts'
+import type { Row } from '../../db/row.ts'
+import type { EngineDeps } from '../engine.ts'
+import { isOpenSet } from '../reports/nextCommands.ts'
+import { timed, type Ending } from './runUnderLease.ts'
+import { destinationOf } from '../../destinations/index.ts'
+
+/**
+ * Changes the product sets of the plan, unless the run ended with an error or was cancelled. Returns the ending of the run: a refused
+ * or unresolved set makes a successful run partial.
+ */
+export async function withProductSets(deps: EngineDeps, run: RunRow, planId: string, ending: Ending): Promise<Ending> {
+  const planned = await plannedSetsOf(deps.db, planId)
+  if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
+  const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
+    run.destinationId,
+  ])
+  if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
+  const changes = await timed(deps, run, 'sets', () =>
+    keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
+  )
+  await updateRun(deps.db, run, { productSets: changes })
+  return ending.status === 'succeeded' && changes.some(isOpenSet) ? { ...ending, status: 'partial' } : ending
+}
+
+/** Plans the product sets of a catalog pipeline, and stores the planned changes with the run. Does nothing for other pipelines. */
+export async function planSetsOf(deps: EngineDeps, run: RunRow, { destination }: Pipeline, planId: string): Promise<void> {
+  const rules = destinationOf(destination.kind).productSets(destination)
+  if (rules === undefined) return
+  const planned = await planProductSets(deps.db, run.destinationId, planId, rules)
+  if (planned !== undefined) await updateRun(deps.db, run, { productSets: planned.changes })
+}

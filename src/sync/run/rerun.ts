@@ -1,0 +1,75 @@
+/** Repeats a run. Fails if the pipeline no longer writes to the destination of that run. */
+import type { Database } from '../../db/database.ts'
+import { ensureDestination } from '../../db/destinations.ts'
+import type { Row } from '../../db/row.ts'
+import { readOptions } from '../../db/runColumns.ts'
+import { UsageError } from '../../errors.ts'
+import type { RunReport } from '../../model/report.ts'
+import { loadPipeline } from '../../pipeline/load.ts'
+import { destinationIdentity } from '../destinationIdentity.ts'
+import type { EngineDeps } from '../engine.ts'
+import { loadRun, runNumber } from '../reports/history.ts'
+import { runPipeline } from './run.ts'
+
+/**
+ * Starts a run with the source of run `runId`, and a full refresh if that was one. With `failedOnly`, reads nothing and sends only the
+ * refused, ambiguous and pending operations of that run. `pipelines`: folder of the pipeline files.
+ *
+ * @throws {UsageError} `UNKNOWN_RUN`, `RUN_OF_ANOTHER_DESTINATION`, and errors of the pipeline file
+ * @throws {RunError} `OTHER_CREDENTIALS`
+ */
+export async function rerun(
+  deps: EngineDeps,
+  runId: string,
+  options: { readonly failedOnly: boolean; readonly pipelines: string },
+): Promise<RunReport> {
+  const { pipeline: name } = await loadRun(deps.db, runId)
+  const pipeline = await loadPipeline(options.pipelines, name, deps.env)
+  const { id: destinationId } = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
+  const id = runNumber(runId)
+  await assertRunOfDestination(deps.db, id, { pipeline: name, destinationId })
+  const [old] = await deps.db.query<Row<'run', 'options'>>('select options from run where id = $1', [id])
+  const { full, source } = readOptions(old?.options)
+  return runPipeline(deps, pipeline, {
+    trigger: 'rerun',
+    rerunOf: id,
+    failedOnly: options.failedOnly,
+    // The rerun of a full refresh is a full refresh too. The approval is not copied, because approved deletes stay approved.
+    ...(full ? { full } : {}),
+    ...(source === undefined || options.failedOnly ? {} : { source }),
+  })
+}
+
+/** Pipeline, and the destination that it has in this environment. */
+interface Current {
+  readonly pipeline: string
+  readonly destinationId: number
+}
+
+/**
+ * Checks that a run wrote to the current destination of its pipeline. An unknown run passes.
+ * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the run
+ */
+export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: Current): Promise<void> {
+  const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
+  if (run === undefined || run.destination_id === null || run.destination_id === current.destinationId) return
+  throw new UsageError(
+    'RUN_OF_ANOTHER_DESTINATION',
+    `run r_${runId} went to another service or destination than ${current.pipeline} has in this environment. Nothing was sent.`,
+    { where: `r_${runId}`, hint: `rerun it in the environment and folder that it was run in, or: sluice run ${current.pipeline}` },
+  )
+}
+
+/**
+ * Checks that a plan is for the current destination of its pipeline. An unknown plan passes.
+ * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION` if the destination in the pipeline file, or the service, is not that of the plan
+ */
+export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: Current): Promise<void> {
+  const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])
+  if (plan === undefined || plan.destination_id === current.destinationId) return
+  throw new UsageError(
+    'PLAN_OF_ANOTHER_DESTINATION',
+    `plan ${planId} was made for another service or destination than ${current.pipeline} has in this environment. Nothing was deleted.`,
+    { where: planId, hint: `sluice plan ${current.pipeline}` },
+  )
+}

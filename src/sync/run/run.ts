@@ -1,0 +1,124 @@
+/**
+ * Executes a run: claims the destination, reads and plans, sends the plan, and writes the end to the `run` table. If the process
+ * is killed, the next run or worker writes the end.
+ */
+import { destinationOf } from '../../destinations/index.ts'
+import { RunError } from '../../errors.ts'
+import type { Pipeline } from '../../model/pipeline.ts'
+import { cancelRun, type Cancellation, type RunRow } from '../../db/runs.ts'
+import { resumeDestination } from '../../db/destinations.ts'
+import { sendPlan, startApplying } from './applyPlan.ts'
+import { claimQueued, requestAndClaim, type RunRequest } from './claimDestination.ts'
+import { cancelled, runUnderLease, errorJson } from './runUnderLease.ts'
+import { assertOwnDatabase } from '../databaseCopy.ts'
+import { pushWhilePlanning } from './earlyPush.ts'
+import type { EngineDeps } from '../engine.ts'
+import { loadRun, runNumber } from '../reports/history.ts'
+import type { Planned } from '../plan/plan.ts'
+import { readAndPlan } from './readAndPlan.ts'
+import type { PlanReport, RunReport } from '../../model/report.ts'
+
+/**
+ * Plans and applies in one run. If the pipeline is paused or another run has locked the destination, returns a report with status
+ * `skipped` (exit code 5). Errors of the run are in its report; internal errors are thrown too.
+ *
+ * @throws {RunError} `OTHER_CREDENTIALS`; `PIPELINE_HELD` if a locked destination has to be taken over first
+ */
+export async function runPipeline(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<RunReport> {
+  const run = await requestAndClaim(deps, pipeline, request)
+  return 'report' in run ? run.report : execute(deps, pipeline, run.row, request)
+}
+
+/**
+ * Reads the sources and stores a plan; sends nothing. `full`: the plan sends all desired records again.
+ * @throws {RunError} `PIPELINE_HELD`, `OTHER_CREDENTIALS`, and every error of the run
+ */
+export async function planPipeline(deps: EngineDeps, pipeline: Pipeline, options: { readonly full?: boolean } = {}): Promise<PlanReport> {
+  const run = await requestAndClaim(deps, pipeline, { trigger: 'plan', ...options })
+  if ('report' in run) throw unclaimedError(run.report)
+  let planned: Planned | undefined
+  let proof = ''
+  const report = await runUnderLease(deps, run.row, async (lease) => {
+    const made = await readAndPlan(lease.deps, pipeline, run.row)
+    planned = made.planned
+    proof = made.proof
+    return { status: made.guards.length > 0 ? 'withheld' : 'succeeded', guards: made.guards }
+  })
+  if (report.error) throw asError(report.error)
+  return {
+    ...report,
+    planId: planned?.planId ?? '',
+    updateFields: planned?.updateFields ?? [],
+    requests: planned?.batches ?? 0,
+    minutes: planned?.minutes ?? null,
+    proof,
+  }
+}
+
+/**
+ * Requests a run to stop. Returns the new state of the run: `stopping` for a running run, whichever process executes it, and `ended` for a
+ * run that had ended before.
+ * @throws {UsageError} `UNKNOWN_RUN`
+ */
+export async function cancel(
+  deps: Pick<EngineDeps, 'db'>,
+  runId: string,
+  by: { readonly actor: string; readonly reason?: string },
+): Promise<{ readonly runId: string; readonly state: Cancellation }> {
+  const { pipeline } = await loadRun(deps.db, runId)
+  const state = await cancelRun(deps.db, runNumber(runId), errorJson(cancelled(pipeline)), by)
+  return { runId: `r_${runNumber(runId)}`, state: state ?? 'ended' }
+}
+
+/** Claims and executes a queued run. Returns `busy` and `not_claimable` as `claimQueued` does. */
+export async function executeRun(
+  deps: EngineDeps,
+  runId: number,
+  pipeline: Pipeline,
+  options: { readonly onPlanned?: RunRequest['onPlanned'] } = {},
+): Promise<RunReport | 'busy' | 'not_claimable'> {
+  const row = await claimQueued(deps, runId, pipeline)
+  if (typeof row === 'string') return row
+  return execute(deps, pipeline, row, {
+    trigger: row.trigger,
+    ...row.options,
+    ...(options.onPlanned ? { onPlanned: options.onPlanned } : {}),
+  })
+}
+
+/** Executes a claimed run. Sends the first parts of a plan while the later parts are planned. */
+async function execute(deps: EngineDeps, pipeline: Pipeline, run: RunRow, request: RunRequest): Promise<RunReport> {
+  return runUnderLease(deps, run, async (lease) => {
+    await assertOwnDatabase(deps, run)
+    await resumeDestination(deps.db, run.destinationId)
+    const { result, endPush } = await pushWhilePlanning(
+      lease.deps,
+      run,
+      (onPart) => readAndPlan(lease.deps, pipeline, run, onPart),
+      (planId, rows) => request.onPlanned?.(planId, batchesOf(pipeline, rows)),
+    )
+    const { planned, guards } = result
+    if (!planned) return { status: 'withheld', guards }
+    const { planId, batches } = planned
+    if (endPush === undefined) {
+      await startApplying(deps, run, planId)
+      await request.onPlanned?.(planId, batches)
+    }
+    return sendPlan(lease.deps, run, planId, { guards, imageSample: pipeline.mapping.imageSample, push: endPush })
+  })
+}
+
+/** Estimates the number of requests for `rows` rows, with as many entries each as permitted. The limit of bytes can make more. */
+function batchesOf({ destination }: Pipeline, rows: number): number {
+  return Math.ceil(rows / destinationOf(destination.kind).limits.entries)
+}
+
+/** Returns the error of a `plan` run that was not claimed: the destination is locked, or another process ended the run. */
+export function unclaimedError({ runId, error }: RunReport): Error {
+  return error === undefined ? new Error(`run ${runId} was not claimed and has no error`) : asError(error)
+}
+
+/** Returns the error of a report as an exception. */
+export function asError(error: NonNullable<RunReport['error']>): RunError {
+  return new RunError(error.code, error.message, { ...(error.where === null ? {} : { where: error.where }), hint: error.hint })
+}

@@ -1,0 +1,98 @@
+/**
+ * Computes the counts of runs. If a later run settles operations of an earlier one, the counts of the earlier run are updated, so that its
+ * report shows the final result.
+ */
+import type { Database, Queryable } from '../../db/database.ts'
+import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries/read.ts'
+import type { Fence } from '../../db/fence.ts'
+import { recoverRuns, updateCounts } from '../../db/runs.ts'
+import { deadWorkers } from '../../db/workers.ts'
+import type { Present, Row } from '../../db/row.ts'
+import { countedBatches, planCounts, type PlanCounts } from '../reports/planCounts.ts'
+import type { Settled } from '../../model/report.ts'
+
+/** Counts the confirmed and refused products or users of other plans than `ownPlanId` in batches that attempts of this run settled. */
+export async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled> {
+  const [row] = await db.query<{ confirmed: number; refused: number }>(
+    `select coalesce(sum(e.users) filter (where ${entryOutcome} = 'confirmed'), 0)::int as confirmed,
+       coalesce(sum(e.users) filter (where e.outcome = 'refused'), 0)::int as refused
+     from batch b cross join ${usersOf('b')} e where b.id in (
+       select a.batch_id from attempt a join batch t on t.id = a.batch_id
+       where a.run_id = $1 and t.plan_id is distinct from $2 and a.outcome in ('confirmed', 'refused', 'partial'))`,
+    [runId, ownPlanId],
+  )
+  return { confirmed: row?.confirmed ?? 0, refused: row?.refused ?? 0 }
+}
+
+/** Updates the counts of earlier runs whose batches this run settled or superseded. */
+export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
+  const plans = await db.query<Row<'batch', 'plan_id'>>(
+    `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
+     union select plan_id from audit where run_id = $1 and plan_id is not null
+     -- Runs that may have been killed: the plan of this run replaced their batches that were claimed and never sent.
+     union select r.plan_id from (
+       select plan_id, finished_at, counts from run where pipeline = (select pipeline from run where id = $1) and id < $1 order by id desc limit 20) r
+     where r.plan_id is not null and r.finished_at is not null and (r.counts ->> 'ambiguous')::int > 0`,
+    [runId],
+  )
+  for (const { plan_id } of plans) await updateCountsOfPlan(db, plan_id, runId)
+}
+
+/** Updates the counts of ended runs of a plan, except the run `butRunId`. Requests stay with the run that sent them. */
+export async function updateCountsOfPlan(db: Queryable, planId: string, butRunId?: number): Promise<void> {
+  const runs = await db.query<Row<'run', 'id'>>(
+    `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
+    [planId, butRunId ?? null],
+  )
+  if (runs.length === 0) return
+  const { requests: _, ...counts } = await sentCounts(db, planId)
+  for (const { id } of runs) await updateCounts(db, Number(id), counts)
+}
+
+/**
+ * Ends the runs that `recoverRuns` finds with their counts so far, and updates the counts of earlier runs whose
+ * batches these runs settled. Returns the ids of the ended runs. Uses one transaction, because no later run would complete a half-done
+ * recovery.
+ */
+export async function recoverRunsAndCounts(db: Database, fence: Fence): Promise<readonly number[]> {
+  return db.transaction(async (tx) => {
+    const ids = await recoverRuns(tx, await deadWorkers(tx), fence)
+    const runs = await tx.query<Row<'run', 'id'> & Present<Row<'run', 'plan_id'>>>(
+      `select id, plan_id from run where id = any($1::bigint[]) and plan_id is not null and trigger <> 'plan'`,
+      [ids],
+    )
+    for (const { id, plan_id } of runs) await updateCounts(tx, Number(id), await sentCounts(tx, plan_id))
+    for (const id of ids) await updateCountsOfOtherRuns(tx, id)
+    return ids
+  })
+}
+
+/** Returns the counts of a plan as they are stored with its run. */
+export async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
+  const counts = await planCounts(db, planId)
+  const open = counts.refused + counts.ambiguous + counts.pending
+  return { ...counts, unconfirmed: open === 0 ? {} : await unconfirmedOf(db, planId) }
+}
+
+/** Number of products or users by change (`create`, `update` …) and result (`refused`, `ambiguous`, `pending`). */
+type Unconfirmed = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** Counts the products or users that are not confirmed, for the metrics. Uses the same rows as `planCounts`. */
+async function unconfirmedOf(db: Queryable, planId: string): Promise<Unconfirmed> {
+  const rows = await db.query<{ change: string; result: string; count: number }>(
+    `select e.change, r.result, sum(e.users)::int as count
+     from ${countedBatches} cross join ${entriesOf('b.id')} e
+       cross join lateral (select ${shownOutcome} as outcome) o
+       cross join lateral (select case o.outcome when 'superseded' then 'pending' else o.outcome end as result) r
+     where r.result <> 'confirmed'
+       and (b.status <> 'settled' or exists (select from entry x where x.batch_id = b.id and x.outcome not in ('pending', 'confirmed')))
+     group by e.change, r.result`,
+    [planId],
+  )
+  return Object.fromEntries(
+    [...Map.groupBy(rows, ({ change }) => change)].map(([change, of]) => [
+      change,
+      Object.fromEntries(of.map(({ result, count }) => [result, count])),
+    ]),
+  )
+}

@@ -1,0 +1,188 @@
+/** Runs work under a run's lease, times its stages, and writes its end into the `run` table. */
+import { RunError, SluiceError } from '../../errors.ts'
+import { isConnectionLost, isDatabaseDown, statementFault } from '../../db/connectionFault.ts'
+import type { Database } from '../../db/database.ts'
+import { permissionFault } from '../../db/permissionFault.ts'
+import { purgeErasures } from '../../db/erasures.ts'
+import { applyRetention } from '../../db/retention.ts'
+import { isFirstOfDay } from '../../db/schedules.ts'
+import type { Row } from '../../db/row.ts'
+import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
+import { sentCounts, settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
+import type { EngineDeps } from '../engine.ts'
+import { loadReport } from '../reports/history.ts'
+import { storingProgress } from './liveProgress.ts'
+import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
+import { interrupted } from '../read/stage.ts'
+import { errorCode } from '../../unknownValue.ts'
+
+/** Result of a run, without its counts. */
+export interface Ending {
+  readonly status: RunStatus
+  readonly guards: readonly GuardResult[]
+  readonly error?: SluiceError
+}
+
+/** Interval of checking whether the run was cancelled. */
+const cancelPollMs = 2_000
+
+/**
+ * Runs `work` under the run's lease, writes the end of the run, and returns its report. `work` gets `deps` whose signal also aborts if
+ * the lease is lost or the run is cancelled. Errors of `work` are stored with the run; only internal errors are also thrown.
+ */
+export async function runUnderLease(
+  deps: EngineDeps,
+  run: RunRow,
+  work: (lease: { readonly deps: EngineDeps }) => Promise<Ending>,
+): Promise<RunReport> {
+  const lost = new AbortController()
+  const signal = deps.signal ? AbortSignal.any([deps.signal, lost.signal]) : lost.signal
+  const heartbeat = setInterval(() => {
+    heartbeatRun(deps.db, run, deps.settings.leaseMs).then(
+      (kept) => kept || lost.abort(),
+      (error: unknown) =>
+        deps.log.warn({ runId: `r_${run.id}`, reason: error instanceof Error ? error.name : 'error' }, 'the lease could not be renewed'),
+    )
+  }, deps.settings.heartbeatMs)
+  const watch = setInterval(() => {
+    isCancelRequested(deps.db, run).then(
+      (isRequested) => isRequested && lost.abort(),
+      // An error is ignored, because the heartbeat warns when the database is down.
+      () => undefined,
+    )
+  }, cancelPollMs)
+  let ending: Ending
+  try {
+    ending = await work({ deps: { ...deps, signal, onProgress: storingProgress(deps, run) } })
+  } catch (error) {
+    const known = knownError(error, signal, deps.db)
+    if (!known) throw await failedBy(deps, run, error)
+    ending = { status: deps.signal?.aborted ? 'cancelled' : 'failed', guards: [], error: known }
+  } finally {
+    clearInterval(heartbeat)
+    clearInterval(watch)
+  }
+  await onceConnected(deps, async () => {
+    const isCancelled = ending.status !== 'succeeded' && (await isCancelRequested(deps.db, run))
+    await endRun(deps, run, isCancelled ? { status: 'cancelled', guards: ending.guards, error: cancelled(run.pipeline) } : ending)
+  })
+  await deleteExpiredData(deps, run)
+  return loadReport(deps.db, run.id)
+}
+
+/** Maximum time in milliseconds to wait for the database at the end of a run: a restart takes seconds. */
+const reconnectMs = 20_000
+/** Interval in milliseconds of trying again. */
+const reconnectEveryMs = 500
+
+/**
+ * Calls `write`, and repeats it while the database cannot be reached. Otherwise the run would lock its destination until its lease has
+ * expired, and another process would then report that the process of the run died.
+ */
+async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Promise<void> {
+  const deadline = deps.clock.monotonic() + reconnectMs
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!isDatabaseDown(error) || deps.signal?.aborted || deps.clock.monotonic() > deadline) throw error
+      await deps.clock.sleep(reconnectEveryMs, deps.signal)
+    }
+  }
+}
+
+/**
+ * Purges erased people, and in the first run of a day all expired data, so that this also happens without workers. An error is only
+ * logged.
+ */
+async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
+  if (deps.signal?.aborted) return
+  try {
+    await purgeErasures(deps.db, deps.service.origin)
+    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db, deps.settings)
+  } catch (error) {
+    deps.log.warn(
+      { reason: error instanceof Error ? error.message : 'error' },
+      'expired data could not be deleted; a later run tries again',
+    )
+  }
+}
+
+/** Returns the error of a run that was cancelled (`sluice cancel`). */
+export function cancelled(pipeline: string): RunError {
+  return new RunError('RUN_CANCELLED', `an operator cancelled the run of ${pipeline}; confirmed changes are kept`, {
+    where: pipeline,
+    hint: `sluice run ${pipeline}`,
+  })
+}
+
+/** Writes the end and the counts of the run, and updates the counts of earlier runs. */
+async function endRun(deps: EngineDeps, run: RunRow, ending: Ending): Promise<void> {
+  const [row] = await deps.db.query<Row<'run', 'plan_id'>>('select plan_id from run where id = $1', [run.id])
+  const sent = row?.plan_id && run.trigger !== 'plan' ? await sentCounts(deps.db, row.plan_id) : undefined
+  const settling = await settlingRequests(deps, run.id, row?.plan_id ?? null)
+  // `finishRun` is the last call: if the process dies before it, the run has not ended, so its recovery repeats both calls.
+  await updateCountsOfOtherRuns(deps.db, run.id)
+  await finishRun(deps.db, run, {
+    status: ending.status,
+    guards: ending.guards,
+    counts: {
+      ...sent,
+      requests: (sent?.requests ?? 0) + settling,
+      ...(settling > 0 ? { settled: await settledBy(deps.db, run.id, row?.plan_id ?? null) } : {}),
+    },
+    error: ending.error ? errorJson(ending.error) : null,
+  })
+}
+
+/** Counts the requests that this run sent for batches of earlier plans. The counts of its own plan do not include these requests. */
+async function settlingRequests(deps: EngineDeps, runId: number, planId: string | null): Promise<number> {
+  const [row] = await deps.db.query<{ n: number }>(
+    `select count(*)::int as n from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`,
+    [runId, planId],
+  )
+  return row?.n ?? 0
+}
+
+/** Runs `work` as a stage: stores its duration with the run, also after an error. Returns the result of `work`. */
+export async function timed<Result>(deps: EngineDeps, run: RunRow, name: string, work: () => Promise<Result>): Promise<Result> {
+  const startedAt = new Date(deps.clock.now()).toISOString()
+  const start = deps.clock.monotonic()
+  try {
+    return await work()
+  } finally {
+    const entry = { stage: name, startedAt, durationMs: Math.round(deps.clock.monotonic() - start) }
+    await addStage(deps.db, run, entry)
+  }
+}
+
+/** Returns an error in the form of a report. */
+export function errorJson(error: SluiceError): NonNullable<RunReport['error']> {
+  return { code: error.code, message: error.message, where: error.where ?? null, hint: error.hint }
+}
+
+/** Returns the error to store; undefined for an internal error. Maps abort errors after the signal to `RUN_INTERRUPTED`. */
+function knownError(error: unknown, signal: AbortSignal, db: Database): SluiceError | undefined {
+  if (error instanceof SluiceError) return error
+  if (signal.aborted && error instanceof Error && (error.name === 'AbortError' || error === signal.reason)) return interrupted()
+  return isDatabaseError(error) ? (permissionFault(error, db) ?? statementFault(error)) : undefined
+}
+
+/** Returns true for an error with an SQLSTATE or a code of the operating system, such as `ECONNRESET`. */
+function isDatabaseError(error: unknown): boolean {
+  const code = errorCode(error)
+  return isConnectionLost(error) || (typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code)))
+}
+
+/** Stores an internal error with the run and returns the exception to throw. */
+async function failedBy(deps: EngineDeps, run: RunRow, error: unknown): Promise<unknown> {
+  await endRun(deps, run, {
+    status: 'failed',
+    guards: [],
+    error: new RunError('INTERNAL', 'an internal error ended the run; confirmed changes are kept', {
+      hint: 'SLUICE_LOG_LEVEL=debug shows where; please report it',
+      cause: error,
+    }),
+  })
+  return error
+}

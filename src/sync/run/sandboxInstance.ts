@@ -1,0 +1,74 @@
+/**
+ * Detects that a sandbox was restarted without its state. The restarted sandbox is another instance, so the synced state is wrong.
+ */
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { isLoopback } from '../../loopback.ts'
+import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
+import { forgetAllProductSets } from '../../db/productSets.ts'
+import { storeInstance } from '../../db/destinations.ts'
+import { addWarnings, type RunRow } from '../../db/runs.ts'
+import { mayImply } from '../../db/impliedKeys.ts'
+import type { Row } from '../../db/row.ts'
+import type { EngineDeps } from '../engine.ts'
+import type { WarningSummary } from '../../model/report.ts'
+import { recordOf } from '../../unknownValue.ts'
+
+/** Timeout of the request in milliseconds. A sandbox answers immediately. */
+const timeoutMs = 2_000
+
+/**
+ * Adds a warning to the run and returns true if the service is another sandbox instance than the synced one. Ids of product sets may then
+ * belong to other sets. For a full refresh, and for a destination without synced state, stores the new instance and returns false. Returns
+ * false for any other service.
+ */
+export async function noteSandboxInstance(deps: EngineDeps, run: RunRow): Promise<boolean> {
+  const instance = await instanceAt(deps.service.origin)
+  if (instance === undefined) return false
+  const [row] = await deps.db.query<Row<'destination', 'instance'> & { synced: boolean }>(
+    `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
+         or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${mayImply('b')})) as synced
+     from destination d where id = $1`,
+    [run.destinationId],
+  )
+  if (row === undefined || row.instance === instance) return false
+  if (row.instance === null || !row.synced || run.options.full === true) {
+    await deps.db.transaction(async (tx) => {
+      await storeInstance(tx, run.destinationId, instance)
+      if (row.instance !== null) await forgetAllProductSets(tx, run.destinationId)
+    })
+    return false
+  }
+  const note: WarningSummary = {
+    code: 'SANDBOX_REPLACED' satisfies QualityCode,
+    field: '',
+    message: `the sandbox at ${deps.service.origin} was started again without its state, so what was synced before is not in it: sluice run ${run.pipeline} --full sends everything again`,
+    count: 1,
+    lines: [],
+  }
+  await addWarnings(deps.db, run, [note], 'first')
+  return true
+}
+
+/** Returns the id of the sandbox instance; undefined if the service is not a sandbox on this machine, or does not answer. */
+async function instanceAt(origin: string): Promise<string | undefined> {
+  if (!URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return undefined
+  try {
+    const body: unknown = JSON.parse(await download(`${origin}/_sandbox/health`))
+    const { instance } = recordOf(body)
+    return typeof instance === 'string' ? instance : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Returns the body of the answer. Uses `node:http`, because `fetch` takes 30 ms and 10 MB to load. The module is not loaded by `import`,
+ * because `import` reads every export of a module of Node, and the export `WebSocket` loads the same code as `fetch` (Node 24.21).
+ */
+async function download(url: string): Promise<string> {
+  const { get } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
+  const signal = AbortSignal.timeout(timeoutMs)
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => get(url, { signal, agent: false }, resolve).on('error', reject))
+  return text(answer)
+}
