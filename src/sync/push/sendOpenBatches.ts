@@ -197,6 +197,14 @@ class PushLoop {
     const { deps, pace, signal } = this.#sending
     if (pace.failuresInRow > 1)
       this.#progress.waiting(`service down (${deps.service.origin}), retrying in ${Math.ceil(pace.stillMs / 1000)} s`)
+    else if (open.inFlight === 0 && open.waitMs > 1_000) {
+      const seconds = Math.ceil(open.waitMs / 1000)
+      this.#progress.waiting(
+        'erasure' in this.#batches.scope
+          ? `the deletes are repeated in ${seconds} s, when no earlier request can arrive any more`
+          : `next attempt in ${seconds} s`,
+      )
+    }
     const waitMs = Math.max(10, Math.min(pollMs, Math.max(open.waitMs, pace.stillMs)))
     await deps.clock.sleep(open.waiting > 0 ? waitMs : pollMs, signal)
   }

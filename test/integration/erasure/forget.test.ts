@@ -6,6 +6,7 @@ import type { ExchangeRequest } from '../../../src/service/client/exchange.ts'
 import { copyErasures, missingErasures, readCopy } from '../../../src/sync/erasure/copy.ts'
 import { erasedKeysOf, type Person } from '../../../src/sync/erasure/person.ts'
 import { forget } from '../../../src/sync/erasure/forget.ts'
+import type { Progress } from '../../../src/model/report.ts'
 import type { Database } from '../../../src/db/database.ts'
 import { listReceipts, suppressErased } from '../../../src/db/erasures.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -349,4 +350,18 @@ test('the receipt keeps its deletes after the runs of its audience have expired'
   )
   await applyRetention(engine.db)
   expect(await listReceipts(engine.db, engine.deps.service.origin)).toMatchObject([{ deletes: { planned: 2, confirmed: 2 } }])
+})
+
+test('the progress gives the reason of the wait before the deletes are repeated', async () => {
+  await using engine = await engineUnderTest({ settings: { horizonMs: 1_300 } })
+  engine.pipeline(
+    'people',
+    'source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
+  )
+  engine.write('people.csv', `id,mail\nk1,ann@example.com\nk2,${canary}\n`)
+  await engine.run('people')
+  const reasons = new Set<string | undefined>()
+  const deps = { ...engine.deps, onProgress: ({ waiting }: Progress) => reasons.add(waiting) }
+  await forget(deps, await erasedKeysOf(deps, { ...noPerson, emails: [canary] }, undefined), { actor: 'test', wait: true })
+  expect([...reasons]).toContain('the deletes are repeated in 2 s, when no earlier request can arrive any more')
 })
