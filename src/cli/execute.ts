@@ -2,6 +2,7 @@
 import { systemClock } from '../clock.ts'
 import { SluiceError } from '../errors.ts'
 import type { Context } from './context.ts'
+import { interruptedError } from './interrupted.ts'
 import { sluiceVersion } from './version.ts'
 
 /** Output, environment and signal of the caller: the process, or a test. */
@@ -13,13 +14,7 @@ export interface Executed {
   readonly finished: boolean
 }
 
-/** Error that is printed for a command that a signal stopped. */
-const interrupted = {
-  code: 'INTERRUPTED',
-  message: 'stopped by a signal; what was confirmed is kept',
-  where: null,
-  hint: 'run the same command again; it resumes',
-} as const
+const interrupted = interruptedError('stopped by a signal; what was confirmed is kept')
 
 export async function execute(argv: readonly string[], surroundings: Surroundings): Promise<Executed> {
   const { stdout, stderr, env, signal } = surroundings

@@ -3,6 +3,7 @@ import { fstatSync } from 'node:fs'
 import module from 'node:module'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import type { Output } from './context.ts'
+import { interruptedError } from './interrupted.ts'
 import { styleFor } from './terminal/style.ts'
 import { writeFully } from './wholeFile.ts'
 
@@ -25,7 +26,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const stdout = output(process.stdout)
   const stderr = output(process.stderr)
   const inFlight = { requests: 0 }
-  const stop = stopOnSignals(stderr, inFlight)
+  const stop = stopOnSignals(stderr, inFlight, (message) => {
+    if (argv.includes('--json') && !stdout.started()) stdout.write(`${JSON.stringify({ error: interruptedError(message) })}\n`)
+  })
   try {
     const { execute } = await import('./execute.ts')
     const { code, finished } = await execute(argv, { stdout, stderr, env: process.env, inFlight, signal: stop.signal })
@@ -60,11 +63,14 @@ function exitAfterOutput(): void {
 interface Stream extends Output {
   /** Returns the error of the first failed write; undefined if all succeeded, or failed because the pipe was closed. */
   readonly failure: () => NodeJS.ErrnoException | undefined
+  /** Returns true after the first `write`. */
+  readonly started: () => boolean
 }
 
 function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
   // If the pipe is closed (`| head`) or the disk is full, the command still continues to a safe state, without output.
   let closed = false
+  let started = false
   let failed: NodeJS.ErrnoException | undefined
   const fail = (error: NodeJS.ErrnoException) => {
     closed = true
@@ -74,6 +80,7 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
   const file = !stream.isTTY && isFile(stream.fd)
   return {
     write: (text) => {
+      started = true
       if (closed) return
       if (!file) return void stream.write(text)
       try {
@@ -84,6 +91,7 @@ function output(stream: NodeJS.WriteStream & { readonly fd: number }): Stream {
       }
     },
     failure: () => failed,
+    started: () => started,
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.isTTY ? stream.columns : undefined
@@ -112,14 +120,16 @@ interface Stop {
 /**
  * Stops the command at a safe state on the first signal, and immediately on a second one or after `stopWithinMs`. All are safe, because the
  * next run resolves requests in flight. A second signal within 300 ms is ignored: the terminal and the launcher may both deliver one Ctrl-C.
+ * `onForcedQuit` gets the message before the process ends.
  */
-function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }): Stop {
+function stopOnSignals(stderr: Output, inFlight: { readonly requests: number }, onForcedQuit: (message: string) => void): Stop {
   const controller = new AbortController()
   let first: { readonly code: number; readonly at: number } | undefined
   const quit = (reason: string, code: number) => {
     const { requests } = inFlight
     const left = requests === 0 ? '' : `; ${requests} request${requests === 1 ? '' : 's'} in flight, which the next run resolves`
     stderr.write(`${stderr.isTTY ? '\r\u001b[K' : ''}${reason}. What was confirmed is kept${left}.\n`)
+    onForcedQuit(`${reason.charAt(0).toLowerCase()}${reason.slice(1)}; what was confirmed is kept${left}`)
     process.exit(code)
   }
   const onSignal = (code: number, withinMs: number) => {

@@ -91,6 +91,19 @@ describe('registration', () => {
       expect((await sandbox.call('GET', '/2/webhooks')).status).toBe(403)
       expect((await sandbox.call('GET', '/2/webhooks', { bearer: 'unknown' })).status).toBe(401)
     }))
+
+  test('of two registrations of one url that wait for their challenges, one is a duplicate', async () => {
+    await using sandbox = await withSandbox()
+    await using endpoint = await webhookEndpoint()
+    endpoint.challenge = 'meet'
+    await sandbox.control.switches({ webhook_dev_urls: 'on' })
+    const bearer = await bearerOf(sandbox)
+    const register = () => sandbox.call('POST', '/2/webhooks', { json: { url: endpoint.url }, bearer })
+    const made = await Promise.all([register(), register()])
+    expect(made.map(({ status }) => status).toSorted()).toEqual([200, 400])
+    expect(made.find(({ status }) => status === 400)?.body.errors[0].message).toMatch(/^DuplicateUrlFailed: /)
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer })).body.data).toHaveLength(1)
+  })
 })
 
 describe('validity by the clock', () => {

@@ -4,7 +4,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sandboxCredentials } from './signer.ts'
 
-export type Behaviour = 'good' | 'wrong-token' | 'redirect' | 'error'
+/** `meet`: good, but only once two challenges wait for their answer. */
+export type Behaviour = 'good' | 'wrong-token' | 'redirect' | 'error' | 'meet'
 
 export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders
@@ -22,6 +23,7 @@ export interface WebhookEndpoint extends AsyncDisposable {
 }
 
 export async function webhookEndpoint(): Promise<WebhookEndpoint> {
+  const waiting: (() => void)[] = []
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://endpoint')
     if (request.method === 'GET') {
@@ -29,8 +31,12 @@ export async function webhookEndpoint(): Promise<WebhookEndpoint> {
       const token = url.searchParams.get('crc_token') ?? ''
       if (endpoint.challenge === 'error') return response.writeHead(500).end()
       if (endpoint.challenge === 'redirect') return response.writeHead(302, { location: '/elsewhere' }).end()
-      const key = endpoint.challenge === 'good' ? sandboxCredentials.consumerSecret : 'another secret'
-      return response.end(JSON.stringify({ response_token: `sha256=${createHmac('sha256', key).update(token).digest('base64')}` }))
+      const key = endpoint.challenge === 'wrong-token' ? 'another secret' : sandboxCredentials.consumerSecret
+      const responseToken = `sha256=${createHmac('sha256', key).update(token).digest('base64')}`
+      waiting.push(() => response.end(JSON.stringify({ response_token: responseToken })))
+      if (endpoint.challenge === 'meet' && waiting.length < 2) return undefined
+      for (const answer of waiting.splice(0)) answer()
+      return undefined
     }
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

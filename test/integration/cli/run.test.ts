@@ -305,7 +305,7 @@ test('a second Ctrl-C ends the run and reports what is in flight', async () => {
   shop.write('pipelines/shop.yaml', shopYaml)
   shop.write('feed.csv', feed(2))
   await shop.sandbox.control.fault({ method: 'PUT' }, { kind: 'hold', name: 'put' }, 'always')
-  const child = shop.start(['run', 'shop'])
+  const child = shop.start(['run', 'shop', '--json'])
   const outcome = ended(child)
   let stderr = ''
   child.stderr?.on('data', (chunk) => void (stderr += String(chunk)))
@@ -317,7 +317,18 @@ test('a second Ctrl-C ends the run and reports what is in flight', async () => {
       return stderr
     }, waiting)
     .toContain('Forced to quit')
-  expect((await outcome).code).toBe(130)
+  const { code, stdout } = await outcome
+  expect([code, JSON.parse(stdout)]).toEqual([
+    130,
+    {
+      error: {
+        code: 'INTERRUPTED',
+        message: 'forced to quit; what was confirmed is kept; 1 request in flight, which the next run resolves',
+        where: null,
+        hint: 'run the same command again; it resumes',
+      },
+    },
+  ])
   expect(stderr).toMatch(/^Stopping, 1 request in flight… press Ctrl-C again to force quit$/m)
   expect(stderr).toMatch(/^Forced to quit\. What was confirmed is kept; 1 request in flight, which the next run resolves\.$/m)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createQuality } from '../../../src/mapping/statistics/quality.ts'
-import { packedOf } from '../../../src/mapping/digestOf.ts'
-import type { MemberRecord, ProductRecord } from '../../../src/model/record.ts'
+import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
+import { packedOf } from '../../../../src/mapping/digestOf.ts'
+import type { MemberRecord, ProductRecord } from '../../../../src/model/record.ts'
 
 const product = (line: number, fields: object): { record: ProductRecord; warnings: [] } => ({
   record: {

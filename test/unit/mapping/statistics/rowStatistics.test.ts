@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createQuality } from '../../../src/mapping/statistics/quality.ts'
-import { storeStatistics, openStatistics } from '../../../src/mapping/statistics/qualityStatistics.ts'
-import { FrequentValues } from '../../../src/mapping/statistics/frequentValues.ts'
-import type { Mapped } from '../../../src/model/record.ts'
-import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../src/mapping/statistics/rowStatistics.ts'
+import { createQuality } from '../../../../src/mapping/statistics/quality.ts'
+import { storeStatistics, openStatistics } from '../../../../src/mapping/statistics/qualityStatistics.ts'
+import { FrequentValues } from '../../../../src/mapping/statistics/frequentValues.ts'
+import type { Mapped } from '../../../../src/model/record.ts'
+import { FeatureSets, FeatureSetCounts, tracked, unknownSet } from '../../../../src/mapping/statistics/rowStatistics.ts'
 
 /** Row with the warnings of the bits in `which`. */
 const warned = (line: number, which: number): Mapped => ({

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { FrequentDigests } from '../../../src/mapping/statistics/frequentDigests.ts'
-import { hashIdentifier, packPlain } from '../../../src/mapping/identifiers/digest.ts'
+import { FrequentDigests } from '../../../../src/mapping/statistics/frequentDigests.ts'
+import { hashIdentifier, packPlain } from '../../../../src/mapping/identifiers/digest.ts'
 
 describe('the most frequent identifiers', () => {
   test('are counted exactly as long as all of them fit', () => {
