@@ -26,9 +26,15 @@ const openShare = 0.1
 export const addChanged = (keys: string, destination = '$1'): string =>
   `insert into changed_key (destination_id, keys) select ${destination}::int, array_agg(c.key) from (${keys}) as c (key) group by 1`
 
-/** Returns SQL of the changed keys of a destination. */
-export const changedKeysOf = (destination: string): string =>
-  `select ck.key from changed_key c cross join lateral unnest(c.keys) as ck (key) where c.destination_id = ${destination}`
+/**
+ * Returns the SQL condition that `m.key` is one of the keys of `source`: SQL of a table with the column `keys`. An array, so that Postgres
+ * searches the keys in the order of the index. For 30,000 of 30,000 keys this takes a quarter of the time of one search for each key.
+ */
+const isOneOf = (source: string): string =>
+  `m.key = any(array(select ck.key from ${source} c cross join lateral unnest(c.keys) as ck (key)))`
+
+/** Returns the SQL condition that `m` is one of the changed keys of a destination. */
+export const isChangedKey = (destination: string): string => isOneOf(`(select keys from changed_key where destination_id = ${destination})`)
 
 /** Changed keys of a destination whose row the transaction has locked. */
 export class ChangedKeys {
@@ -73,7 +79,7 @@ export class ChangedKeys {
 
   /** SQL condition: the key `m` is out of sync. Reads only the changed keys, unless all are marked. */
   get outOfSync(): string {
-    return this.#all ? outOfSync : `(m.key in (${changedKeysOf(`${this.#destinationId}`)}) and ${outOfSync})`
+    return this.#all ? outOfSync : `(${isChangedKey(`${this.#destinationId}`)} and ${outOfSync})`
   }
 }
 
@@ -90,7 +96,7 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
       destinationId,
     ])
     if (row?.all_changed !== true) {
-      await replaceChanged(tx, destinationId, `select m.key from remote m where m.destination_id = $1 and m.key = ck.key and ${outOfSync}`)
+      await replaceChanged(tx, destinationId, outOfSync)
       return
     }
     // The rows are deleted before the keys are counted, so that rows which answers add from now on are kept.
@@ -109,19 +115,14 @@ export async function forgetSynced(db: Database, destinationId: number): Promise
 
 /** Deletes these keys from the changed keys, and all keys without a row in `remote`. */
 export async function eraseChanged(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
-  await replaceChanged(
-    tx,
-    destinationId,
-    'select m.key from remote m where m.destination_id = $1 and m.key = ck.key and m.key <> all($2::bytea[])',
-    [keys],
-  )
+  await replaceChanged(tx, destinationId, 'm.key <> all($2::bytea[])', [keys])
 }
 
-/** Replaces the rows of a destination by one row with the kept keys. `kept`: query that returns a row if the key `ck` is kept. */
+/** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition that the key `m` is kept. */
 async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
   await tx.execute(
     `with seen as (delete from changed_key where destination_id = $1 returning keys)
-     ${addChanged(`select distinct ck.key from seen cross join lateral unnest(seen.keys) as ck (key) where exists (${kept})`)}`,
+     ${addChanged(`select m.key from remote m where m.destination_id = $1 and ${isOneOf('seen')} and ${kept}`)}`,
     [destinationId, ...values],
   )
 }

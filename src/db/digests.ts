@@ -57,7 +57,11 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
       let at = 0
       const values = copyOut(
         tx.client,
-        `select digests || feature_sets from record_digest where destination_id = ${destinationId} order by chunk`,
+        // The order comes from the numbers of the chunks. Sorting the digests of a million records wrote them to a temporary file.
+        `select d.bytes from (select chunk from record_digest where destination_id = ${destinationId} order by chunk) c
+           cross join lateral (
+             select d.digests || d.feature_sets as bytes from record_digest d
+             where d.destination_id = ${destinationId} and d.chunk = c.chunk offset 0) d`,
       )
       for await (const value of values) {
         const entry = chunks[at++]

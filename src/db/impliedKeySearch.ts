@@ -21,11 +21,11 @@ const chunks = 4_096
 const otherBits = digestBytes * 8 - 12
 /** Maximum number of entries in memory (5 MB). When it is reached, the entries are stored as one more part of each chunk. */
 const partEntries = 2 ** 19
+/** Number of chunks that a search by COPY reads as one message: 32 kB of digests for a million users. */
+const chunksPerMessage = 16
 /** Maximum number of chunks per query. */
 const chunksAtOnce = 256
-/** Maximum number of identifiers that are searched by query instead of COPY. */
-const identifiersByQuery = 256
-/** Maximum number of identifiers per search. */
+/** Maximum number of identifiers per search, and of those that are searched by query instead of COPY. */
 const identifiersAtOnce = 50_000
 
 /** Implied identifier, and the key of the record that implies it. */
@@ -159,21 +159,46 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
 
 /**
  * Searches like `findImpliedKeys` for any number of identifiers, and yields the found keys in portions, which may be empty. `query`: SQL of
- * the identifiers. Requires an open transaction.
+ * the identifiers. Requires an open transaction. `atOnce`: maximum number of identifiers in memory, and of those that Postgres searches.
  */
-export async function* searchImpliedKeys(tx: Transaction, destinationId: number, query: string): AsyncGenerator<ImpliedKey[]> {
-  for await (const rows of eachPortion<{ identifier: Buffer }>(tx.client, 'implied_key_cursor', query, identifiersAtOnce)) {
-    const identifiers = rows.map(({ identifier }) => identifier)
-    yield await (rows.length > identifiersByQuery
-      ? scanImpliedKeys(tx, destinationId, identifiers)
-      : findImpliedKeys(tx, destinationId, identifiers))
+export async function* searchImpliedKeys(
+  tx: Transaction,
+  destinationId: number,
+  query: string,
+  atOnce = identifiersAtOnce,
+): AsyncGenerator<ImpliedKey[]> {
+  const [first] = await tx.query<{ n: number }>(`select count(*)::int as n from (${query} limit ${atOnce + 1}) x`)
+  if (first === undefined || first.n <= atOnce) {
+    const rows = await tx.query<{ identifier: Buffer }>(possiblyImplied(destinationId, query))
+    yield await findImpliedKeys(
+      tx,
+      destinationId,
+      rows.map(({ identifier }) => identifier),
+    )
+    return
+  }
+  for await (const rows of eachPortion<{ identifier: Buffer }>(tx.client, 'implied_key_cursor', query, atOnce)) {
+    yield await scanImpliedKeys(
+      tx,
+      destinationId,
+      rows.map(({ identifier }) => identifier),
+    )
   }
 }
 
 /**
- * Searches like `findImpliedKeys` for many identifiers: reads the digests of all chunks by COPY. A search for 10,000 of 2,000,000
- * identifiers takes a third of the time.
+ * Returns SQL of the identifiers whose first bytes occur in the entries of their chunk, at any offset: of 10,000 new identifiers, some ten
+ * for a million users. The search takes 0.1 s then. It took 0.3 s when Node compared the identifiers with all digests.
  */
+const possiblyImplied = (destinationId: number, query: string): string =>
+  `with wanted as materialized (
+     select identifier, (get_byte(identifier, 1) << 4) | (get_byte(identifier, 2) >> 4) as chunk,
+       substring(identifier from 2 for ${digestBytes}) as digest
+     from (${query}) q where length(identifier) > ${digestBytes})
+   select distinct w.identifier from wanted w join implied_key ik on ik.destination_id = ${destinationId} and ik.chunk = w.chunk
+   where position(w.digest in ik.digests) > 0`
+
+/** Searches like `findImpliedKeys` for very many identifiers: reads the digests of all chunks by COPY. */
 async function scanImpliedKeys(tx: Transaction, destinationId: number, identifiers: readonly Buffer[]): Promise<ImpliedKey[]> {
   const wanted = byChunk(identifiers)
   // Almost no digest passes this filter, so almost no map is searched.
@@ -184,11 +209,17 @@ async function scanImpliedKeys(tx: Transaction, destinationId: number, identifie
     filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7))
   }
   const places: Place[] = []
-  const query = `select int4send(chunk) || int4send(part) || digests from implied_key where destination_id = ${destinationId}`
-  for await (const row of copyOut(tx.client, query)) {
-    const digests = row.subarray(8)
-    const chunk = row.readInt32BE(0)
-    places.push(...placesOf({ chunk, part: row.readInt32BE(4), digests }, wanted.get(chunk), filter))
+  // A load of a million users has 57,000 rows of 140 bytes. Joined to 256 rows they take half of the time: COPY sends each row as a message.
+  const query = `select string_agg(int4send(chunk) || int4send(part) || int4send(length(digests)) || digests, '')
+    from implied_key where destination_id = ${destinationId} group by chunk / ${chunksPerMessage}`
+  for await (const rows of copyOut(tx.client, query)) {
+    for (let at = 0; at < rows.length;) {
+      const chunk = rows.readInt32BE(at)
+      const start = at + 12
+      const end = start + rows.readInt32BE(at + 8)
+      places.push(...placesOf({ chunk, part: rows.readInt32BE(at + 4), digests: rows.subarray(start, end) }, wanted.get(chunk), filter))
+      at = end
+    }
   }
   return recordsAt(tx, destinationId, places)
 }

@@ -69,11 +69,15 @@ export async function markImpliedKeysVisible(db: Queryable, planId: string): Pro
  * open batches; then all counted records are confirmed.
  */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
-  const [row] = await tx.query<{ n: number }>(
-    `select count(*)::int as n from (
-       select from (select b.*, ${nextKeyOf('b')} as next_key from batch b where b.destination_id = $1 and ${mayImply('b')}) b
-         cross join ${recordsOf('b')} r limit $2) c`,
-    [destinationId, enough ?? null],
-  )
+  // Usually no batch of the load has stored keys. Then the records need no batches, which saves three quarters of 60 ms.
+  const stored = await tx.query(`select from batch b where b.destination_id = $1 and ${isOfLoad('b')} and b.keys_stored limit 1`, [
+    destinationId,
+  ])
+  const implying =
+    stored.length === 0
+      ? `select from record r where r.destination_id = $1 and ${recordImplies('r')}`
+      : `select from (select b.*, ${nextKeyOf('b')} as next_key from batch b where b.destination_id = $1 and ${mayImply('b')}) b
+         cross join ${recordsOf('b')} r`
+  const [row] = await tx.query<{ n: number }>(`select count(*)::int as n from (${implying} limit $2) c`, [destinationId, enough ?? null])
   return row?.n ?? 0
 }

@@ -71,8 +71,11 @@ function wholeDiff(destinationId: number): string {
  * so their rows are staged each time.
  */
 function gatedDiff(destinationId: number): string {
+  // In the order of the keys, neighbors are on the same pages: half of the time for 10,000 of 1,000,000 records. It is also the order of the
+  // keys that the plan inserts and of the operations.
   return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at, r.load_id, r.ctid
-    from stage s left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
+    from (select key, kind, hash from stage order by key offset 0) s
+      left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all
     select r.key, 'missing', null, null, null, null, null
     -- Most unseen keys belong to changed records. They are excluded before any record is read.

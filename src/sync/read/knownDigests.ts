@@ -37,8 +37,8 @@ export class KnownDigests {
   #sequence = 0
   /** Number of sequences found so far, including forgotten ones. */
   #sequences = 0
-  /** First digests of the chunks at which a sequence may start, in any order. */
-  readonly #starts: number[] = []
+  /** First digests of the chunks, at which a sequence may start: their index by their first word. */
+  readonly #starts = new Map<number, number>()
   #new = 0
   #newInARow = 0
   readonly #everywhere: boolean
@@ -64,12 +64,14 @@ export class KnownDigests {
     this.#bytes.set(digests, first * digestBytes)
     this.#count += digests.length / digestBytes
     this.#chunks.push({ chunk, first, count: this.#count - first })
-    this.#starts.push(first)
     for (const position of outdated) {
       this.markSeen(first + position)
       // All zero is never found, because no digest is all zero.
       this.#words.fill(0, (first + position) * digestWords, (first + position + 1) * digestWords)
     }
+    const to = Math.min(first + aheadAtStart, this.#count)
+    // Below the length. Of two digests with the same first word only one is found here; the other counts as new.
+    for (let i = first; i < to; i++) this.#starts.set(this.#words[i * digestWords] as number, i)
   }
 
   /** Returns the index of the digest; -1 for a new record, and for a moved record that counts as new. */
@@ -130,18 +132,10 @@ export class KnownDigests {
     return -1
   }
 
-  /** Searches the starts of chunks, and forgets those that were passed. Returns an index, or -1. */
+  /** Searches the starts of chunks. Returns an index, or -1. */
   #atStart(digest: Int32Array): number {
-    const starts = this.#starts
-    for (let at = starts.length - 1; at >= 0; at--) {
-      const from = starts[at] as number // below the length
-      const to = Math.min(from + aheadAtStart, this.#count)
-      for (let i = from; i < to; i++) if (this.#is(i, digest)) return i
-      if (!this.#isSeen(from) || !this.#isSeen(to - 1)) continue
-      starts[at] = starts.at(-1) as number // not empty, because `at` is an index
-      starts.pop()
-    }
-    return -1
+    const i = this.#starts.get(digest[0] as number) // a digest has four words
+    return i !== undefined && this.#is(i, digest) ? i : -1
   }
 
   #matched(sequence: number, i: number): number {
