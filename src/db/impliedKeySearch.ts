@@ -80,6 +80,11 @@ export class ImpliedKeyIndex {
     return this.#entries + count <= this.#digests.length
   }
 
+  /** True if half of the room is used. */
+  get isHalfFull(): boolean {
+    return this.#entries * 2 >= this.#digests.length
+  }
+
   /** Adds an identifier. `digest`: its first 4 bytes. The record key is at `at` in `source`. */
   addOne(digest: number, source: Buffer, at: number): void {
     this.#digests[this.#entries] = digest

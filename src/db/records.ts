@@ -17,12 +17,19 @@ interface Read {
 
 /** Inserts records, and returns their number. `rows`: SQL of `key`, the columns of `content` and `load_id`. */
 export async function insertRecords(tx: Queryable, { destinationId, snapshotId }: Read, rows: string): Promise<number> {
-  return tx.execute(
-    `insert into record (destination_id, key, ${content.join(', ')}, snapshot_id, load_id)
-     select $1, s.key, ${content.map((column) => `s.${column}`).join(', ')}, $2, s.load_id from (${rows}) s order by s.key`,
-    [destinationId, snapshotId],
-  )
+  return tx.execute(inserted('$1', '$2', rows), [destinationId, snapshotId])
 }
+
+/**
+ * Returns SQL that inserts records and returns them in the order of their keys. `rows`: as for `insertRecords`. `returned`: columns of
+ * `record`. The statement has no parameters, so that COPY can read it.
+ */
+export const insertAndReturn = ({ destinationId, snapshotId }: Read, rows: string, returned: string): string =>
+  `${inserted(String(destinationId), String(snapshotId), rows)} returning ${returned}`
+
+const inserted = (destination: string, snapshot: string, rows: string): string =>
+  `insert into record (destination_id, key, ${content.join(', ')}, snapshot_id, load_id)
+   select ${destination}, s.key, ${content.map((column) => `s.${column}`).join(', ')}, ${snapshot}, s.load_id from (${rows}) s order by s.key`
 
 /**
  * Replaces the content of records, and marks them as live. Their keys must be stored, because updated records imply no keys. `rows`: SQL of

@@ -97,17 +97,15 @@ export async function insertValidRecords(context: DesiredContext): Promise<numbe
 
 const validRows = `select s.*, null::bigint as load_id from stage s where s.kind = ${stagedKind.valid}`
 
-/** Inserts the records of the range, except those that share identifiers: `loadFirstIdentifiers` inserts these. */
-export async function insertLoaded(
-  context: DesiredContext,
-  { shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>,
-  range: KeyRange,
-): Promise<void> {
-  await insertRecords(
-    context,
-    `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
-       ${shared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`,
-  )
+/** Returns SQL of the staged rows of the range, except those that share identifiers: `loadFirstIdentifiers` inserts these. */
+export function loadedRows({ shared, loadId }: Pick<FirstLoad, 'shared' | 'loadId'>, range: KeyRange): string {
+  return `select s.*, ${loadId}::bigint as load_id from stage s where s.kind = ${stagedKind.valid} and ${inRange('s.key', range)}
+    ${shared ? 'and not exists (select from sharing x where x.key = s.key)' : ''}`
+}
+
+/** Inserts the records of the range, except those that share identifiers. */
+export async function insertLoaded(context: DesiredContext, first: Pick<FirstLoad, 'shared' | 'loadId'>, range: KeyRange): Promise<void> {
+  await insertRecords(context, loadedRows(first, range))
 }
 
 async function insertRecords({ tx, destinationId, snapshotId }: DesiredContext, rows: string): Promise<number> {

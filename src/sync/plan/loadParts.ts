@@ -15,13 +15,15 @@ import { suppressErased } from '../read/resolveStage.ts'
 import { interrupted } from '../read/stage.ts'
 import type { GuardedChanges } from './applyGuards.ts'
 import type { Changes } from './changes.ts'
-import { insertLoaded, type FirstLoad } from './firstLoad.ts'
+import { insertLoaded, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
-import { nothingFrozen, type Frozen } from './planBatches.ts'
+import { insertedRecords } from './loadedRecords.ts'
+import { nothingFrozen, type FreezeContext, type Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './planRow.ts'
+import { refreshStatistics } from './statistics.ts'
 
 /** Next part to plan, and what the parts before it left. */
 export interface LoadPart {
@@ -35,6 +37,8 @@ export interface LoadPart {
   readonly after: Buffer | undefined
   /** Last record keys of this part and of the later ones. The last part has none. */
   readonly ends: readonly Buffer[]
+  /** Keys at which the records of a part are divided into steps. */
+  readonly stepEnds: readonly Buffer[]
   /** Totals of the parts before. */
   readonly frozen: Frozen
   /** Number of parts of `implied_key` that this load has stored (`ImpliedKeyIndex`). */
@@ -54,6 +58,11 @@ export interface PlannedPart {
  * push without requests.
  */
 const largestShare = 1 / 12
+/**
+ * Number of first parts whose users make a step. Postgres inserts the records of one step while Node freezes those of the step before, which
+ * are in memory: 37,500 users, 4 MB. Postgres also sorts so few records in memory.
+ */
+const firstPartsInStep = 5
 /** The last part has at least this share of the part before it; a smaller rest joins that part. */
 const smallestLast = 1 / 2
 
@@ -61,11 +70,15 @@ const smallestLast = 1 / 2
  * Returns the first part of a load. `inParts`: false if nothing may be sent before the whole plan is stored; then there is only one part.
  * The same applies if users share operations, because a part would end inside a request, or if there are too few rows for two.
  */
-export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'frozen' | 'indexParts'>, inParts: boolean): LoadPart {
+export function firstPart(
+  of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'stepEnds' | 'frozen' | 'indexParts'>,
+  inParts: boolean,
+): LoadPart {
   return {
     ...of,
     isFirst: true,
     after: undefined,
+    stepEnds: stepEndsOf(of.work, of.first.creates),
     ends: inParts && of.terms.usersPerOperation === 1 ? endsOf(of.work, of.first.creates) : [],
     frozen: nothingFrozen(),
     indexParts: 0,
@@ -78,22 +91,15 @@ export function firstPart(of: Omit<LoadPart, 'isFirst' | 'after' | 'ends' | 'fro
  * @throws {RunError} RUN_INTERRUPTED if the plan of another run has replaced this one
  */
 export async function planPart(part: LoadPart): Promise<PlannedPart> {
-  const { work, first, terms, changes, guarded, isFirst } = part
+  const { work, changes, guarded, isFirst } = part
   const { tx, destinationId, planId, deps } = work
   if (!isFirst) await beginLaterPart(work)
   const [upTo, ...later] = part.ends
   const range = { after: part.after, upTo }
-  await insertLoaded(work.desired.context, first, range)
-  const lastSeq = isFirst ? 0 : await reserveEnd(planId, tx)
   const index = new ImpliedKeyIndex(tx, destinationId, { firstPart: part.indexParts })
   // Later parts report no progress, because the push, which runs meanwhile, reports the progress of its requests.
   const onProgress = (done: number) => isFirst && deps.onProgress?.({ stage: 'plan', done })
-  const { shared, loadId } = first
-  const context = { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
-  const frozen =
-    terms.usersPerOperation === 1 && loadId !== undefined
-      ? await freezeLoad({ ...context, loadId, terms, shared, range, index }, part.frozen)
-      : await freeze(firstMembers(work, terms, { shared, range, index }), { ...context, loadId }, part.frozen)
+  const frozen = await freezePart(part, range, { index, onProgress })
   const indexParts = await index.end()
   const isLast = upTo === undefined
   if (isFirst && isLast) await endSnapshot(work)
@@ -105,6 +111,35 @@ export async function planPart(part: LoadPart): Promise<PlannedPart> {
   }
   const nextPart = { ...part, isFirst: false, after: upTo, ends: later, frozen, indexParts }
   return { planned, isLoad: true, next: isLast ? () => endLoad(work, planned) : () => planPart(nextPart) }
+}
+
+/** Inserts the records of a part, and freezes their operations. */
+async function freezePart(
+  { work, first, terms, frozen, isFirst, stepEnds }: LoadPart,
+  range: KeyRange,
+  { index, onProgress }: Pick<FreezeContext, 'onProgress'> & { readonly index: ImpliedKeyIndex },
+): Promise<Frozen> {
+  const { tx, destinationId, planId } = work
+  const { shared, loadId } = first
+  const { context: desired } = work.desired
+  const context = async () => {
+    const lastSeq = isFirst ? 0 : await reserveEnd(planId, tx)
+    return { tx, destination: work.type, planId, destinationId, lastSeq, onProgress }
+  }
+  if (terms.usersPerOperation !== 1 || loadId === undefined) {
+    await insertLoaded(desired, first, range)
+    return freeze(firstMembers(work, terms, { shared, range, index }), { ...(await context()), loadId }, frozen)
+  }
+  const records = insertedRecords(desired, first, stepsOf(range, stepEnds))
+  const sum = await freezeLoad({ ...(await context()), loadId, terms, records, index }, frozen)
+  await refreshStatistics(tx, destinationId, sum.entries.create, ['record'])
+  return sum
+}
+
+/** Divides the range of a part at those of the ends that are in it. */
+function stepsOf({ after, upTo }: KeyRange, ends: readonly Buffer[]): readonly KeyRange[] {
+  const inside = ends.filter((end) => (after === undefined || end.compare(after) > 0) && (upTo === undefined || end.compare(upTo) < 0))
+  return [...inside, upTo].map((end, i) => ({ after: i === 0 ? after : inside[i - 1], upTo: end }))
 }
 
 /**
@@ -157,4 +192,10 @@ function endsOf({ input, deps, type }: PlanWork, rows: number): readonly Buffer[
     users = Math.ceil(Math.min(users * 2, most) / inRequest) * inRequest
   }
   return input.spread?.cut(sizes) ?? []
+}
+
+/** Returns the last keys of the steps, except the last one. */
+function stepEndsOf({ input, deps }: PlanWork, rows: number): readonly Buffer[] {
+  const users = deps.settings.usersInFirstPart * firstPartsInStep
+  return input.spread?.cut(Array.from({ length: Math.ceil(rows / users) - 1 }, () => users)) ?? []
 }

@@ -1,7 +1,11 @@
 /** An untouched destination is loaded without a diff; the general path is its oracle. */
 import fc from 'fast-check'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries/read.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import type { EngineDeps } from '../../../src/sync/engine.ts'
+import { planPipeline } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { goodProduct, item, rss } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
@@ -69,7 +73,7 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
 
 const address = fc.integer({ min: 0, max: 14 }).map((n) => `a${n}@example.com`)
 const row = fc.record({
-  id: fc.integer({ min: 0, max: 30 }),
+  id: fc.integer({ min: 0, max: 60 }),
   emails: fc.uniqueArray(address, { maxLength: 3 }),
   consent: fc.constantFrom('yes', 'yes', 'yes', 'no'),
   ends: fc.constantFrom('', '', '2090-05-01T00:00:00Z'),
@@ -80,24 +84,30 @@ const row = fc.record({
 test('a first load of members stores the same state as the general path, with shared addresses and times of rows', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(row, { maxLength: 25 }),
-      fc.boolean(),
-      fc.boolean(),
-      fc.constantFrom(1, 3),
-      async (rows, timed, partners, packed) => {
-        await using engine = await engineUnderTest()
+      fc.record({
+        rows: fc.oneof(fc.array(row, { maxLength: 10 }), fc.array(row, { minLength: 20, maxLength: 40 })),
+        shared: fc.boolean(),
+        // Without times and partner ids keys are implied, and records are inserted in steps.
+        timed: fc.constantFrom(false, false, false, true),
+        partners: fc.constantFrom(false, false, false, true),
+        packed: fc.constantFrom(1, 1, 3),
+        // A step has five times as many users.
+        usersInFirstPart: fc.constantFrom(1, 2, 7_500),
+      }),
+      async ({ rows, shared, timed, partners, packed, usersInFirstPart }) => {
+        await using engine = await engineUnderTest({ settings: { usersInFirstPart } })
         engine.pipeline('people', people('aud1', packed))
         engine.pipeline('people2', people('aud2', packed))
-        const lines = rows.map(
-          ({ id, emails: [a = '', b = '', c = ''], consent, ends, partner }) =>
-            `${id},${a},${b},${c},${consent},${timed ? ends : ''},${partners ? partner : ''}\n`,
-        )
+        const lines = rows.map(({ id, emails, consent, ends, partner }) => {
+          const [a = '', b = '', c = ''] = shared ? emails : emails.map((email) => `of${id}.${email}`)
+          return `${id},${a},${b},${c},${consent},${timed ? ends : ''},${partners ? partner : ''}\n`
+        })
         engine.write('people.csv', `id,e1,e2,e3,consent,ends,partner\nfirst,first@example.com,a1@example.com,,yes,,\n${lines.join('')}`)
         const [first, general] = await planBoth(engine, 'people', 'people2')
         expect(first).toEqual(general)
       },
     ),
-    { numRuns: 12 },
+    { numRuns: 20 },
   )
 })
 
@@ -123,4 +133,18 @@ test('a first load whose end is not proven reports that, and sends its rows', as
   expect(report).toMatchObject({ status: 'withheld', counts: { creates: 1, confirmed: 1, withheld: 0, unchanged: 1 } })
   expect(report.guards.map(({ code }) => code)).toEqual(['GUARD_MIN_ROWS', 'GUARD_INCOMPLETE'])
   expect((await engine.sandbox.control.audience()).members).toBe(1)
+})
+
+test('a plan that fails while the next records are inserted stores nothing, and reports its error', async () => {
+  await using engine = await engineUnderTest({ settings: { usersInFirstPart: 1 } })
+  engine.pipeline('people', people('1nmth', 1))
+  const rows = Array.from({ length: 40 }, (_, i) => `${i},a${i}@example.com,,,yes,,\n`)
+  engine.write('people.csv', `id,e1,e2,e3,consent,ends,partner\n${rows.join('')}`)
+  const onProgress: EngineDeps['onProgress'] = ({ stage, done }) => {
+    if (stage === 'plan' && done > 0) throw new Error('no space left on the screen')
+  }
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'people')
+  await expect(planPipeline({ ...engine.deps, onProgress }, pipeline)).rejects.toThrow('no space left on the screen')
+  expect(await engine.db.query('select from record union all select from batch union all select from plan')).toEqual([])
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { creates: 40, confirmed: 40 } })
 })
