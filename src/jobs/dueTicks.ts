@@ -120,9 +120,9 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   }
   const open = await openRuns(tx, destinationId)
   const waiting = open.find((run) => run.status === 'queued' && run.pipeline === pipeline)
-  const running = open.at(0)
-  if (running !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
-    const reason = waiting === undefined ? `run r_${running.id} was still in progress` : `run r_${waiting.id} was already waiting`
+  const ahead = waiting ?? open.find((run) => run.status === 'running') ?? open.at(0)
+  if (ahead !== undefined && (schedule.overlap === 'skip' || waiting !== undefined)) {
+    const reason = `run r_${ahead.id} was ${ahead.status === 'running' ? 'still in progress' : 'already waiting'}`
     const runId = await requestRun(tx, request)
     if (runId !== undefined)
       await skipRun(tx, runId, {
@@ -139,8 +139,8 @@ async function queueTick(deps: DueTicksDeps, tx: Transaction, schedule: Schedule
   await deps.queues.wakeForRun({ runId, destinationId }, tx)
   return {
     scheduledFor,
-    outcome: running === undefined ? 'ran' : 'queued',
-    reason: running === undefined ? null : `behind run r_${running.id}`,
+    outcome: ahead === undefined ? 'ran' : 'queued',
+    reason: ahead === undefined ? null : `behind run r_${ahead.id}`,
     runId,
   }
 }

@@ -107,6 +107,18 @@ describe('a tick of the scheduler', () => {
     expect((await runs(db)).map((run) => run.status)).toEqual(['running', 'skipped'])
   })
 
+  test('with overlap: skip, a tick behind a queued run of another pipeline gives that run as waiting', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const deps = await scheduled(db, '* * * * *', 'skip', '61 seconds')
+    const [other] = await db.query<{ id: string }>(
+      `insert into sluice.run (pipeline, destination_id, trigger, status) values ('other', $1, 'manual', 'queued') returning id`,
+      [deps.destinationId],
+    )
+    await decideDueTicks(deps)
+    expect((await ticks(db)).at(-1)).toMatchObject({ outcome: 'skipped', reason: `run r_${other?.id} was already waiting` })
+  })
+
   test('with overlap: queue, one run waits for the run in progress, and a second is skipped', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database
