@@ -239,16 +239,29 @@ const cases: readonly Case[] = [
   ['case 132: a birth date of this decade is never sent', { email: jane, date_of_birth: '2024-05-01' }, { wanted: false }],
   ['case 132: a birth month of this decade is never sent', { email: jane, date_of_birth: '2024-05' }, { wanted: false }],
   ...['12.0', '12,5', '7.00'].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { wanted: false }]),
-  ...['2024.0', '20240501', '5/1/2024 0:00', '1 May 2024', '2024/05/01', '01.05.2024 00:00:00'].map((date_of_birth): Case => [
+  ...[
+    '2024.0',
+    '20240501',
+    '5/1/2024 0:00',
+    '1 May 2024',
+    '2024/05/01',
+    '01.05.2024 00:00:00',
+    '16062020',
+    '06162020',
+    '20102020',
+    '062020',
+  ].map((date_of_birth): Case => [
     `case 132: the birth date ${date_of_birth} of this decade is never sent`,
     { email: jane, date_of_birth },
     { wanted: false },
   ]),
-  ...['1990.0', '19900501', '5/1/1990 0:00', '1 May 1990'].map((date_of_birth): Case => [
-    `case 132: an adult with the birth date ${date_of_birth} is sent`,
-    { email: jane, age: '31.0', date_of_birth },
-    { wanted: true },
-  ]),
+  ...['1990.0', '19900501', '5/1/1990 0:00', '1 May 1990', '16061990', '06161990', '20101990', '061990', '199006'].map(
+    (date_of_birth): Case => [
+      `case 132: an adult with the birth date ${date_of_birth} is sent`,
+      { email: jane, age: '31.0', date_of_birth },
+      { wanted: true },
+    ],
+  ),
   ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { wanted: true }],
   [
     'case 133: one of two consents missing is not consent',
