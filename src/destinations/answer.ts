@@ -27,7 +27,7 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
     case 'not-sent':
       return { kind: 'retry', reason: 'not-sent' }
     case 'lost':
-      return ambiguous('connection-lost', { mayLandLater: exchange.status === undefined })
+      return ambiguous('connection-lost', { mayLandLater: exchange.status === undefined || mayArriveAfter.has(exchange.status) })
     case 'answer':
       return classifyStatus(exchange, entryCount)
   }
@@ -63,11 +63,13 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
   return errors
 }
 
+/** Statuses of a gateway that timed out, or of a server that did not wait for the body: the bytes of the request may still arrive. */
+const mayArriveAfter = new Set([408, 502, 504])
+
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
   if (status === 429) return { kind: 'retry', reason: 'rate-limited', status }
-  // If a gateway timed out, or the server did not wait for the body, the bytes of the request may still arrive.
-  if (status === 408 || status === 502 || status === 504) return ambiguous(`http-${status}`, { mayLandLater: true })
+  if (mayArriveAfter.has(status)) return ambiguous(`http-${status}`, { mayLandLater: true })
   if (status < 200 || (status >= 300 && status < 400) || status >= 500) return ambiguous(`http-${status}`)
 
   const body = readBody(answer)
@@ -83,7 +85,8 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   const { code, message } = errors.first
   if (status === 423) return { kind: 'retry', reason: 'locked', status }
   if (status === 401) return { kind: 'retry', reason: code, status }
-  if (notAboutRecords.has(status) || (status === 400 && code === '215')) return { kind: 'pause', code, reason: message }
+  if (notAboutRecords.has(status) || (status === 400 && code === '215'))
+    return { kind: 'pause', code, reason: message }
   return { kind: 'refused', code, reason: message, failing: errors.failing }
 }
 

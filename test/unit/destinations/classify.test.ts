@@ -56,6 +56,15 @@ describe('exchanges without a usable response, for every destination', () => {
     ['nothing left this machine', { kind: 'not-sent', error, durationMs: 1 }, 'retry not-sent'],
     ['lost without a head', { kind: 'lost', error, durationMs: 1 }, 'ambiguous connection-lost late []'],
     ['lost behind the head', { kind: 'lost', error, status: 200, durationMs: 1 }, 'ambiguous connection-lost []'],
+    ['lost behind the head of a 500', { kind: 'lost', error, status: 500, durationMs: 1 }, 'ambiguous connection-lost []'],
+    ...[408, 502, 504].map(
+      (status) =>
+        [
+          `lost behind the head of a ${status}`,
+          { kind: 'lost', error, status, durationMs: 1 },
+          'ambiguous connection-lost late []',
+        ] as const,
+    ),
     ['429 with errors', answer(429, errors('TOO_MANY_REQUESTS')), 'retry rate-limited'],
     ['429 with HTML', answer(429, html, { 'content-type': 'text/html' }), 'retry rate-limited'],
     ['429 of the v2 shape', answer(429, { title: 'Too Many Requests', status: 429 }), 'retry rate-limited'],
