@@ -86,7 +86,7 @@ function classifyStatus(answer: Answer, entryCount: number): Success | RequestOu
   if (status === 423) return { kind: 'retry', reason: 'locked', status }
   if (status === 401) return { kind: 'retry', reason: code, status }
   if (notAboutRecords.has(status) || (status === 400 && code === '215'))
-    return { kind: 'pause', code, reason: message }
+    return { kind: 'pause', code, reason: message, maybeApplied: false }
   return { kind: 'refused', code, reason: message, failing: errors.failing }
 }
 

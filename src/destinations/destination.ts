@@ -250,8 +250,8 @@ export type RequestOutcome =
    * (http/retryAfter.ts).
    */
   | { readonly kind: 'retry'; readonly reason: string; readonly status?: number }
-  /** Not applied, for a reason that is not in the records. The destination is paused. */
-  | { readonly kind: 'pause'; readonly code: string; readonly reason: string }
+  /** The reason is not in the records. The destination is paused. `maybeApplied`: false if the response says that nothing was applied. */
+  | { readonly kind: 'pause'; readonly code: string; readonly reason: string; readonly maybeApplied: boolean }
   /** The service refused the whole request. `failing`: indexes of entries that the response names; may be empty. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly failing: readonly number[] }
   /**

@@ -67,7 +67,7 @@ const inScope = (scope: BatchScope) => {
   if ('erasure' in scope)
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
   // Batches that were sent at least once. Leaves out stored plans that wait for `apply`.
-  return `b.destination_id = $1::int and (b.status = 'ambiguous' or b.attempts > 0)
+  return `b.destination_id = $1::int and (b.maybe_applied or b.attempts > 0)
     and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateUnderWay})))`
 }
 
@@ -89,9 +89,8 @@ const scopeValues = (scope: BatchScope) => [
   scope.fence.credentials,
 ]
 
-const claimedColumns = (claimed: string) =>
-  `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
-   b.parent_id, ${claimed}.maybe_applied, b.attempts, b.miscounts, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
+const claimedColumns = `b.id, b.plan_id, b.destination_id, b.seq, b.phase, b.operation, b.epoch, ${bodyColumns}, b.entry_count, b.user_count,
+   b.parent_id, b.maybe_applied, b.attempts, b.miscounts, b.reason, coalesce(b.expires_at <= statement_timestamp(), false) as expired,
    ${mayImply('b')} as of_load`
 
 /**
@@ -105,8 +104,7 @@ export async function claimBatches(
 ): Promise<ClaimedBatch[]> {
   const rows = await db.query<BatchRow>(
     `with due as (
-       select b.id, b.status = 'ambiguous' as maybe_applied
-       from batch b
+       select b.id from batch b
        where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
          and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) and not (${updateUnderWay})
          and exists (select from destination t where t.id = b.destination_id and t.paused_at is null)
@@ -115,7 +113,7 @@ export async function claimBatches(
      update batch b
      set status = 'in_flight', epoch = epoch + 1, worker_id = $4, lease_until = statement_timestamp() + $5 * interval '1 millisecond'
      from due where b.id = due.id
-     returning ${claimedColumns('due')}`,
+     returning ${claimedColumns}`,
     [...scopeValues(scope), options.workerId, options.leaseMs, options.count],
   )
   return rows.map(toBatch).sort((a, b) => a.seq - b.seq)
@@ -124,10 +122,9 @@ export async function claimBatches(
 /** Claims one batch even if it waits or is parked. Returns undefined if the batch is in flight or has ended. */
 export async function claimById(tx: Queryable, id: number, workerId: string, leaseMs: number): Promise<ClaimedBatch | undefined> {
   const rows = await tx.query<BatchRow>(
-    `with idle as (select b.id, b.status <> 'pending' as maybe_applied from batch b where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') for update)
-     update batch b
+    `update batch b
      set status = 'in_flight', epoch = epoch + 1, worker_id = $2, lease_until = statement_timestamp() + $3 * interval '1 millisecond'
-     from idle where b.id = idle.id returning ${claimedColumns('idle')}`,
+     where b.id = $1 and b.status in ('pending', 'ambiguous', 'parked') returning ${claimedColumns}`,
     [id, workerId, leaseMs],
   )
   return rows[0] && toBatch(rows[0])
@@ -185,10 +182,11 @@ type BatchRow = BodyRow &
     | 'entry_count'
     | 'user_count'
     | 'parent_id'
+    | 'maybe_applied'
     | 'attempts'
     | 'miscounts'
     | 'reason'
-  > & { readonly maybe_applied: boolean; readonly expired: boolean; readonly of_load: boolean }
+  > & { readonly expired: boolean; readonly of_load: boolean }
 
 function toBatch(row: BatchRow): ClaimedBatch {
   return {

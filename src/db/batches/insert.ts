@@ -88,7 +88,8 @@ export interface FollowingBatch {
   readonly parentId: number
   readonly phase: number
   readonly operation: Operation
-  readonly status: 'pending' | 'ambiguous' | 'parked'
+  readonly maybeApplied: boolean
+  readonly parked: boolean
   readonly body: Buffer
   readonly sha256: Buffer
   readonly entryCount: number
@@ -133,6 +134,7 @@ const followingColumns = (
     'miscounts',
     'reason',
     'next_attempt_at',
+    'maybe_applied',
   ] satisfies ColumnName<'batch'>[]
 ).join(', ')
 
@@ -141,14 +143,14 @@ export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Pro
   const [row] = await tx.query<Row<'batch', 'id'>>(
     `insert into batch (${followingColumns})
      select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-       case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end
+       case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end, $16
      returning id`,
     [
       batch.planId,
       batch.destinationId,
       batch.phase,
       batch.operation,
-      batch.status,
+      batch.parked ? 'parked' : batch.maybeApplied ? 'ambiguous' : 'pending',
       batch.body,
       batch.sha256,
       batch.entryCount,
@@ -159,6 +161,7 @@ export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Pro
       batch.miscounts,
       batch.reason,
       batch.waitMs,
+      batch.maybeApplied,
     ],
   )
   return Number(row?.id)

@@ -22,7 +22,7 @@ export type Release =
       readonly maybeApplied: boolean
     }
   /** The batch has no more attempts in this run, and one attempt in each later run. */
-  | { readonly to: 'parked'; readonly reason: string }
+  | { readonly to: 'parked'; readonly reason: string; readonly maybeApplied: boolean }
   /** All its remaining entries have final outcomes. */
   | { readonly to: 'settled' }
   /** Its entries were moved to other batches. */
@@ -47,23 +47,33 @@ export async function releaseBatch(
   horizonMs: number,
 ): Promise<void> {
   const open = release.to === 'open'
-  const status = open ? (release.maybeApplied ? 'ambiguous' : 'pending') : release.to
+  const maybeApplied = 'maybeApplied' in release && release.maybeApplied
   const reason = release.to === 'settled' ? null : release.reason
   const hit = await tx.execute(
-    `update batch b set status = $3, reason = case when $8 and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
+    `update batch b set status = case when $3 <> 'open' then $3 when maybe_applied or $8 then 'ambiguous' else 'pending' end,
+       maybe_applied = maybe_applied or $8, reason = case when $3 = 'open' and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
        miscounts = coalesce($6, case when $3 = 'settled' then 0 else miscounts end),
        settled_at = case when $3 in ('settled', 'split', 'superseded') then ${settledAt('$7')} end
      where id = $1 and epoch = $2 and status = 'in_flight'`,
-    [batch.id, batch.epoch, status, reason, open ? release.waitMs : 0, open ? (release.miscounts ?? null) : null, horizonMs, open],
+    [
+      batch.id,
+      batch.epoch,
+      release.to,
+      reason,
+      open ? release.waitMs : 0,
+      open ? (release.miscounts ?? null) : null,
+      horizonMs,
+      maybeApplied,
+    ],
   )
   if (hit !== 1) throw new LeaseLost()
 }
 
 /**
  * Recovers batches whose lease has expired or whose process has ended, and returns their number. If an attempt was started, the batch
- * becomes ambiguous, because its bytes may have been sent and may arrive until the horizon. Otherwise it keeps its earlier state. Does not
- * change batches of another service, whose horizon is not known here.
+ * becomes ambiguous, because its bytes may have been sent and may arrive until the horizon. Otherwise it returns to its state before the
+ * claim. Does not change batches of another service, whose horizon is not known here.
  */
 export async function recoverBatches(db: Database, deadWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
@@ -76,9 +86,9 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
          from lost where a.batch_id = lost.id and a.outcome is null returning a.batch_id)
        update batch b
        set lease_until = null, worker_id = null, next_attempt_at = null, reason = coalesce(nullif(b.reason, ''), 'worker_died'),
-         status = case when exists (select from ended where batch_id = b.id)
-           or exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous') then 'ambiguous' else 'pending' end
-       from lost where b.id = lost.id returning b.id, exists (select from ended where batch_id = b.id) as begun`,
+         maybe_applied = b.maybe_applied or lost.begun, status = case when b.maybe_applied or lost.begun then 'ambiguous' else 'pending' end
+       from (select id, exists (select from ended where batch_id = id) as begun from lost) lost
+       where b.id = lost.id returning b.id, lost.begun`,
       [deadWorkerIds, fence.origin, fence.credentials],
     )
     const begun = rows.filter((row) => row.begun).map((row) => row.id)
@@ -95,8 +105,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
 /** Opens the parked batches of a destination for one more attempt (docs/guarantees.md#bounded-retry). Returns their number. */
 export async function unparkBatches(db: Queryable, destinationId: number, maxAttempts: number): Promise<number> {
   return db.execute(
-    `update batch b set attempts = $2, next_attempt_at = null,
-       status = case when exists (select from attempt a where a.batch_id = b.id and a.outcome = 'ambiguous') then 'ambiguous' else 'pending' end
+    `update batch set attempts = $2, next_attempt_at = null, status = case when maybe_applied then 'ambiguous' else 'pending' end
      where destination_id = $1 and status = 'parked'`,
     [destinationId, Math.max(1, maxAttempts - 1)],
   )

@@ -17,7 +17,9 @@ import { endMerged } from './release.ts'
 export interface Part {
   /** Places in the body of the parent, ascending. */
   readonly ords: readonly number[]
-  readonly status: 'pending' | 'ambiguous' | 'parked'
+  readonly maybeApplied: boolean
+  /** True if the new batch has no attempts left in this run. */
+  readonly parked: boolean
   readonly attempts: number
   readonly miscounts: number
   readonly reason: string | null
@@ -81,12 +83,10 @@ export async function mergeBatches(
   tx: Queryable,
   destination: Destination,
   ids: readonly number[],
-  part: Omit<Part, 'ords' | 'status' | 'waitMs'> & { readonly parentId: number },
+  part: Omit<Part, 'ords' | 'maybeApplied' | 'parked' | 'waitMs'> & { readonly parentId: number },
 ): Promise<void> {
-  const [first] = await tx.query<
-    Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'expires_at'> & { readonly ambiguous: boolean }
-  >(
-    `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(status = 'ambiguous') as ambiguous, min(expires_at) as expires_at
+  const [first] = await tx.query<Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'maybe_applied' | 'expires_at'>>(
+    `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(maybe_applied) as maybe_applied, min(expires_at) as expires_at
      from batch where id = any($1::bigint[])`,
     [ids],
   )
@@ -105,7 +105,8 @@ export async function mergeBatches(
     destinationId: first.destination_id,
     phase: first.phase,
     operation: first.operation,
-    status: first.ambiguous ? 'ambiguous' : 'pending',
+    maybeApplied: first.maybe_applied,
+    parked: false,
     body: merged.body,
     sha256: merged.sha256,
     entryCount: rows.length,

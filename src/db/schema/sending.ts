@@ -77,6 +77,11 @@ export const batch = sluice.table(
     workerId: text('worker_id'),
     leaseUntil: instant('lease_until'),
     attempts: integer('attempts').notNull().default(0),
+    /**
+     * True if the service may have applied an entry of the batch: by an attempt whose outcome is unknown, of this batch or of one whose
+     * entries moved here. Never false again.
+     */
+    maybeApplied: boolean('maybe_applied').notNull().default(false),
     /** Number of consecutive complete answers with wrong counts (docs/guarantees.md#isolation-of-a-failing-record). */
     miscounts: integer('miscounts').notNull().default(0),
     nextAttemptAt: instant('next_attempt_at'),
@@ -108,6 +113,10 @@ export const batch = sluice.table(
       .where(sql`status = 'in_flight'`),
     check('batch_operation', sql`${t.operation} in ('upsert', 'delete')`),
     check('batch_status', sql`${t.status} in ('pending', 'in_flight', 'ambiguous', 'parked', 'settled', 'split', 'superseded')`),
+    check(
+      'batch_maybe_applied',
+      sql`case ${t.status} when 'pending' then not ${t.maybeApplied} when 'ambiguous' then ${t.maybeApplied} else true end`,
+    ),
     check('batch_lease_held', sql`(${t.status} = 'in_flight') = (${t.leaseUntil} is not null)`),
     check('batch_load', sql`${t.loadId} is null or ${t.keysStored} or ${t.status} not in ('parked', 'split', 'superseded')`),
     check('batch_load_key', sql`(${t.loadId} is null) = (${t.firstKey} is null)`),

@@ -135,9 +135,11 @@ async function removeFromBatches(
   groups: readonly Buffer[],
 ): Promise<readonly Carried[]> {
   const named = await tx.query<
-    Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> & Row<'batch', 'plan_id' | 'status'> & Row<'plan', 'run_id'>
+    Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> &
+      Row<'batch', 'plan_id' | 'status' | 'maybe_applied'> &
+      Row<'plan', 'run_id'>
   >(
-    `select e.batch_id, b.plan_id, e.ord, e.record_key, e.keys, e.users, b.status, p.run_id
+    `select e.batch_id, b.plan_id, e.ord, e.record_key, e.keys, e.users, b.status, b.maybe_applied, p.run_id
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
      where b.destination_id = $1 and b.operation = 'upsert' and b.status in ('pending', 'in_flight', 'ambiguous', 'parked')
        and b.id in (${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')})
@@ -156,7 +158,7 @@ async function removeFromBatches(
     runId: Number(entry.run_id),
     recordKey: entry.record_key,
     keys: entry.keys,
-    maybeApplied: entry.status !== 'pending',
+    maybeApplied: entry.maybe_applied || entry.status === 'in_flight',
   }))
 }
 

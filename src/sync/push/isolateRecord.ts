@@ -54,7 +54,8 @@ export async function splitFailed(
   const pointerWrong = !(await mayTrustPointer(tx, batch))
   const pointed = new Set(cause.trustPointers && !pointerWrong ? cause.failing : [])
   const part = {
-    status: cause.maybeApplied ? 'ambiguous' : 'pending',
+    maybeApplied: cause.maybeApplied,
+    parked: false,
     attempts: 0,
     miscounts: cause.miscounts,
     reason: cause.reason,
@@ -116,7 +117,8 @@ export async function splitFailingHalf(db: Database, destination: Destination, b
     )
     if (sibling?.clean !== true) return false
     await halve(tx, destination, batch, await remainingOrds(tx, batch.id), {
-      status: batch.maybeApplied ? 'ambiguous' : 'pending',
+      maybeApplied: batch.maybeApplied,
+      parked: false,
       attempts: 0,
       miscounts: batch.miscounts,
       waitMs: 0,

@@ -152,10 +152,9 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   if (open.length === outcomes.length) return { ...(await scheduleAgain(work, reasons, true)), confirmed, refused }
   // Only the entries that are not settled are sent again.
   const attempts = batch.attempts + 1
-  const next =
-    attempts >= work.maxAttempts ? ({ status: 'parked', waitMs: 0 } as const) : ({ status: 'ambiguous', waitMs: work.waitMs } as const)
-  for (const openPart of await splitBatch(tx, work.destination, batch, [{ ...next, ords: open, attempts, miscounts: 0, reason: reasons }]))
-    if (next.status === 'ambiguous') await reopenEntries(tx, openPart)
+  const parked = attempts >= work.maxAttempts
+  const part = { ords: open, maybeApplied: true, parked, attempts, miscounts: 0, reason: reasons, waitMs: parked ? 0 : work.waitMs }
+  for (const id of await splitBatch(tx, work.destination, batch, [part])) if (!parked) await reopenEntries(tx, id)
   await releaseBatch(tx, batch, { to: 'settled' }, by.horizonMs)
   return { done, confirmed, refused, state: 'split' }
 }
@@ -165,10 +164,11 @@ async function applyRetry(work: Work, reason: string): Promise<Reconciled> {
   return scheduleAgain(work, reason, work.batch.maybeApplied)
 }
 
-async function applyPause(work: Work, outcome: { readonly code: string; readonly reason: string }): Promise<Reconciled> {
+async function applyPause(work: Work, outcome: Extract<RequestOutcome, { kind: 'pause' }>): Promise<Reconciled> {
   const { tx, batch, by } = work
-  await storeAttempt(work, 'pause', outcome.code, { message: outcome.reason })
-  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied: batch.maybeApplied }, by.horizonMs)
+  const maybeApplied = batch.maybeApplied || outcome.maybeApplied
+  await storeAttempt(work, outcome.maybeApplied ? 'ambiguous' : 'pause', outcome.code, { message: outcome.reason })
+  await releaseBatch(tx, batch, { to: 'open', reason: outcome.code, waitMs: 0, maybeApplied }, by.horizonMs)
   await pauseDestination(tx, batch.destinationId, `${outcome.code}: ${outcome.reason}`)
   return { done: 0, confirmed: 0, refused: 0, state: 'paused' }
 }
@@ -217,7 +217,7 @@ async function park(work: Work, reason: string, maybeApplied: boolean): Promise<
   const { tx, batch, by } = work
   await expandEntries(tx, [batch.id])
   await parkEntries(tx, batch.id, { maybeApplied, code: reason })
-  await releaseBatch(tx, batch, { to: 'parked', reason }, by.horizonMs)
+  await releaseBatch(tx, batch, { to: 'parked', reason, maybeApplied }, by.horizonMs)
   return { done: batch.entryCount, confirmed: 0, refused: 0, state: 'parked' }
 }
 

@@ -59,6 +59,7 @@ async function classify(sending: Sending, { batch, exchange, begunAtMs }: Answer
         kind: 'pause',
         code: 'CREDENTIALS_REFUSED',
         reason: `the service refuses ${(await sending.deps.transport.refusedCredentials?.()) ?? everyCredential} (${outcome.reason})`,
+        maybeApplied: false,
       }
     state.unauthorizedAtMs ??= sending.deps.clock.monotonic()
     return outcome
@@ -92,8 +93,8 @@ const goneAlready: EntryOutcome = {
 }
 
 /**
- * Counts refusals without a confirmation in between; an answer with wrong counts is one too. Replaces a refusal of a whole request by a
- * pause after `refusalsBeforePause` of them, because then the cause is not a record (docs/guarantees.md#isolation-of-a-failing-record).
+ * Counts refusals without a confirmation in between; an answer that suspects a record is one too. After `refusalsBeforePause` of them the
+ * cause is not a record, so the destination is paused, and the batch is not split (docs/guarantees.md#isolation-of-a-failing-record).
  */
 function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcome {
   const refused =
@@ -109,6 +110,7 @@ function countRefusals(state: PushState, outcome: RequestOutcome): RequestOutcom
     kind: 'pause',
     code: outcome.kind === 'refused' ? outcome.code : reason,
     reason: `${refusalsBeforePause} requests in a row were refused: ${reason}`,
+    maybeApplied: outcome.kind === 'ambiguous',
   }
 }
 

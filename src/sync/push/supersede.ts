@@ -51,13 +51,13 @@ async function supersedeBatch(
   tx: Queryable,
   destination: Destination,
   batch: ClaimedBatch,
-  kept: Omit<Part, 'status' | 'waitMs'>,
+  kept: Omit<Part, 'maybeApplied' | 'parked' | 'waitMs'>,
   why: { readonly reason: 'expired' | 'suppressed'; readonly users?: number },
   by: BatchHandler,
 ): Promise<void> {
   await expandEntries(tx, [batch.id])
-  const status = batch.maybeApplied ? 'ambiguous' : 'pending'
-  if (kept.ords.length > 0) await splitBatch(tx, destination, batch, [{ ...kept, status, waitMs: 0 }])
+  if (kept.ords.length > 0)
+    await splitBatch(tx, destination, batch, [{ ...kept, maybeApplied: batch.maybeApplied, parked: false, waitMs: 0 }])
   await supersedeEntries(tx, batch.id, why.reason)
   await releaseBatch(tx, batch, { to: 'superseded', reason: why.reason }, by.horizonMs)
   await noteBatch(tx, batch, by, 'batch.superseded', why)
@@ -84,7 +84,8 @@ export async function insertDeleteBatch(
     parentId: beside.id,
     operation: 'delete',
     // Not sent yet, but ambiguous with one attempt, so that the next run sends it before it plans (`inScope` in `db/batches/claim.ts`).
-    status: 'ambiguous',
+    maybeApplied: true,
+    parked: false,
     body,
     sha256,
     entryCount: 1,

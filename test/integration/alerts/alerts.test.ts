@@ -214,7 +214,9 @@ test('an operation without a clear answer, and memberships about to end, fire an
   engine.write('crm.csv', 'id,email\n1,jane@example.com\n')
   await engine.run('people')
   await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
-  await engine.db.execute(`update batch set status = 'ambiguous', settled_at = null, created_at = created_at - interval '20 minutes'`)
+  await engine.db.execute(
+    `update batch set status = 'ambiguous', maybe_applied = true, settled_at = null, created_at = created_at - interval '20 minutes'`,
+  )
   await expect.poll(good.events).toEqual(['unresolved firing'])
   await engine.db.execute(
     `update batch set status = 'settled', settled_at = clock_timestamp(), expires_at = clock_timestamp() + interval '1 day'`,

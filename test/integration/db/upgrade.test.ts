@@ -18,15 +18,15 @@ import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../suppor
 const earlier = { commit: '0d33fe3', migrations: 4 }
 const fixture = new URL(`../../fixtures/upgrade/${earlier.commit}.json`, import.meta.url)
 
-/** Restores the database of the earlier version. */
-async function restore(engine: EngineUnderTest): Promise<void> {
+/** Replaces the schema by the one of the first `count` migrations. */
+async function migrateOnly(engine: EngineUnderTest, count: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-upgrade-'))
   try {
     mkdirSync(join(folder, 'meta'))
     cpSync(migrationsFolder, folder, { recursive: true })
     const journal = join(folder, 'meta', '_journal.json')
     const known = JSON.parse(readFileSync(journal, 'utf8')) as { entries: unknown[] }
-    writeFileSync(journal, JSON.stringify({ ...known, entries: known.entries.slice(0, earlier.migrations) }))
+    writeFileSync(journal, JSON.stringify({ ...known, entries: known.entries.slice(0, count) }))
     const { rows: schemas } = await engine.db.pool.query<{ name: string }>(
       `select nspname as name from pg_namespace where nspname in ('sluice', 'drizzle')`,
     )
@@ -35,6 +35,11 @@ async function restore(engine: EngineUnderTest): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Restores the database of the earlier version. */
+async function restore(engine: EngineUnderTest): Promise<void> {
+  await migrateOnly(engine, earlier.migrations)
   const tables = JSON.parse(readFileSync(fixture, 'utf8')) as Record<string, readonly object[]>
   await engine.db.transaction(async (tx) => {
     await tx.execute('set local session_replication_role = replica')
@@ -107,4 +112,60 @@ test('a database of an earlier version with synced state, an open plan and unans
       { all: false, noted: 0 },
     ],
   )
+})
+
+test('open batches of an earlier version that the service may have applied are ambiguous after the migration', async () => {
+  await using engine = await engineUnderTest()
+  const { db } = engine
+  await migrateOnly(engine, 26)
+  await db.execute(`insert into destination (service, kind, target_id) values ('s', 'audience', 't')`)
+  await db.execute(`insert into run (pipeline, destination_id, trigger, status) values ('p', 1, 'manual', 'queued')`)
+  await db.execute(
+    `insert into plan (id, run_id, pipeline, destination_id, status, state_version, digest, counts, guards)
+     values ('p_1', 1, 'p', 1, 'applying', 0, '', '{}', '[]')`,
+  )
+  // Each row: id, parent, status, and the attempts as outcome, reason and answer.
+  const batches = [
+    [1, null, 'split', 'ambiguous', 'count_mismatch', '{}'],
+    [2, 1, 'pending', null, null, null], // its worker died before the attempt
+    [3, 1, 'in_flight', null, null, null],
+    [4, 2, 'parked', 'retry', 'rate-limited', '{}'],
+    [5, null, 'settled', 'partial', 'key-missing', '{"ambiguous": 1}'],
+    [6, 5, 'parked', null, null, null],
+    [7, null, 'pending', 'pause', 'count_mismatch', '{}'],
+    [8, null, 'ambiguous', 'ambiguous', 'connection-lost', '{}'],
+    [9, null, 'settled', 'partial', null, '{"ambiguous": 0}'],
+    [10, 9, 'pending', null, null, null],
+    [11, null, 'parked', 'retry', 'rate-limited', '{}'],
+    [12, null, 'pending', 'pause', '403', '{}'],
+    [13, null, 'in_flight', null, null, null],
+  ] as const
+  for (const [id, parent, status, outcome, reason, answer] of batches) {
+    await db.execute(
+      `insert into batch (id, plan_id, destination_id, seq, operation, body_sha256, entry_count, user_count, parent_id, status, lease_until, settled_at)
+       values ($1::int, 'p_1', 1, $1::int, 'upsert', '', 1, 1, $2, $3::text, case when $3::text = 'in_flight' then now() end, case when $3::text in ('settled', 'split') then now() end)`,
+      [id, parent, status],
+    )
+    if (outcome !== null)
+      await db.execute(
+        `insert into attempt (batch_id, run_id, epoch, worker_id, body_sha256, outcome, reason, answer, finished_at) values ($1, 1, 1, 'w', '', $2, $3, $4, now())`,
+        [id, outcome, reason, answer],
+      )
+  }
+  await migrateDatabase(engine.databaseUrl)
+  const states = await db.query<{ id: string; status: string; maybe_applied: boolean }>(
+    `select id, status, maybe_applied from batch where status not in ('settled', 'split') order by id`,
+  )
+  expect(states.map((row) => `${row.id} ${row.status} ${row.maybe_applied}`)).toEqual([
+    '2 ambiguous true',
+    '3 in_flight true',
+    '4 parked true',
+    '6 parked true',
+    '7 ambiguous true',
+    '8 ambiguous true',
+    '10 pending false',
+    '11 parked false',
+    '12 pending false',
+    '13 in_flight false',
+  ])
 })
