@@ -23,7 +23,28 @@ declare module 'vitest' {
   }
 }
 
+/** Server of a run with the template, and the number of projects that use it. Each project loads this module. */
+interface RunServer {
+  readonly started: ReturnType<typeof startServer>
+  projects: number
+}
+const ofRun = globalThis as { sluiceTestServer?: RunServer }
+
+/** All projects share one server: to make another one and migrate its template takes 2 s of processor time. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = (ofRun.sluiceTestServer ??= { started: startServer(), projects: 0 })
+  server.projects++
+  const { url, template, stop } = await server.started
+  project.provide('postgresUrl', url)
+  project.provide('postgresTemplate', template)
+  return async () => {
+    if (--server.projects > 0) return
+    delete ofRun.sluiceTestServer
+    await stop()
+  }
+}
+
+async function startServer(): Promise<{ readonly url: string; readonly template: string; readonly stop: () => Promise<void> }> {
   const folder = quickFolder()
   removeLeftovers(folder)
   const dataDir = mkdtempSync(join(folder, 'sluice-test-'))
@@ -48,15 +69,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const template = `sluice_template_${randomBytes(4).toString('hex')}`
   await admin(url, `create database ${template}`)
   await migrateDatabase(databaseUrl(url, template))
-  project.provide('postgresUrl', url)
-  project.provide('postgresTemplate', template)
-  return async () => {
+  const stop = async () => {
     if (outside) for (const name of await copiesOf(url, template)) await admin(url, `drop database ${name} with (force)`)
     await admin(url, `drop database ${template} with (force)`)
     await administrators.get(url)?.end()
     if (!outside) await stopEmbedded(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
   }
+  return { url, template, stop }
 }
 
 /**
