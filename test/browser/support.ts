@@ -50,7 +50,7 @@ export interface OpenPage extends AsyncDisposable {
 
 /** Findings of axe on the page: rule and element. `rules`: all, or those about colours. */
 export async function axeFindings(page: Page, rules: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
-  await page.evaluate(axe.source)
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   return page.evaluate(
     async (runOnly) => {
       const { violations } = await (
