@@ -8,6 +8,7 @@ import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
+import { makeRequestsSmall, withSmallRequests } from '../../support/smallRequests.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
 import { goodProduct, item, products, rss, wanted } from './products.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
@@ -168,9 +169,15 @@ test.for([
     }))
   // Three batches, so that some are confirmed and others are not; five are written in two steps. 7,500 people are the first part.
   const inParts = instants.some((label) => /^plan\.(\w+_commit:2|before_snapshot)$/.test(label))
-  const count = inParts ? 16_000 : instants.includes('plan.batches_written:2') ? 12_000 : 6_000
+  const isLarge = inParts || instants.includes('plan.batches_written:2')
+  using _ = isLarge ? undefined : makeRequestsSmall()
+  const count = inParts ? 16_000 : isLarge ? 12_000 : 600
   engine.write('crm.csv', crm(people(0, count)))
-  for (const label of instants) expect(await run(engine, 'customers', { CRASH_AT: label })).toBe('SIGKILL')
+  const env = isLarge ? {} : withSmallRequests
+  for (const label of instants) expect(await run(engine, 'customers', { ...env, CRASH_AT: label })).toBe('SIGKILL')
+  const batches = (await engine.db.query('select from batch')).length
+  // Before the first commit of a plan there are none.
+  if (batches > 0) expect(batches).toBeGreaterThanOrEqual(inParts ? 4 : 3)
   const stays = people(40, count + 10)
   engine.write('crm.csv', crm(stays))
   expect(await engine.run('customers')).toMatchObject({ status: 'succeeded', counts: { pending: 0, ambiguous: 0, refused: 0 } })

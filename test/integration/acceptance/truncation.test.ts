@@ -33,7 +33,7 @@ const files: readonly (readonly [name: string, text: string])[] = [
  */
 function cuts(bytes: Uint8Array): number[] {
   const { length } = bytes
-  const step = process.env['SLUICE_EVERY_BYTE'] ? 1 : Math.ceil(length / 12)
+  const step = process.env['SLUICE_EVERY_BYTE'] ? 1 : Math.ceil(length / 6)
   const lineEnds = Array.from(bytes.keys()).filter((i) => bytes[i] === 0x0a)
   const ends = new Set((lineEnds.length > 4 ? [] : lineEnds).flatMap((i) => [i, i + 1]))
   return Array.from(bytes.keys()).filter((i) => i % step === 0 || i === 1 || i > length - 7 || ends.has(i))

@@ -102,7 +102,7 @@ test('a run in progress locks the pipeline: exit 5', async () => {
   await control.fault({ method: 'GET', path: '/12/product_catalogs/4001/products' }, { kind: 'hold', name: 'page', stage: 'before_apply' })
   const first = there.run(['audit', 'shop', '--json'])
   while ((await control.holds()).length === 0) await new Promise((resolve) => setImmediate(resolve))
-  const second = await there.run(['audit', 'shop'])
+  const second = await there.here(['audit', 'shop'])
   expect(second.code).toBe(5)
   expect(second.stderr).toContain('error  PIPELINE_HELD')
   await control.release('page')

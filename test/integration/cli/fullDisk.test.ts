@@ -19,7 +19,7 @@ async function withRejects(): Promise<Workspace> {
   const space = await workspace()
   space.write('pipelines/shop.yaml', shopYaml)
   space.write('feed.csv', feed(201, { rows: Array.from({ length: 200 }, (_, i) => product(1_000 + i, 'much')) }))
-  await space.run(['run', 'shop'])
+  await space.here(['run', 'shop'])
   return space
 }
 
@@ -37,7 +37,7 @@ test('a file of rejects that does not fit on the disk is an error, and no partia
 
 test('a folder that does not exist is named as the user wrote it', async () => {
   await using space = await withRejects()
-  const { code, stderr } = await space.run(['rejects', 'r_1', '--csv', 'nowhere/bad.csv'])
+  const { code, stderr } = await space.here(['rejects', 'r_1', '--csv', 'nowhere/bad.csv'])
   expect([code, stderr]).toEqual([1, expect.stringMatching(/FILE_MISSING {2}no such file or folder: (?:\S*\/)?nowhere\/bad\.csv\n/)])
 })
 

@@ -204,7 +204,7 @@ test('serve runs its schedule, and ends on SIGTERM without losing state', async 
   while ((await shop.sandbox.control.catalog()).products < 3) await new Promise((resolve) => setImmediate(resolve))
   child.kill('SIGTERM')
   expect((await over).code).toBe(143)
-  const [newest] = json(await shop.run(['runs', '--json']))
+  const [newest] = json(await shop.here(['runs', '--json']))
   expect(newest).toMatchObject({ pipeline: 'shop', trigger: 'schedule' })
   expect(await shop.sandbox.control.violations()).toEqual([])
 })

@@ -27,16 +27,16 @@ test('a run sends new records, and the next one reports that nothing changed', a
     status: 'succeeded',
     counts: { read: 4, rejected: 1, valid: 3, creates: 3, confirmed: 3, requests: 1 },
   })
-  const second = await shop.run(['run', 'shop'])
+  const second = await shop.here(['run', 'shop'])
   expect(second.code).toBe(0)
   expect(second.stdout).toContain('nothing to do')
   expect((await shop.sandbox.control.catalog()).products).toBe(3)
 
-  const shown = await shop.run(['show', report.runId])
+  const shown = await shop.here(['show', report.runId])
   expect(shown.stdout).toContain('4  = 3 valid + 1 rejected + 0 duplicates + 0 suppressed')
-  const history = json(await shop.run(['runs', '--json']))
+  const history = json(await shop.here(['runs', '--json']))
   expect(history.map((run: { pipeline: string }) => run.pipeline)).toEqual(['shop', 'shop'])
-  expect(json(await shop.run(['runs', 'shop', '--limit', '1', '--json']))).toHaveLength(1)
+  expect(json(await shop.here(['runs', 'shop', '--limit', '1', '--json']))).toHaveLength(1)
 })
 
 test('rejects are grouped by code on a terminal, an array in JSON, and own columns first in CSV', async () => {
@@ -91,7 +91,7 @@ test('a backfill through a pipe withholds nothing, although its end is not prove
   await using crm = await workspace()
   crm.write('pipelines/customers.yaml', customersYaml)
   crm.write('crm.csv', 'customer_id,email,phone\n1,jane@example.com,\n')
-  await crm.run(['run', 'customers'])
+  await crm.here(['run', 'customers'])
   const back = await crm.run(['backfill', 'customers', '--source', '-', '--json'], {
     input: 'customer_id,email,phone\n2,june@example.com,\n',
   })
