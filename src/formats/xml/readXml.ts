@@ -11,8 +11,10 @@ import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlCutter } from './xmlCutter.ts'
 import { XmlElementReader } from './xmlElements.ts'
-import { excerptAt, findRawAmpersand, findSwallowedItem, findXmlFault, linesIn, type XmlFault } from './xmlFault.ts'
-import { productNamespace, productNamespaces, XmlItemError, XmlItemReader } from './xmlItem.ts'
+import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder, type XmlFault } from './xmlFault.ts'
+import { productNamespace, productNamespaces } from './namespaces.ts'
+import { XmlItemError } from './strictItem.ts'
+import { XmlItemReader } from './xmlItem.ts'
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
@@ -50,6 +52,7 @@ export function readXml(
   let items: XmlItemReader | XmlElementReader | undefined
   let scope: Scope | undefined
   let shape: string | undefined
+  let findSwallowed: ((item: string) => XmlFault | undefined) | undefined
   let rowCount = 0
   let overridden = 0
   let prefixAssumed = false
@@ -72,7 +75,7 @@ export function readXml(
         // A batch has rows of one scope only, because the gate resets its digests with each new scope.
         for (to = from; to < batch.count && to < from + rowsPerBatch && scopes[to] === current; to++);
         const before = items.overridden
-        const parsed: Omit<Row, 'columns'>[] = []
+        const parsed: ReadRow[] = []
         for (let i = from; i < to; i++) {
           const line = batch.lineOf(i)
           if (context.gate?.skips(batch.bytes, batch.startOf(i), batch.endOf(i), line) === true) {
@@ -80,7 +83,8 @@ export function readXml(
             continue
           }
           const raw = recordText(batch, i)
-          const swallowed = findSwallowedItem(raw, item ?? (cutter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
+          findSwallowed ??= swallowedItemFinder(item ?? (cutter.root === 'google-atom' ? 'entry' : 'item'), item !== undefined)
+          const swallowed = findSwallowed(raw)
           if (swallowed !== undefined) throw faultError(context.name, raw, swallowed, line, settings)
           const repaired = escapes ? escapeAmpersands(raw) : undefined
           try {
@@ -93,7 +97,7 @@ export function readXml(
               })
             }
             const warnings = repaired === undefined && !htmlEntities ? [] : repairWarnings(repaired?.elements ?? [], items.htmlColumns)
-            parsed.push(warnings.length === 0 ? { line, cells } : { line, cells, warnings })
+            parsed.push(warnings.length === 0 ? { line, columns: noColumns, cells } : { line, columns: noColumns, cells, warnings })
           } catch (error) {
             if (!(error instanceof XmlItemError)) throw error
             const fault = findXmlFault(repaired?.text ?? raw)
@@ -107,9 +111,8 @@ export function readXml(
         prefixAssumed ||= items.prefixAssumed
         if (parsed.length === 0) continue
         const names = columns.names()
-        yield parsed.map(({ line, cells, warnings }) =>
-          warnings === undefined ? { line, columns: names, cells } : { line, columns: names, cells, warnings },
-        )
+        for (const row of parsed) row.columns = names
+        yield parsed
       }
       scopes.splice(0, batch.count)
     }
@@ -135,6 +138,12 @@ export function readXml(
   }
 }
 
+/** Row that gets its columns once the names of its batch are known. */
+interface ReadRow extends Row {
+  columns: readonly string[]
+}
+const noColumns: readonly string[] = []
+
 /** Prefix bindings around an item; the default namespace has the empty prefix. Each open element has its own object. */
 type Scope = Readonly<Record<string, string>>
 
@@ -148,6 +157,8 @@ class Skeleton {
   #line = 1
   #parserLine = 1
   #atItem = true
+  /** True if the parser is between two tags inside of an element, where it ignores spaces. */
+  #isBetweenTags = false
   /** First raw `&`, for the error message, because the parser fails at a later place. */
   #raw: { readonly text: string; readonly fault: XmlFault; readonly line: number } | undefined
 
@@ -203,10 +214,16 @@ class Skeleton {
   }
 
   #read(text: string): void {
+    // Nearly every item has only a line end before it.
+    if (this.#isBetweenTags && !/[^ \t\r\n]/.test(text)) {
+      this.#line += linesIn(text)
+      return
+    }
     const fault = this.#raw === undefined ? findRawAmpersand(text) : undefined
     if (fault !== undefined) this.#raw = { text, fault, line: this.#line }
     this.#parserLine = this.#parser.line
     this.#parser.write(text)
+    this.#isBetweenTags = this.#scopes.length > 0 && />[ \t\n]*$/.test(text)
     this.#line += linesIn(text)
   }
 }

@@ -3,7 +3,8 @@ import type { SaxesTagNS } from 'saxes'
 import type { Cell } from '../../model/record.ts'
 import type { ColumnRegistry } from '../columnRegistry.ts'
 import { entityTable } from './htmlEntities.ts'
-import { productNamespace, rejectXInclude, XmlItemError } from './xmlItem.ts'
+import { productNamespace } from './namespaces.ts'
+import { rejectXInclude, XmlItemError } from './strictItem.ts'
 
 /**
  * Reads records of any XML into cells by column, as strictly as `XmlItemReader`. The elements are unknown, so each element with a text of

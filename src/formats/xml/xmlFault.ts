@@ -53,24 +53,32 @@ export function findRawAmpersand(text: string): XmlFault | undefined {
 }
 
 /**
- * Returns an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. A parser would accept
- * this as well-formed XML with one item less. `isConfigured`: true if the pipeline file names the element. Its name may then occur in
- * ordinary text, so only an end tag before another start tag counts.
+ * Returns a function that finds an unclosed CDATA section or comment that includes the start of another item, or the end of the channel. A
+ * parser would accept this as well-formed XML with one item less. `isConfigured`: true if the pipeline file names the element. Its name may
+ * then occur in ordinary text, so only an end tag before another start tag counts.
  */
-export function findSwallowedItem(item: string, name: string, isConfigured: boolean): XmlFault | undefined {
-  if (!item.includes('<![CDATA[') && !item.includes('<!--')) return undefined
+export function swallowedItemFinder(name: string, isConfigured: boolean): (item: string) => XmlFault | undefined {
   const local = name.replaceAll(/[.\\]/g, '\\$&')
   const start = `<(?:[\\w.-]+:)?${local}[\\s>]`
   const swallowed = new RegExp(isConfigured ? `</(?:[\\w.-]+:)?${local}\\s*>[\\s\\S]*?${start}` : `${start}|</(?:channel|rss|feed)\\s*>`)
-  const section = /<!\[CDATA\[([\s\S]*?)\]\]>|<!--([\s\S]*?)-->/g
-  for (const { 0: part, 1: cdata, index } of item.matchAll(section)) {
-    if (!swallowed.test(part)) continue
-    const unclosed = cdata === undefined ? undefined : findXmlFault(item)
-    return (
-      unclosed ?? fault(item, index, `a ${cdata === undefined ? 'comment' : 'CDATA section'} that is not closed includes the next item`)
-    )
+  return (item) => {
+    // `indexOf` finds the sections in half the time of a pattern.
+    for (let at = item.indexOf('<!'); at >= 0; at = item.indexOf('<!', at)) {
+      const isCdata = item.startsWith('<![CDATA[', at)
+      const isSection = isCdata || item.startsWith('<!--', at)
+      const end = isSection ? item.indexOf(isCdata ? ']]>' : '-->', at + (isCdata ? 9 : 4)) : -1
+      if (end < 0) {
+        at += 2
+        continue
+      }
+      if (swallowed.test(item.slice(at, end + 3))) {
+        const unclosed = isCdata ? findXmlFault(item) : undefined
+        return unclosed ?? fault(item, at, `a ${isCdata ? 'CDATA section' : 'comment'} that is not closed includes the next item`)
+      }
+      at = end + 3
+    }
+    return undefined
   }
-  return undefined
 }
 
 /** Returns the text around a fault for a message: 30 characters to both sides on the same line, without emails and phone numbers. */
