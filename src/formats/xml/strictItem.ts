@@ -25,6 +25,7 @@ export function rejectXInclude(tag: Pick<SaxesTagNS, 'uri'>, line: number): void
  */
 export class StrictItemReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
+  readonly #entities: Record<string, string>
   readonly #columns: ColumnRegistry
   #depth = 0
   #text = ''
@@ -45,7 +46,7 @@ export class StrictItemReader {
     this.#scopeBinds = namespaces['g'] !== undefined
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
     this.#parser = parser
-    parser.ENTITIES = entityTable(htmlEntities, () => {
+    this.#entities = entityTable(htmlEntities, () => {
       if (this.#depth === 2) this.#htmlColumns.add(this.#columns.names()[this.#position] ?? '')
     })
     parser.on('error', (error) => {
@@ -62,6 +63,8 @@ export class StrictItemReader {
   read(text: string): void {
     this.#htmlColumns.clear()
     this.#depth = 0
+    // saxes 6 sets its own table, which accepts `&constructor;`, at each `close`.
+    this.#parser.ENTITIES = this.#entities
     this.#parser.write(text).close()
   }
 

@@ -13,6 +13,7 @@ import { rejectXInclude, XmlItemError } from './strictItem.ts'
  */
 export class XmlElementReader {
   readonly #parser: SaxesParser<{ xmlns: true; fragment: true; additionalNamespaces: Record<string, string> }>
+  readonly #entities: Record<string, string>
   readonly #columns: ColumnRegistry
   /**
    * Open elements below the record, with their path and all text in them. `hasOwnText`: true if some of the text is not in an inner
@@ -30,7 +31,7 @@ export class XmlElementReader {
     this.#columns = columns
     const parser = new SaxesParser({ xmlns: true, fragment: true, additionalNamespaces: { g: productNamespace, ...namespaces } })
     this.#parser = parser
-    parser.ENTITIES = entityTable(htmlEntities, () => {
+    this.#entities = entityTable(htmlEntities, () => {
       const around = this.#open.at(-1)
       if (around !== undefined) this.#htmlColumns.add(around.path)
     })
@@ -50,6 +51,8 @@ export class XmlElementReader {
     this.#htmlColumns.clear()
     this.#open.length = 0
     this.#inRecord = false
+    // saxes 6 sets its own table, which accepts `&constructor;`, at each `close`.
+    this.#parser.ENTITIES = this.#entities
     this.#parser.write(text).close()
     return this.#cells
   }

@@ -115,6 +115,16 @@ describe('product feeds (bad-inputs sections 3 and 8.1)', () => {
       undefined,
     ])
   })
+  test('case 44: every item has the same entities', async () => {
+    for (const item of ['<g:title>a&nbsp;b</g:title>', '<g:title lang="en">a&nbsp;b</g:title>'])
+      expect((await read(feed(item, item, item), htmlAllowed)).rows.map(cellsOf)).toEqual(Array(3).fill({ title: 'a\u00a0b' }))
+    for (const overrides of [{}, { xml: { item: 'item' } }, { xml: { item: 'item', htmlEntities: true } }])
+      expect(await refusal(feed('<g:id>1</g:id>', '<g:id n="2">2</g:id>', '<g:id>&constructor;</g:id>'), overrides)).toBe('FILE_MALFORMED')
+    const records = await read(feed('<g:title>a&nbsp;b</g:title>', '<g:title>c&nbsp;d</g:title>'), {
+      xml: { item: 'item', htmlEntities: true },
+    })
+    expect(records.rows).toHaveLength(2)
+  })
   test('case 44: entities of HTML in CDATA and in a document type stay unchanged', async () => {
     expect(cellsOf((await read(feed('<g:title><![CDATA[a&nbsp;b]]></g:title>'), htmlAllowed)).rows[0])).toEqual({ title: 'a&nbsp;b' })
     expect(await refusal(feed('<g:title>a&nosuch;b</g:title>'), htmlAllowed)).toBe('FILE_MALFORMED')
