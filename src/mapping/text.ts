@@ -36,6 +36,15 @@ export function isBroken(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed()
 }
 
+/**
+ * Returns true for text of printable ASCII only, without `&`: nothing of it is broken, escaped, wrongly decoded or invisible. One pass
+ * instead of four.
+ */
+export function isPlainText(text: string): boolean {
+  return !beyondPlain.test(text)
+}
+const beyondPlain = /[^ -%'-~]/
+
 /** Removes control, direction and zero-width characters; joiners stay. */
 export function stripControls(text: string): string {
   controls.lastIndex = 0
@@ -218,9 +227,28 @@ const inline =
  */
 export function stripHtml(text: string): string {
   if (!text.includes('<')) return text
-  const plain = withoutTags(text.replace(hidden, ' '))
-  return plain === text ? text : plain.replace(/\s{2,}|[^\S ]/g, ' ').trim()
+  const plain = withoutTags(mayHide(text) ? text.replace(hidden, ' ') : text)
+  return plain === text ? text : withSingleSpaces(plain).trim()
 }
+
+/** Returns true if `hidden` may match. Most descriptions have only tags, and this takes a tenth of its time. */
+function mayHide(text: string): boolean {
+  if (text.includes(']]>')) return true
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
+    const code = text.charCodeAt(at + 1) | 0x20
+    // `!`, `?`, and `s` of script and style; `<s>` and `<span>` follow often enough to look at the next letter.
+    if (code === 0x21 || code === 0x3f) return true
+    if (code === 0x73 && /[ct]/i.test(text.charAt(at + 2))) return true
+  }
+  return false
+}
+
+/** Replaces every run of white space, and every white space other than a space, by a space. */
+function withSingleSpaces(text: string): string {
+  // Three searches for what is rare take half the time of one replace.
+  return / {2}/.test(text) || otherSpaces.test(text) ? text.replace(/\s{2,}|[^\S ]/g, ' ') : text
+}
+const otherSpaces = /[\t-\r\u00a0-\uffff]/
 
 /**
  * Replaces every tag by `textOfTag`. A tag ends at the next `>` and contains no `<`. A loop, because a regular expression with a replace
@@ -229,29 +257,58 @@ export function stripHtml(text: string): string {
 function withoutTags(text: string): string {
   let plain = ''
   let from = 0
-  for (let start = text.indexOf('<'); start >= 0; start = text.indexOf('<', from)) {
+  let start = text.indexOf('<')
+  while (start >= 0) {
     const end = text.indexOf('>', start)
     if (end < 0) break
-    const at = text.lastIndexOf('<', end)
-    plain += text.slice(from, at) + textOfTag(text.slice(at, end + 1))
-    from = end + 1
+    // The tag begins at the last `<` before its end.
+    let at = start
+    let next = text.indexOf('<', at + 1)
+    while (next >= 0 && next < end) {
+      at = next
+      next = text.indexOf('<', at + 1)
+    }
+    const replaced = textOfTag(text, at, end + 1)
+    if (replaced !== undefined) {
+      plain += text.slice(from, at) + replaced
+      from = end + 1
+    }
+    start = next
   }
-  return plain + text.slice(from)
+  return from === 0 ? text : plain + text.slice(from)
 }
 
 /** Results of `textOfTag` for short tags, because a description repeats few of them. */
 const tagTexts = new Map<string, string>()
+/** Results for tags of at most three ASCII characters between `<` and `>`, by these characters. */
+const shortTagTexts = new Map<number, string>()
 const mostTags = 500
 const longestTag = 16
 
-/** Returns the text in place of a tag: `''` for an inline tag, a space for others. Returns text that is not a tag as it is. */
-function textOfTag(found: string): string {
-  const known = tagTexts.get(found)
+/** Returns the text in place of the tag `text[start, end)`: `''` for an inline tag, a space for others. Undefined if it is not a tag. */
+function textOfTag(text: string, start: number, end: number): string | undefined {
+  const short = end - start <= 5 ? shortKey(text, start + 1, end - 1) : -1
+  const known = short >= 0 ? shortTagTexts.get(short) : undefined
   if (known !== undefined) return known
-  if (!tag.test(found)) return found
-  const text = inline.test(found) ? '' : ' '
-  if (found.length <= longestTag && tagTexts.size < mostTags) tagTexts.set(found, text)
-  return text
+  const found = text.slice(start, end)
+  const cached = tagTexts.get(found)
+  if (cached !== undefined) return cached
+  if (!tag.test(found)) return undefined
+  const replaced = inline.test(found) ? '' : ' '
+  if (short >= 0) shortTagTexts.set(short, replaced)
+  else if (found.length <= longestTag && tagTexts.size < mostTags) tagTexts.set(found, replaced)
+  return replaced
+}
+
+/** Returns a number that stands for up to three ASCII characters; -1 for others. */
+function shortKey(text: string, start: number, end: number): number {
+  let key = 1
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return -1
+    key = key * 128 + code
+  }
+  return key
 }
 
 /**

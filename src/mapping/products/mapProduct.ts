@@ -9,7 +9,7 @@ import { idOf, identityOf } from './productId.ts'
 import { ProductRow, RowRejected, type ProductBinding } from './productRow.ts'
 import { colorOf, descriptionOf, levelsOf, optionalWordOf, titleOf, wordOf } from './productTexts.ts'
 import type { ProductRules } from './rules.ts'
-import { absentLabel, type ProductField } from './vocabulary.ts'
+import { absentLabel } from './vocabulary.ts'
 
 /**
  * Maps a row. Pure. A wrong required field rejects the row. A wrong optional field is dropped with a warning, unless its text is broken
@@ -99,37 +99,50 @@ function jsonOf(row: ProductRow, id: string): string {
   const [brand, gtin, mpn] = identityOf(row)
   const inventory = inventoryOf(row, availability)
   const salePrice = salePriceOf(row, price)
-  let json = ''
-  const add = (field: ProductField, value: string | undefined) => {
-    if (value !== undefined) json += `${json === '' ? '' : ','}"${field}":${JSON.stringify(value)}`
+  const images = moreImagesOf(row, imageLink)
+  const ageGroup = optionalWordOf(row, 'age_group')
+  // Prices, numbers and addresses have no character that JSON escapes. Words may have: `options.values` may name any.
+  let json = images === undefined ? '{' : `{"additional_image_link":"${images}",`
+  if (ageGroup !== undefined) json += `"age_group":${JSON.stringify(ageGroup)},`
+  json += `"availability":${JSON.stringify(availability)}`
+  if (brand !== undefined) json += `,"brand":${brand}`
+  const color = row.json('color', colorOf)
+  if (color !== undefined) json += `,"color":${color}`
+  json += `,"condition":${JSON.stringify(condition)}`
+  for (const label of labels) {
+    const text = row.json(label.field, label.read)
+    if (text !== undefined) json += `,"${label.field}":${text}`
   }
-  add('additional_image_link', moreImagesOf(row, imageLink))
-  add('age_group', optionalWordOf(row, 'age_group'))
-  add('availability', availability)
-  add('brand', brand)
-  add('color', colorOf(row))
-  add('condition', condition)
-  add('custom_label_0', row.text('custom_label_0', absentLabel))
-  add('custom_label_1', row.text('custom_label_1', absentLabel))
-  add('custom_label_2', row.text('custom_label_2', absentLabel))
-  add('custom_label_3', row.text('custom_label_3', absentLabel))
-  add('custom_label_4', row.text('custom_label_4', absentLabel))
-  add('description', description)
-  add('gender', optionalWordOf(row, 'gender'))
-  add('google_product_category', levelsOf(row, 'google_product_category'))
-  add('gtin', gtin)
-  add('id', id)
-  add('image_link', imageLink)
+  json += `,"description":${JSON.stringify(description)}`
+  const gender = optionalWordOf(row, 'gender')
+  if (gender !== undefined) json += `,"gender":${JSON.stringify(gender)}`
+  const category = row.json('google_product_category', categoryOf)
+  if (category !== undefined) json += `,"google_product_category":${category}`
+  if (gtin !== undefined) json += `,"gtin":"${gtin}"`
+  json += `,"id":${JSON.stringify(id)},"image_link":"${imageLink}"`
   if (inventory !== undefined) json += `,"inventory":${inventory}`
-  add('item_group_id', row.text('item_group_id'))
-  add('link', link)
-  add('mobile_link', mobileLinkOf(row))
-  add('mpn', mpn)
-  add('price', price.text)
-  add('product_type', levelsOf(row, 'product_type'))
-  add('sale_price', salePrice)
-  add('sale_price_effective_date', salePeriodOf(row))
-  add('size', row.text('size'))
-  add('title', title)
-  return `{${json}}`
+  const group = row.json('item_group_id', groupOf)
+  if (group !== undefined) json += `,"item_group_id":${group}`
+  json += `,"link":"${link}"`
+  const mobileLink = mobileLinkOf(row)
+  if (mobileLink !== undefined) json += `,"mobile_link":"${mobileLink}"`
+  if (mpn !== undefined) json += `,"mpn":${JSON.stringify(mpn)}`
+  json += `,"price":"${price.text}"`
+  const productType = row.json('product_type', productTypeOf)
+  if (productType !== undefined) json += `,"product_type":${productType}`
+  if (salePrice !== undefined) json += `,"sale_price":"${salePrice}"`
+  const salePeriod = salePeriodOf(row)
+  if (salePeriod !== undefined) json += `,"sale_price_effective_date":${JSON.stringify(salePeriod)}`
+  const size = row.json('size', sizeOf)
+  if (size !== undefined) json += `,"size":${size}`
+  return `${json},"title":${JSON.stringify(title)}}`
 }
+
+const labels = (['custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4'] as const).map((field) => ({
+  field,
+  read: (row: ProductRow) => row.text(field, absentLabel),
+}))
+const categoryOf = (row: ProductRow) => levelsOf(row, 'google_product_category')
+const productTypeOf = (row: ProductRow) => levelsOf(row, 'product_type')
+const groupOf = (row: ProductRow) => row.text('item_group_id')
+const sizeOf = (row: ProductRow) => row.text('size')

@@ -3,13 +3,13 @@ import { parseInstant } from '../instant.ts'
 import { firstText } from '../fields.ts'
 import { showValue } from '../mask.ts'
 import { trimText } from '../text.ts'
-import { parsePrice, type Price } from './price.ts'
+import { parsePrice, type Price, type PriceResult } from './price.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 
 /** @throws {RowRejected} if the price is missing or invalid, or is zero and `options.refuse` names zero_price */
 export function priceOf(row: ProductRow): Price {
   const text = withCurrency(row, 'price', row.required('price'))
-  const result = parsePrice(text, row.rules.price)
+  const result = parsed(row, text)
   if ('code' in result) {
     throw new RowRejected(result.code, 'price', `"${showValue(text)}" ${result.message}`)
   }
@@ -17,6 +17,15 @@ export function priceOf(row: ProductRow): Price {
   if (result.price.minor === 0n && !row.rules.allowed.has('zero_price')) row.warn('PRICE_ZERO', 'price', 'is zero')
   if (result.warning !== undefined) row.warn(result.warning, 'price', `"${showValue(text)}" was written as "${result.price.text}"`)
   return result.price
+}
+
+/** Parses a price, or returns the result for the same text in an earlier row. */
+function parsed({ rules }: ProductRow, text: string): PriceResult {
+  const known = rules.prices.get(text)
+  if (known !== undefined) return known
+  const result = parsePrice(text, rules.price)
+  rules.prices.set(text, result)
+  return result
 }
 
 /**
@@ -61,7 +70,7 @@ export function salePriceOf(row: ProductRow, price: Price): string | undefined {
   const given = row.optional('sale_price')
   if (given === undefined) return undefined
   const text = withCurrency(row, 'sale_price', given)
-  const result = parsePrice(text, row.rules.price)
+  const result = parsed(row, text)
   const fault =
     'code' in result
       ? result.message

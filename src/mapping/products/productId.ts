@@ -6,6 +6,10 @@ import { parseGtin } from './gtin.ts'
 import { RowRejected, type ProductRow } from './productRow.ts'
 import { absentBrand, spreadsheet } from './vocabulary.ts'
 
+const plainId = /^[\w.-]+$/
+/** Matches every plain id that `spreadsheet` matches: a date such as `1-Mar`. */
+const damagedId = /^\d{1,2}-[A-Z]/
+
 /**
  * Returns the id: trimmed, in NFC.
  *
@@ -14,6 +18,8 @@ import { absentBrand, spreadsheet } from './vocabulary.ts'
  */
 export function idOf(row: ProductRow): string {
   const cell = row.binding.id?.read(row.source)
+  // Most ids pass all checks below unchanged.
+  if (typeof cell === 'string' && plainId.test(cell) && cell.length <= row.rules.options.maxIdLength && !damagedId.test(cell)) return cell
   if (typeof cell === 'object' && new Set(cell.map(trimText)).size > 1)
     throw new RowRejected('ID_INVALID', 'id', `has ${cell.length} values, expected one`)
   const raw = firstText(cell) ?? ''
@@ -31,12 +37,12 @@ export function idOf(row: ProductRow): string {
 }
 
 /**
- * Reads brand, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89). Drops an invalid gtin if there is a brand or mpn.
+ * Reads brand, as JSON, gtin and mpn (spec 2.2; docs/inputs.md, cases 87 to 89). Drops an invalid gtin if there is a brand or mpn.
  *
  * @throws {RowRejected} if none of the three is left
  */
 export function identityOf(row: ProductRow): readonly [brand: string | undefined, gtin: string | undefined, mpn: string | undefined] {
-  const brand = row.text('brand', absentBrand)
+  const brand = row.json('brand', brandOf)
   const mpn = row.text('mpn')
   const text = row.optional('gtin')
   const parsed = text === undefined ? undefined : parseGtin(text)
@@ -50,3 +56,5 @@ export function identityOf(row: ProductRow): readonly [brand: string | undefined
   if (parsed?.normalized === true) row.warn('GTIN_NORMALIZED', 'gtin', 'was written in another form')
   return [brand, parsed?.gtin, mpn]
 }
+
+const brandOf = (row: ProductRow) => row.text('brand', absentBrand)

@@ -3,7 +3,7 @@ import { firstText, type BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
 import type { Cell, Row, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
-import { decodeEntities, isBroken, stripControls, trimText } from '../text.ts'
+import { decodeEntities, isBroken, isPlainText, stripControls, trimText } from '../text.ts'
 import { TransformFault } from '../transforms.ts'
 import type { ProductRules } from './rules.ts'
 import { absent, type ProductField } from './vocabulary.ts'
@@ -74,6 +74,7 @@ export class ProductRow {
    * @throws {RowRejected} if the text is broken
    */
   optional(field: ProductField, placeholders: ReadonlySet<string> = absent): string | undefined {
+    if (this.binding[field] === undefined) return undefined
     const text = trimText(firstText(this.cell(field)) ?? '')
     if (text === '') return undefined
     if (text.length <= 16 && (placeholders.has(text.toLowerCase()) || /^x{2,}$/i.test(text))) {
@@ -94,6 +95,26 @@ export class ProductRow {
     return undefined
   }
 
+  /**
+   * Returns the JSON of an optional field as `read` returns it. If an earlier row had the same cell, and no warning about it, the result
+   * is known. `read` must depend on the cell only.
+   */
+  json(field: ProductField, read: (row: ProductRow) => string | undefined): string | undefined {
+    const bound = this.binding[field]
+    if (bound === undefined) return undefined
+    const { compute, transforms } = bound.mapping
+    // Both may throw, and a function of the user may return another value for the same cell.
+    const cell = compute === undefined && transforms.length === 0 ? bound.read(this.source) : undefined
+    if (typeof cell !== 'string') return quoted(read(this))
+    const memo = this.rules.known[field]
+    const known = memo.get(cell)
+    if (known !== undefined) return known
+    const before = this.warnings.length
+    const json = quoted(read(this))
+    if (json !== undefined && this.warnings.length === before) memo.set(cell, json)
+    return json
+  }
+
   /** Returns the cell of an optional field. Undefined with a warning if a transform fails. */
   cell(field: ProductField): Cell | undefined {
     try {
@@ -107,6 +128,7 @@ export class ProductRow {
 
   /** Removes double escaping, control and invisible characters, each with a warning. Only warns about wrongly decoded text. */
   clean(field: ProductField, text: string): string {
+    if (isPlainText(text)) return text
     let clean = text
     if (clean.includes('&')) {
       const decoded = decodeEntities(clean)
@@ -118,4 +140,8 @@ export class ProductRow {
     if (plain !== clean) this.warn('TEXT_CLEANED', field, 'contained control or invisible characters')
     return plain === text ? text : trimText(plain)
   }
+}
+
+function quoted(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value)
 }

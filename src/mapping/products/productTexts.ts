@@ -34,7 +34,7 @@ export function descriptionOf(row: ProductRow): string {
   if (plain !== clean) row.warn('DESCRIPTION_HTML', 'description', 'contained HTML')
   const description = trimText(plain)
   if (!isVisible(description)) throw new RowRejected('DESCRIPTION_EMPTY', 'description', 'is empty without HTML and invisible characters')
-  const tag = tagLike.exec(description)?.[0]
+  const tag = description.includes('<') ? tagLike.exec(description)?.[0] : undefined
   if (tag !== undefined)
     throw new RowRejected('DESCRIPTION_MARKUP', 'description', `contains "${showValue(tag)}", which the service reads as HTML`)
   if (description.length <= maxDescription) return description

@@ -1,7 +1,9 @@
 /** Settings of a pipeline for its products, prepared once for all rows. */
 import type { MappingOptions, Pipeline } from '../../model/pipeline.ts'
 import { trimText } from '../text.ts'
-import type { PriceOptions } from './price.ts'
+import type { PriceOptions, PriceResult } from './price.ts'
+import { ValueMemo } from './valueMemo.ts'
+import { productFields, type ProductField } from './vocabulary.ts'
 
 export interface ProductRules {
   readonly options: MappingOptions
@@ -12,6 +14,9 @@ export interface ProductRules {
   readonly zeroRefused: boolean
   /** Words of the source (lower case) and the service's words for them, by field. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** JSON of the values that the cells of a field became without a warning. */
+  readonly known: Readonly<Record<ProductField, ValueMemo<string>>>
+  readonly prices: ValueMemo<PriceResult>
 }
 
 export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): ProductRules {
@@ -32,5 +37,8 @@ export function productRules({ mapping: options }: Pick<Pipeline, 'mapping'>): P
         new Map(Object.entries(map).map(([from, to]) => [trimText(from).toLowerCase(), to])),
       ]),
     ),
+    // Every field has its entry.
+    known: Object.fromEntries(productFields.map((field) => [field, new ValueMemo()])) as Record<ProductField, ValueMemo<string>>,
+    prices: new ValueMemo(),
   }
 }

@@ -1,6 +1,7 @@
 /** Creates the table `stage`, which receives the mapped rows of a run, and writes products and members to this table. */
 import type { Transaction } from '../../db/database.ts'
 import { hash } from 'node:crypto'
+import { hashKey } from '../../mapping/identifiers/digest.ts'
 import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
@@ -192,7 +193,7 @@ export const stageWriters = { products: ProductStage, identifiers: MemberStage }
 
 /** Returns the first 16 bytes of the SHA-256 of a product in canonical JSON. */
 export function contentHash(json: string): Buffer {
-  return hash('sha256', json, 'buffer').subarray(0, 16)
+  return hashKey(json)
 }
 
 /**

@@ -118,10 +118,10 @@ describe('items of plain XML', () => {
           if (new PlainItemReader(new ColumnRegistry(), scope, new ItemCells()).read(one)) plain++
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: 1_500 },
     )
-    expect(plain).toBeGreaterThan(1_000)
-    expect(rejected).toBeGreaterThan(1_000)
+    expect(plain).toBeGreaterThan(300)
+    expect(rejected).toBeGreaterThan(300)
   })
   test('with HTML in CDATA, references, nested and empty elements need no strict parser', () => {
     const plain = new PlainItemReader(new ColumnRegistry(), { g: 'http://base.google.com/ns/1.0' }, new ItemCells())
