@@ -49,6 +49,16 @@ export class CopyWriter {
     this.#at = putBytes(this.#buffer, this.#at, value)
   }
 
+  /** Writes the values as one `bytea`, one behind the other. */
+  joined(values: readonly Uint8Array[]): void {
+    let size = 0
+    for (const value of values) size += value.length
+    this.#need(4 + size)
+    let at = put32(this.#buffer, this.#at, size)
+    for (const value of values) at = putValue(this.#buffer, at, value)
+    this.#at = at
+  }
+
   text(value: string): void {
     // At most three bytes per UTF-16 unit.
     this.#need(4 + value.length * 3)
@@ -239,7 +249,11 @@ function put32(buffer: Buffer, at: number, value: number): number {
 
 /** Writes length and bytes. Returns the position after them. */
 function putBytes(buffer: Buffer, at: number, value: Uint8Array): number {
-  const from = put32(buffer, at, value.length)
+  return putValue(buffer, put32(buffer, at, value.length), value)
+}
+
+/** Writes bytes. Returns the position after them. */
+function putValue(buffer: Buffer, from: number, value: Uint8Array): number {
   if (value.length > 64) buffer.set(value, from)
   // The index is below the length.
   else for (let i = 0; i < value.length; i++) buffer[from + i] = value[i] as number

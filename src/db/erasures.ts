@@ -2,6 +2,7 @@
  * Writes the tables of erasures (docs/erasure.md). An erasure suppresses digests in every audience of its service, under any
  * credentials, so that the digests stay suppressed if an audience moves to another user.
  */
+import { rowIdentifiers } from './identifiers.ts'
 import { noteEvent } from './audit.ts'
 import type { Database, Queryable, Transaction } from './database.ts'
 import type { Outer, Row, Value } from './row.ts'
@@ -167,7 +168,7 @@ export async function hasErased(db: Queryable, service: string, keys: ErasedKeys
 /** Returns the identifiers that the records of an audience have. */
 export async function identifiersOf(db: Queryable, destinationId: number, records: readonly Buffer[]): Promise<readonly Buffer[]> {
   const rows = await db.query<{ readonly identifier: Value<'remote', 'key'> }>(
-    'select distinct unnest(identifiers) as identifier from record where destination_id = $1 and key = any($2::bytea[])',
+    `select distinct unnest(${rowIdentifiers('record')}) as identifier from record where destination_id = $1 and key = any($2::bytea[])`,
     [destinationId, records],
   )
   return rows.map(({ identifier }) => identifier)

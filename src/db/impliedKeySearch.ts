@@ -6,6 +6,7 @@ import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import { eachPortion } from './cursor.ts'
 import { type Queryable, type Transaction } from './database.ts'
+import { rowIdentifiers } from './identifiers.ts'
 import { behindAll, implyingBatch, recordImplies } from './impliedKeys.ts'
 import type { Row, Value } from './row.ts'
 
@@ -268,7 +269,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
 export async function dropOutdatedKeys(tx: Transaction, destinationId: number): Promise<void> {
   await dropImpliedKeys(tx, destinationId)
   const index = new ImpliedKeyIndex(tx, destinationId)
-  const records = `select key, replace(array_to_string(identifiers, ','), '\\x', '') as keys from record
+  const records = `select key, replace(array_to_string(${rowIdentifiers('record')}, ','), '\\x', '') as keys from record
     where destination_id = ${destinationId} and ${recordImplies('record')}`
   for await (const rows of eachPortion<{ key: Buffer; keys: string }>(tx.client, 'record_cursor', records, 5_000)) await index.add(rows)
   await index.end()
@@ -326,7 +327,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
        from unnest($2::int[], $3::int[], $4::int[], $5::bytea[]) as c (chunk, part, place, identifier)
          join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
        cross join lateral (
-         select lr.destination_id, lr.key, lr.identifiers, lr.load_id from record lr
+         select lr.destination_id, lr.key, ${rowIdentifiers('lr')} as identifiers, lr.load_id from record lr
          where lr.destination_id = $1 and ${recordImplies('lr')} and lr.key >= w.first and lr.key < w.first || ${behindAll} offset 0) r
        cross join ${implyingBatch('r')} b
      where w.identifier = any(r.identifiers)`,

@@ -3,6 +3,7 @@
  * key of one record (`record.load_id`), and is synced if the batch with that record is settled. Before the state of a key changes in
  * another way, all keys of its record are stored as rows (`remote/implied.ts`). A batch of a load without implied keys has `keys_stored`.
  */
+import { rowIdentifiers } from './identifiers.ts'
 import type { Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
@@ -32,7 +33,7 @@ export const mayImply = (b: string) => `(${isOfLoad(b)} and not ${b}.keys_stored
 
 /** Returns SQL of the records whose keys batch `b` implies, to be joined laterally. `b` needs the column `next_key` (`nextKeyOf`). */
 export const recordsOf = (b: string) =>
-  `lateral (select lr.key, lr.identifiers from record lr
+  `lateral (select lr.key, ${rowIdentifiers('lr')} as identifiers from record lr
      where lr.destination_id = ${b}.destination_id and lr.key >= ${b}.first_key and lr.key < ${b}.next_key and lr.load_id = ${b}.load_id
      order by lr.key)`
 

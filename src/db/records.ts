@@ -7,7 +7,15 @@ import type { Queryable } from './queryable.ts'
 import type { ColumnName } from './row.ts'
 
 /** Columns of a row of the source, for `insertRecords` and `updateRecords`. */
-const content = ['hash', 'body', 'identifiers', 'effective_at', 'expires_at', 'line'] as const satisfies readonly ColumnName<'record'>[]
+const content = [
+  'hash',
+  'body',
+  'identifiers',
+  'joined_identifiers',
+  'effective_at',
+  'expires_at',
+  'line',
+] as const satisfies readonly ColumnName<'record'>[]
 
 /** Destination, and the snapshot of the read. */
 interface Read {

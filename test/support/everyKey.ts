@@ -1,3 +1,4 @@
+import { rowIdentifiers } from '../../src/db/identifiers.ts'
 import { implyingBatch, plainTimes } from '../../src/db/impliedKeys.ts'
 
 /** SQL of all keys of the database as rows of `remote`: the stored ones, and those that records of a first load imply. */
@@ -7,5 +8,5 @@ export const everyKey = `(
   union all
   select r.destination_id, i.identifier, 1, false, r.key, ${plainTimes}, case when b.settled then ${plainTimes} end, null,
     case when b.settled then b.expires_at end, null, null, case when b.settled then b.id end, null, null
-  from sluice.record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
+  from sluice.record r cross join ${implyingBatch('r')} b cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
   where r.load_id is not null)`

@@ -2,6 +2,7 @@
 import { isDue, type DueEnds } from '../batches/memberEnds.ts'
 import { openStatuses } from '../batches/states.ts'
 import { addChanged, type ChangedKeys } from '../changedKeys.ts'
+import { rowIdentifiers } from '../identifiers.ts'
 import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, recordImplies, recordsOf } from '../impliedKeys.ts'
 import { dropImpliedKeys } from '../impliedKeySearch.ts'
 import type { Queryable } from '../queryable.ts'
@@ -34,7 +35,7 @@ async function insertImpliedKeys(tx: Queryable, destinationId: number, records: 
 }
 
 /** SQL of the columns of record `r` from which its implied keys are computed. */
-export const recordColumns = 'r.destination_id, r.key, r.identifiers, r.load_id'
+export const recordColumns = `r.destination_id, r.key, ${rowIdentifiers('r')} as identifiers, r.load_id`
 
 /** State in which implied keys are stored. Each value is SQL that may use the row `r` of the records and `i.identifier`. */
 interface StoredState {

@@ -14,7 +14,7 @@ export const record = sluice.table(
     hash: bytea('hash').notNull(),
     /** Products: the written fields as JSON. Null for members. */
     body: text('body'),
-    /** Members: packed identifiers, sorted. Null for products. */
+    /** Members with an identifier that is not a digest, and members that an earlier version wrote: packed identifiers, sorted. */
     identifiers: bytea('identifiers').array(),
     effectiveAt: instant('effective_at'),
     expiresAt: instant('expires_at'),
@@ -31,6 +31,8 @@ export const record = sluice.table(
      * (`db/impliedKeys.ts`).
      */
     loadId: bigint('load_id', { mode: 'number' }),
+    /** All other members: packed identifiers, sorted and concatenated. Read both forms by `db/identifiers.ts`. */
+    joinedIdentifiers: bytea('joined_identifiers'),
   },
   (t) => [
     primaryKey({ name: 'record_pkey', columns: [t.destinationId, t.key] }),

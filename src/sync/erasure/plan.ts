@@ -2,6 +2,7 @@
  * Plans an erasure: removes the person from the desired state and from batches that are not in flight, and plans deletes in every
  * audience that has the person.
  */
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addErased, addErasureDelete, finishPlanning, loadErased } from '../../db/erasures.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import { claimById, type ClaimedBatch } from '../../db/batches/claim.ts'
@@ -90,7 +91,7 @@ async function recordsOf(
   ])
   if (identifiers.length === 0) return byKey.map(({ key }) => key)
   const byIdentifier = await tx.query<Row<'record', 'key'>>(
-    'select key from record where destination_id = $1 and identifiers && $2::bytea[]',
+    `select key from record where destination_id = $1 and ${rowIdentifiers('record')} && $2::bytea[]`,
     [audience, identifiers],
   )
   return unique([...byKey, ...byIdentifier].map(({ key }) => key))

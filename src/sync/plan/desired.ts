@@ -8,6 +8,7 @@
 import pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { plainTimes } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
@@ -76,10 +77,10 @@ export async function optOutByIdentifier({ tx, destinationId }: DesiredContext):
     `with removed as materialized (
        select m.key as identifier from remote m
        where m.destination_id = ${destinationId} and m.ref_count > 0
-         and m.key in (select unnest(s.identifiers) from stage s where s.kind = ${stagedKind.optedOut}))
+         and m.key in (select unnest(${rowIdentifiers('s')}) from stage s where s.kind = ${stagedKind.optedOut}))
      insert into change
      select distinct r.key, 'opted_out'
-     from record r cross join lateral unnest(r.identifiers) as i (identifier)
+     from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      where r.destination_id = ${destinationId} and i.identifier in (select identifier from removed)
        and not exists (select from change c where c.key = r.key and c.what <> 'missing')`,
   )
@@ -123,7 +124,7 @@ export async function suppressErasedRecords(context: DesiredContext, service: st
   const erased = await tx.query<Record<'updates' | 'stale' | 'missing' | 'opted_out' | 'suppressed', string>>(
     `with erased as (
        select r.key from record r where r.destination_id = $2 and r.key in (${erasedRecords('$1', '$2')})
-       ${keys.length === 0 ? 'and $3::bytea[] is not null' : 'union select r.key from record r where r.destination_id = $2 and r.identifiers && $3::bytea[]'}),
+       ${keys.length === 0 ? 'and $3::bytea[] is not null' : `union select r.key from record r where r.destination_id = $2 and ${rowIdentifiers('r')} && $3::bytea[]`}),
      found as (select g.key, c.what from erased g left join change c on c.key = g.key where c.what is distinct from 'suppressed'),
      changed as (update change c set what = 'suppressed' from found f where c.key = f.key),
      added as (insert into change select key, 'suppressed' from found where what is null)
@@ -159,7 +160,7 @@ async function removeAbsent(
   const rows = await tx.query<{ missing: string; stale: string }>(
     `with found as (
        select c.key, c.what from change c join record o on o.destination_id = ${destinationId} and o.key = c.key
-       where c.what in ('missing', 'stale') and exists (select from unnest(o.identifiers) as i (identifier) ${among})),
+       where c.what in ('missing', 'stale') and exists (select from unnest(${rowIdentifiers('o')}) as i (identifier) ${among})),
      changed as (update change c set what = '${what}' from found f where c.key = f.key)
      select count(*) filter (where what = 'missing') as missing, count(*) filter (where what = 'stale') as stale from found`,
   )

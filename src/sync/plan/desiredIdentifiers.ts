@@ -7,6 +7,7 @@
  * After a first load most identifiers have no row in `remote`; they are implied by their records (docs/decisions/implied-keys.md).
  */
 import type { Transaction } from '../../db/database.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { countImpliedRecords, plainTimes, recordImplies } from '../../db/impliedKeys.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
@@ -30,7 +31,7 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     collectUnsent: () =>
       collectUnsent(context, {
         group: 'group_key',
-        keys: `select unnest(r.identifiers) as key from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
+        keys: `select unnest(${rowIdentifiers('r')}) as key from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,
       }),
     applyRemovals: () => applyRemovals(context),
     // People are never shown (docs/guarantees.md#no-raw-identifier-at-rest).
@@ -63,7 +64,7 @@ async function applyRemovals({ tx, destinationId, implied, changed }: DesiredCon
     destinationId,
     `select i.identifier, count(*)::int as n, bool_or(removal.cause = 'suppressed') as suppressed
      from removal join record r on r.destination_id = $1 and r.key = removal.key
-       cross join lateral unnest(r.identifiers) as i (identifier)
+       cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
      group by i.identifier`,
   )
   // An implied key belongs only to the removed record, so its reference count becomes 0.
@@ -75,7 +76,7 @@ async function applyRemovals({ tx, destinationId, implied, changed }: DesiredCon
          join record r on r.destination_id = $1 and r.key = k.key and ${recordImplies('r')}`,
       { refCount: '0', suppressed: 'r.suppressed' },
     )
-  await changed.add(`select unnest(r.identifiers) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
+  await changed.add(`select unnest(${rowIdentifiers('r')}) from removal join record r on r.destination_id = $1 and r.key = removal.key`)
   await records.deleteRecords(tx, destinationId, 'select key from removal', { keepMissing: false })
 }
 
@@ -135,7 +136,7 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
     'former',
     `select key, identifiers, effective_at, expires_at, load_id from change where what = 'update' and identifiers is not null
      union all
-     select r.key, r.identifiers, r.effective_at, r.expires_at, r.load_id
+     select r.key, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id
      from change c join record r on r.destination_id = ${destinationId} and r.key = c.key where c.what = 'update' and c.identifiers is null`,
   )
   await tx.query('analyze former (key)')
@@ -143,12 +144,12 @@ async function collectIdentifierDelta({ tx, destinationId }: DesiredContext): Pr
     tx,
     'delta',
     `select i.identifier, 1 as difference, s.key as group_key
-     from change c join stage s using (key) left join former f using (key) cross join lateral unnest(s.identifiers) as i (identifier)
+     from change c join stage s using (key) left join former f using (key) cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
      where c.what in ('create', 'update') and (f.key is null or i.identifier <> all (f.identifiers))
      union all
      select i.identifier, -1, f.key
      from former f join stage s using (key) cross join lateral unnest(f.identifiers) as i (identifier)
-     where i.identifier <> all (s.identifiers)`,
+     where i.identifier <> all (${rowIdentifiers('s')})`,
   )
   const shared = await fillTable(tx, 'shared', 'select identifier from delta group by identifier having count(*) > 1')
   if (shared > 0) {

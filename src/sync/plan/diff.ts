@@ -3,6 +3,7 @@
  * read it takes 0.6 s per million rows.
  */
 import type { Transaction } from '../../db/database.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { stagedKind } from '../read/stageTable.ts'
 import { fillTable } from './planTables.ts'
 
@@ -73,7 +74,7 @@ function wholeDiff(destinationId: number): string {
 function gatedDiff(destinationId: number): string {
   // In the order of the keys, neighbors are on the same pages: half of the time for 10,000 of 1,000,000 records. It is also the order of the
   // keys that the plan inserts and of the operations.
-  return `select s.key, ${what} as what, r.identifiers, r.effective_at, r.expires_at, r.load_id, r.ctid
+  return `select s.key, ${what} as what, ${rowIdentifiers('r')}, r.effective_at, r.expires_at, r.load_id, r.ctid
     from (select key, kind, hash from stage order by key offset 0) s
       left join record r on r.destination_id = ${destinationId} and r.key = s.key where ${changed}
     union all

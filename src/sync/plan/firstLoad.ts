@@ -8,6 +8,7 @@
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import type { Transaction } from '../../db/database.ts'
 import { openStatuses } from '../../db/batches/states.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { recordImplies } from '../../db/impliedKeys.ts'
 import { dropImpliedKeys } from '../../db/impliedKeySearch.ts'
 import * as records from '../../db/records.ts'
@@ -43,8 +44,8 @@ export function inRange(key: string, { after, upTo }: KeyRange): string {
 }
 
 /** SQL of the identifiers that are sent under record `r`. `l`: its row of the table `omitted`, if there is one. */
-export const sentIdentifiers = `case when l.key is null then r.identifiers
-  else array(select i.one from unnest(r.identifiers) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
+export const sentIdentifiers = `case when l.key is null then ${rowIdentifiers('r')}
+  else array(select i.one from unnest(${rowIdentifiers('r')}) as i (one) where i.one <> all (l.identifiers) order by i.one) end`
 
 /** Returns true if the destination has no record, no key and no open batch. */
 export async function isUntouched(tx: Transaction, destinationId: number): Promise<boolean> {
@@ -120,7 +121,7 @@ async function insertKeys({ tx, destinationId }: DesiredContext, shared: boolean
     tx,
     destinationId,
     `select i.identifier as key, ${shared ? 'coalesce(x.n, 1)' : '1'} as ref_count, r.key as group_key, ${desiredTimes('r')} as desired_hash
-     from record r cross join lateral unnest(r.identifiers) as i (identifier)
+     from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
        ${shared ? 'left join shared_group x on x.identifier = i.identifier' : ''}
      where r.destination_id = $1 and not ${recordImplies('r')} ${shared ? 'and (x.identifier is null or x.group_key = r.key)' : ''}`,
   )
@@ -137,7 +138,7 @@ async function haveTimes(tx: Transaction): Promise<boolean> {
 async function areDigests(tx: Transaction): Promise<boolean> {
   const last = 'identifiers[cardinality(identifiers)]'
   const other = await tx.query(
-    `select from stage where kind = ${stagedKind.valid} and (length(${last}) <> ${keyBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
+    `select from stage where kind = ${stagedKind.valid} and joined_identifiers is null and (length(${last}) <> ${keyBytes} or get_byte(${last}, 0) = ${plainType}) limit 1`,
   )
   return other.length === 0
 }
@@ -150,7 +151,7 @@ async function areDigests(tx: Transaction): Promise<boolean> {
  */
 async function collectShared(tx: Transaction, among: readonly Buffer[] | undefined): Promise<boolean> {
   if (among?.length === 0) return false
-  const identifiers = `stage s cross join lateral unnest(s.identifiers) as i (identifier)`
+  const identifiers = `stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)`
   // Two steps, because computing the smallest record key of every identifier takes twice as long.
   const shared = await fillTable(
     tx,

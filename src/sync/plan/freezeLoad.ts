@@ -3,7 +3,7 @@
  * `firstMembers`, but reads records (`loadedRecords.ts`) and writes bodies as bytes, without an object or a string per user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
-import { compressTemplate } from '../../db/bodyTemplate.ts'
+import { compressTemplate, keyBytes } from '../../db/bodyTemplate.ts'
 import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
@@ -40,7 +40,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
     batches.entries.create += users
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
-  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride, count: 0 }
+  const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: keyBytes, count: 0 }
   try {
     for await (const { bytes: records, isLast } of load.records) {
       user.source = records
@@ -49,7 +49,7 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
         // Other rows send all identifiers of this row.
         if (user.count === 0) continue
         if (!index.hasRoom(user.count)) await index.store()
-        for (let at = user.identifiers; at < end; at += stride) index.addOne(records.readUInt32BE(at + 1), records, user.key)
+        for (let at = user.identifiers; at < end; at += keyBytes) index.addOne(records.readUInt32BE(at + 1), records, user.key)
         if (!writer.fits(user)) {
           take(writer.finish())
           if (isLast && batches.isFull) await batches.write()
@@ -69,21 +69,14 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   return batches.totals()
 }
 
-/** Number of bytes of an empty array as `array_send` writes it: number of dimensions, flags and type of the elements. */
-const emptyHeaderBytes = 12
-/** Number of bytes before the first element of an array with one dimension, whose length and first index follow the type. */
-const headerBytes = 20
-/** Number of bytes of the length before each element. */
+/** Number of bytes of the length before the identifiers of a record. */
 const lengthBytes = 4
-/** Distance between two identifiers of 33 bytes. */
-const stride = lengthBytes + 33
 
 /** Sets `user` to the record that begins at `at`. Returns the position of the next record. */
 function findUser(user: UserAt, at: number): number {
-  const array = at + recordKeyBytes
+  const bytes = user.source.readUInt32BE(at + recordKeyBytes)
   user.key = at
-  const isEmpty = user.source.readInt32BE(array) === 0
-  user.count = isEmpty ? 0 : user.source.readInt32BE(array + emptyHeaderBytes)
-  user.identifiers = array + headerBytes + lengthBytes
-  return isEmpty ? array + emptyHeaderBytes : array + headerBytes + user.count * stride
+  user.identifiers = at + recordKeyBytes + lengthBytes
+  user.count = bytes / keyBytes
+  return user.identifiers + bytes
 }

@@ -1,13 +1,14 @@
 /** Inserts the records of a first load of people, and reads them back in key order (`freezeLoad.ts`). */
 import { copyValue } from '../../db/copyOut.ts'
 import { forgetCause, setCause } from '../../db/cursor.ts'
+import { concatenated, joinedOf } from '../../db/identifiers.ts'
 import { insertAndReturn } from '../../db/records.ts'
 import type { DesiredContext } from './desired.ts'
 import { inRange, insertLoaded, loadedRows, sentIdentifiers, type FirstLoad, type KeyRange } from './firstLoad.ts'
 
 type Load = Pick<FirstLoad, 'shared' | 'loadId'>
 
-/** Records of one range: for each its key, and the identifiers that it sends as `array_send` writes them. */
+/** Records of one range: for each its key, the number of bytes of the identifiers that it sends (4 bytes), and these identifiers. */
 export interface LoadedRecords {
   readonly bytes: Buffer
   /** True for the last range, behind which Postgres inserts nothing. */
@@ -49,8 +50,8 @@ async function* eachRange(
 async function insertReturning(context: DesiredContext, first: Load, range: KeyRange): Promise<Buffer | undefined> {
   return copyValue(
     context.tx.client,
-    `with inserted as (${insertAndReturn(context, loadedRows(first, range), 'key, identifiers')})
-     select string_agg(key || array_send(identifiers), '') from inserted`,
+    `with inserted as (${insertAndReturn(context, loadedRows(first, range), 'key, identifiers, joined_identifiers')})
+     select string_agg(${bytesOf(joinedOf('i'))}, '') from inserted i`,
   )
 }
 
@@ -59,8 +60,11 @@ async function insertAndRead(context: DesiredContext, first: Load, range: KeyRan
   await insertLoaded(context, first, range)
   return copyValue(
     context.tx.client,
-    `select string_agg(key || array_send(identifiers), '') from (
-       select r.key, ${sentIdentifiers} as identifiers from record r left join omitted l on l.key = r.key
-       where r.destination_id = ${context.destinationId} and ${inRange('r.key', range)} order by r.key) r`,
+    `select string_agg(${bytesOf('i.joined')}, '') from (
+       select r.key, case when l.key is null then ${joinedOf('r')} else ${concatenated(sentIdentifiers)} end as joined from record r left join omitted l on l.key = r.key
+       where r.destination_id = ${context.destinationId} and ${inRange('r.key', range)} order by r.key) i`,
   )
 }
+
+/** Returns SQL of the bytes of record `i`. `joined`: SQL of its concatenated identifiers. */
+const bytesOf = (joined: string): string => `i.key || int4send(length(${joined})) || ${joined}`

@@ -3,6 +3,7 @@
  * so that memory does not grow with the plan. Yields some thousand operations at a time, because a promise for each operation would
  * double the time.
  */
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Transaction } from '../../db/database.ts'
 import type pg from 'pg'
 import { renderProduct, renderProductKey } from '../../destinations/catalog.ts'
@@ -130,7 +131,7 @@ export function firstMembers(
     of.shared
       ? `select r.key, ${hex(sentIdentifiers)} as keys
          from record r left join omitted l on l.key = r.key where ${mine} order by r.key`
-      : `select r.key, ${hex('r.identifiers')} as keys from record r where ${mine} order by r.key`,
+      : `select r.key, ${hex(rowIdentifiers('r'))} as keys from record r where ${mine} order by r.key`,
   )
   return packUsers(firstGroups(rows, of.index), terms)
 }

@@ -4,6 +4,7 @@
  * the `expires_in` of the pipeline applies (docs/guarantees.md#reference-counts).
  */
 import type { Transaction } from '../../db/database.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { createTable } from './planTables.ts'
 
 /**
@@ -42,7 +43,7 @@ export async function collectOwnEnds(tx: Transaction, destinationId: number): Pr
     `insert into own_end
      select m.key, case when bool_or(r.effective_at is null) then null else min(r.effective_at) end,
        case when bool_or(r.expires_at is null) then null else max(r.expires_at) end
-     from record r cross join lateral unnest(r.identifiers) as i (identifier)
+     from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
        join remote m on m.destination_id = ${destinationId} and m.key = i.identifier and (m.ref_count > 1 or m.group_key <> r.key)
      where r.destination_id = ${destinationId} group by m.key`,
   )

@@ -2,6 +2,7 @@
  * Takes people who are suppressed or opted out since the plan out of an update, before it is sent
  * (docs/guarantees.md#suppression-wins, docs/guarantees.md#a-no-is-never-sent).
  */
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { renderDeleteOf } from '../../destinations/userOperation.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
@@ -47,13 +48,13 @@ export async function splitOffSuppressed(tx: Queryable, destination: Destination
   // several users, which have only the first user's record. Therefore the search uses joins and not arrays.
   const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with carried as materialized (
-       select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(o.identifiers, '{}') as identifiers
+       select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('o')}, '{}') as identifiers
        from ${entriesOf('$1::bigint')} e left join record o on o.destination_id = $3 and o.key = e.record_key),
      moved as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys) as k (key) where not k.key = any(e.identifiers)),
      beside as materialized (
-       select m.ord, h.key, h.identifiers
-       from record h cross join lateral unnest(h.identifiers) as i (key) join moved m on m.key = i.key
+       select m.ord, h.key, ${rowIdentifiers('h')} as identifiers
+       from record h cross join lateral unnest(${rowIdentifiers('h')}) as i (key) join moved m on m.key = i.key
        where exists (select from moved) and h.destination_id = $3),
      named as materialized (
        select e.ord, k.key from carried e cross join lateral unnest(e.keys || e.identifiers) as k (key)

@@ -4,6 +4,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import type { Row } from '../../db/row.ts'
 import { stagedKind } from './stageTable.ts'
@@ -23,7 +24,7 @@ export async function collectOptedOut(tx: Transaction, { optedOut, withholding, 
   if (optedOut + withholding + filteredOut === 0) return 0
   const collected = await tx.execute(
     `insert into opted_out
-     select i.identifier from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+     select i.identifier from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
      where s.kind in (${stagedKind.optedOut}, ${stagedKind.filtered})
      union
      select i.identifier from stage s cross join lateral unnest(s.without_consent) as i (identifier) where s.without_consent is not null`,
@@ -48,7 +49,7 @@ export async function unstagedRecordsHaveOptedOut(tx: Transaction, destinationId
      unseen as (
        select h.identifier, count(*) as n
        from unseen_key l join record r on r.destination_id = $1 and r.key = l.key
-         cross join lateral unnest(r.identifiers) as i (identifier) join desired h using (identifier)
+         cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier) join desired h using (identifier)
        group by h.identifier)
      select from desired h left join unseen b using (identifier) where h.ref_count > coalesce(b.n, 0) limit 1`,
     [destinationId, implied],
@@ -72,7 +73,7 @@ export async function findOptedOutEntries(
        select c.ord, c.key from carried c join remote m on m.destination_id = $2 and m.key = c.key where m.ref_count <= 0),
      -- No stored record has an undesired identifier, so a row that has it is staged, in a gated read too.
      desired_again as materialized (
-       select i.key from stage s cross join lateral unnest(s.identifiers) as i (key)
+       select i.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (key)
        where s.kind = ${stagedKind.valid} and i.key in (select key from undesired))
      select ord from carried where key in (select identifier from opted_out)
      union select ord from carried where record_key in (select key from stage where kind = ${stagedKind.optedOut})
@@ -101,13 +102,14 @@ export interface SharedRows {
 export async function omitOptedOut(tx: Transaction): Promise<SharedRows> {
   await tx.query(
     `create temp table shared_row as
-     select s.ctid as row, s.key, array(select i from unnest(s.identifiers) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
+     select s.ctid as row, s.key, array(select i from unnest(${rowIdentifiers('s')}) as i where not exists (select from opted_out o where o.identifier = i) order by i) as kept
      from stage s
      where s.kind = ${stagedKind.valid} and exists (
-       select from unnest(s.identifiers) as i (identifier) join opted_out o using (identifier))`,
+       select from unnest(${rowIdentifiers('s')}) as i (identifier) join opted_out o using (identifier))`,
   )
   const updated = await tx.execute(
-    `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end, digest = null,
+    `update stage s set identifiers = case when x.kept = '{}' then s.identifiers else x.kept end,
+       joined_identifiers = case when x.kept = '{}' then s.joined_identifiers end, digest = null,
        kind = case when x.kept = '{}' then ${stagedKind.optedOut} else s.kind end,
        hash = decode(md5(concat_ws('/', array_to_string(x.kept, ','), extract(epoch from s.effective_at), extract(epoch from s.expires_at))), 'hex')
      -- Rows of two partitions of the stage may have the same ctid.

@@ -5,6 +5,7 @@
  */
 import type { Transaction } from '../../db/database.ts'
 import { erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { addRejects } from '../../db/rejects.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { omitOptedOut, type SharedRows } from './optedOut.ts'
@@ -141,7 +142,7 @@ async function suppressListedMembers(tx: Transaction, listIds: readonly number[]
   return tx.execute(
     `update stage set kind = ${stagedKind.suppressed}
      where kind = ${stagedKind.valid} and key in (
-       select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+       select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
        join remote r on r.destination_id = any($1::int[]) and r.key = i.identifier and ${isSuppressed('$1::int[]')})`,
     [listIds],
   )
@@ -162,7 +163,7 @@ export async function suppressErased(tx: Transaction, { destinationId, service }
      where kind = ${stagedKind.valid} and key in (
        ${erasedRecords('$1', '$2')}
        union all
-       select s.key from stage s cross join lateral unnest(s.identifiers) as i (identifier)
+       select s.key from stage s cross join lateral unnest(${rowIdentifiers('s')}) as i (identifier)
        where i.identifier in (${erasedIdentifiers('$1')}))`,
     [service, destinationId],
   )
@@ -186,9 +187,9 @@ async function suppressWithRemoved(tx: Transaction): Promise<number> {
   return tx.execute(
     `update stage s set kind = ${stagedKind.suppressed}
      where s.kind = ${stagedKind.valid} and s.key in (
-       select t.key from stage t cross join lateral unnest(t.identifiers) as i (identifier)
+       select t.key from stage t cross join lateral unnest(${rowIdentifiers('t')}) as i (identifier)
        where i.identifier in (
-         select unnest(l.identifiers) from stage l where l.kind = ${stagedKind.optedOut}))`,
+         select unnest(${rowIdentifiers('l')}) from stage l where l.kind = ${stagedKind.optedOut}))`,
   )
 }
 

@@ -5,6 +5,7 @@ import { hashKey } from '../../mapping/identifiers/digest.ts'
 import type { MappedRecord, MemberRecord, PackedIdentifier } from '../../model/record.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
+import { keyBytes } from '../../db/bodyTemplate.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
 import type { KeySpread } from './keySpread.ts'
@@ -18,7 +19,7 @@ import type { RepeatWatch } from './repeatWatch.ts'
 export const stagedKind = { valid: 0, rejected: 1, optedOut: 2, suppressed: 3, filtered: 4 } as const
 
 const columns = `key bytea not null, hash bytea not null, kind int2 not null, line int8 not null, source int2 not null,
-  body text, identifiers bytea[], without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
+  body text, identifiers bytea[], joined_identifiers bytea, without_consent bytea[], effective_at timestamptz, expires_at timestamptz, digest bytea, feature_set int2 not null`
 
 /** Creates the empty temporary tables `stage` and `opted_out`. They must not exist on this connection. */
 export async function createStage(tx: Transaction): Promise<void> {
@@ -151,7 +152,7 @@ class MemberStage extends StageWriter {
   readonly #hash = Buffer.alloc(16)
 
   constructor(tx: Transaction, source: number, tally: StageTally) {
-    super(tx, source, tally, ['identifiers', 'without_consent', 'effective_at', 'expires_at'])
+    super(tx, source, tally, ['identifiers', 'joined_identifiers', 'without_consent', 'effective_at', 'expires_at'])
   }
 
   override add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void {
@@ -167,7 +168,7 @@ class MemberStage extends StageWriter {
     const kept = record.withoutConsent === undefined ? digest : undefined
     this.writeCommonColumns(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, kept, featureSet)
     const { copy } = this
-    copy.byteaArray(record.identifiers)
+    this.#addIdentifiers(record.identifiers)
     if (record.withoutConsent === undefined) copy.null()
     else copy.byteaArray(record.withoutConsent)
     if (record.effectiveAtMs === undefined) copy.null()
@@ -179,9 +180,25 @@ class MemberStage extends StageWriter {
   override addFiltered(optedOut: readonly PackedIdentifier[], line: number): void {
     this.tally.filteredOut++
     this.writeCommonColumns(filteredKey(optedOut), noHash, stagedKind.filtered, line, undefined, 0)
-    this.copy.byteaArray(optedOut)
+    this.#addIdentifiers(optedOut)
     for (let i = 0; i < 3; i++) this.copy.null()
   }
+
+  /** Writes the two columns of identifiers (`db/identifiers.ts`). */
+  #addIdentifiers(identifiers: readonly PackedIdentifier[]): void {
+    const { copy } = this
+    if (identifiers.every(isDigest)) {
+      copy.null()
+      copy.joined(identifiers)
+    } else {
+      copy.byteaArray(identifiers)
+      copy.null()
+    }
+  }
+}
+
+function isDigest(identifier: PackedIdentifier): boolean {
+  return identifier[0] !== plainType && identifier.length === keyBytes
 }
 
 /** Returns a key that no row has, because it is made of other bytes than the text of a key or the identifiers of a row. */

@@ -2,6 +2,7 @@
  * Explains one record: its source line, rejects, batches, answers, state and expiry, in order of time.
  * An email or phone is hashed immediately and never stored.
  */
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { packedForms } from '../../mapping/digestOf.ts'
 import { maskedIdentifier } from '../../mapping/mask.ts'
@@ -88,7 +89,7 @@ async function readEvents(db: Database, destinationId: number, keys: readonly Bu
     // The time of the event is the start of the read, because a snapshot closes only after its plan was written. If the run of the
     // read has expired, it is the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
-       r.line, r.status, r.body, r.identifiers, r.hash, s.run_id
+       r.line, r.status, r.body, ${rowIdentifiers('r')} as identifiers, r.hash, s.run_id
      from record r left join snapshot s on s.id = r.snapshot_id where r.destination_id = $1 and r.key = any($2)`,
     [destinationId, keys],
   )
@@ -282,7 +283,7 @@ const memberKeys = `
   union all
   select i.identifier, 1, ${plainTimes}, case when b.settled then ${plainTimes} end, null, case when b.settled then b.expires_at end, null, null, null,
     case when b.settled then b.id end
-  from record r cross join ${implyingBatch('r')} b cross join lateral unnest(r.identifiers) as i (identifier)
+  from record r cross join ${implyingBatch('r')} b cross join lateral unnest(${rowIdentifiers('r')}) as i (identifier)
   where r.destination_id = $1 and r.key = any($2) and ${recordImplies('r')}`
 
 const explainedKeys: Readonly<Record<Destination['keys'], ExplainedKeys>> = {

@@ -1,4 +1,5 @@
 /** Lists every record that a stored plan changes, from its frozen batches, for a review. Changes nothing. */
+import { rowIdentifiers } from '../../db/identifiers.ts'
 import { serviceFields } from '../../mapping/products/vocabulary.ts'
 import { UsageError } from '../../errors.ts'
 import type { Database } from '../../db/database.ts'
@@ -68,7 +69,7 @@ export async function* planChanges(db: Database, planId: string): AsyncGenerator
            select substring(b.body from f.byte_offset + 1 for f.byte_length) from batch b where b.id = f.batch_id) end as body_before,
          f.keys as keys_before, r.line,
          exists (select from remote m where m.destination_id = o.destination_id and m.key = any(o.keys) and m.suppressed) as suppressed,
-         r.identifiers @> o.keys and r.expires_at <= statement_timestamp() as ended
+         ${rowIdentifiers('r')} @> o.keys and r.expires_at <= statement_timestamp() as ended
        from o
          join destination d on d.id = o.destination_id
          left join record r on r.destination_id = o.destination_id and r.key = o.record_key

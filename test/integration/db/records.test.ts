@@ -6,7 +6,7 @@ import { plantDestination } from '../push/planted.ts'
 import { testDatabase } from '../../support/postgres.ts'
 
 const row = (key: number, hash: number, place = '') =>
-  `select '\\x0${key}'::bytea as key, '\\x0${hash}'::bytea as hash, null::text as body, null::bytea[] as identifiers,
+  `select '\\x0${key}'::bytea as key, '\\x0${hash}'::bytea as hash, null::text as body, null::bytea[] as identifiers, null::bytea as joined_identifiers,
      null::timestamptz as effective_at, null::timestamptz as expires_at, ${hash}::int8 as line, null::int8 as load_id ${place}`
 
 async function updated(db: Database, destinationId: number, places: ReadonlyMap<number, string>): Promise<readonly object[]> {

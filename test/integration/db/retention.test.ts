@@ -86,7 +86,7 @@ test('no data of a deleted person is left after a month and a week, and all need
   expect(await engine.db.query('select cells, code from sluice.reject where run_id = $1', [stands.runId.slice(2)])).toMatchObject([
     { cells: [], code: 'EMAIL_INVALID' },
   ])
-  expect(await placesOf(engine, 'ann')).toEqual(['implied_key.digests', 'record.hash', 'record.identifiers'])
+  expect(await placesOf(engine, 'ann')).toEqual(['implied_key.digests', 'record.hash', 'record.joined_identifiers'])
   expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { unchanged: 2, requests: 0 } })
 })
 

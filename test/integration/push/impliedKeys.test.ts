@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { ChangedKeys, outOfSync } from '../../../src/db/changedKeys.ts'
@@ -303,7 +304,9 @@ test('the search for people of a first load reads a fraction of the entries', as
   const identifiers = [email('p7@example.com')[1], email('nobody@example.com')[1]].map((digest) => Buffer.from(`01${digest}`, 'hex'))
   const found = await findImpliedKeys(counting, 1, identifiers)
   expect(found.map(({ identifier }) => identifier)).toEqual(identifiers.slice(0, 1))
-  const records = await engine.db.query<{ key: Buffer }>('select key from record where $1 = any(identifiers)', [identifiers[0]])
+  const records = await engine.db.query<{ key: Buffer }>(`select key from record where $1 = any(${rowIdentifiers('record')})`, [
+    identifiers[0],
+  ])
   expect(records.map(({ key }) => key)).toEqual(found.map(({ recordKey }) => recordKey))
   expect(read).toBeGreaterThan(0)
   expect(read).toBeLessThan(100)
@@ -322,7 +325,9 @@ test('records are found by any number of identifiers, each once, also behind equ
 async function storedIdentifiers(
   engine: EngineUnderTest,
 ): Promise<{ readonly pairs: readonly string[]; readonly identifiers: readonly Buffer[] }> {
-  const all = await engine.db.query<{ identifier: Buffer; key: Buffer }>('select unnest(identifiers) as identifier, key from record')
+  const all = await engine.db.query<{ identifier: Buffer; key: Buffer }>(
+    `select unnest(${rowIdentifiers('record')}) as identifier, key from record`,
+  )
   return {
     pairs: all.map(({ identifier, key }) => `${identifier.toString('hex')} ${key.toString('hex')}`).toSorted(),
     identifiers: all.map(({ identifier }) => identifier),
@@ -356,14 +361,18 @@ test('a load that is indexed in several parts is found whole, and one person is 
   await engine.db.transaction(async (tx) => {
     await tx.execute('delete from implied_key')
     const index = new ImpliedKeyIndex(tx, 1, { entriesOfPart: 64 })
-    const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record order by key')
+    const records = await tx.query<{ key: Buffer; identifiers: Buffer[] }>(
+      `select key, ${rowIdentifiers('record')} as identifiers from record order by key`,
+    )
     await index.add(records.map(({ key, identifiers }) => ({ key, keys: identifiers.map((one) => one.toString('hex')).join(',') })))
     await index.end()
   })
   expect(await engine.db.query('select distinct part from implied_key')).toHaveLength(16)
   expect(await foundPairs(engine, identifiers)).toEqual(pairs)
 
-  const [person] = await engine.db.query<{ key: Buffer; identifiers: Buffer[] }>('select key, identifiers from record offset 77 limit 1')
+  const [person] = await engine.db.query<{ key: Buffer; identifiers: Buffer[] }>(
+    `select key, ${rowIdentifiers('record')} as identifiers from record offset 77 limit 1`,
+  )
   await engine.db.execute('update record set load_id = null where key = $1', [person?.key])
   await engine.db.transaction((tx) => eraseImpliedKeys(tx, 1, person?.identifiers ?? []))
   await engine.db.execute('update record set load_id = (select max(load_id) from record) where key = $1', [person?.key])
@@ -381,7 +390,7 @@ test('the search of an earlier version is converted', async () => {
   )
   await engine.db.execute(
     `insert into implied_key select destination_id, get_byte(i, 1) * 16 + (get_byte(i, 2) >> 4), array_agg(substring(i from 2 for 8) || substring(key for 8))
-     from record cross join lateral unnest(identifiers) as i group by 1, 2`,
+     from record cross join lateral unnest(${rowIdentifiers('record')}) as i group by 1, 2`,
   )
   const statements = readFileSync(join(migrationsFolder, '0017_implied_key_parts.sql'), 'utf8').split('--> statement-breakpoint')
   for (const statement of statements) await engine.db.execute(statement)
@@ -478,7 +487,7 @@ test('an opted-out identifier is found although the search for implied keys chan
   )
   const identifierOf = async (digest: Buffer | undefined) => {
     const [found] = await engine.db.query<{ identifier: Buffer; key: Buffer }>(
-      'select i.identifier, r.key from record r, unnest(r.identifiers) as i (identifier) where substring(i.identifier from 2 for 4) = $1',
+      `select i.identifier, r.key from record r, unnest(${rowIdentifiers('r')}) as i (identifier) where substring(i.identifier from 2 for 4) = $1`,
       [digest],
     )
     if (found === undefined) throw new Error('each entry has a record')

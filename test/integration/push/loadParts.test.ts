@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { connectionOf } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { entriesOf } from '../../../src/db/entries/read.ts'
@@ -99,7 +100,7 @@ test('a load in parts leaves the records, keys and members that a load in one tr
             status,
             users,
             records: await engine.db.query(
-              'select key, hash, identifiers, line, status, load_id is null as stored from record order by key',
+              `select key, hash, ${rowIdentifiers('record')} as identifiers, line, status, load_id is null as stored from record order by key`,
             ),
             keys: await engine.db.query(`select key, ref_count, group_key, desired_hash, synced_hash from ${everyKey} m order by key`),
             snapshots: await engine.db.query('select status, counts from snapshot'),
@@ -154,7 +155,7 @@ test('a partitioned stage leaves out shared identifiers of rows that opted out a
       engine.write('people.csv', csv)
       const { counts } = await engine.run('people')
       const { requests: _, ...users } = counts
-      const records = await engine.db.query('select key, identifiers, hash from record order by key')
+      const records = await engine.db.query(`select key, ${rowIdentifiers('record')} as identifiers, hash from record order by key`)
       return { users, records, members: (await engine.sandbox.control.audience()).digest }
     }),
   )
@@ -268,7 +269,7 @@ test('people who are erased while their part is planned are never sent, and are 
   await forget(engine.deps, keys, { actor: 'test', wait: true })
   await run
   expect(sentBefore.members).toBeLessThan(60)
-  expect(await engine.db.query(`select from record where identifiers && $1::bytea[]`, [keys.identifiers])).toEqual([])
+  expect(await engine.db.query(`select from record where ${rowIdentifiers('record')} && $1::bytea[]`, [keys.identifiers])).toEqual([])
   const stays = people(range(30, 60))
   expect((await engine.sandbox.control.audience()).digest).toBe(digest(stays))
   await engine.run('people')

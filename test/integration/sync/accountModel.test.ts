@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { outOfSync } from '../../../src/db/changedKeys.ts'
 import { findImpliedKeys } from '../../../src/db/impliedKeySearch.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -241,7 +242,7 @@ async function check(engine: EngineUnderTest): Promise<void> {
   expect(twice).toEqual([])
   const counts = await db.query(
     `with named as (
-       select r.destination_id, i.key, count(*)::int as n from record r cross join lateral unnest(r.identifiers) as i (key) group by 1, 2)
+       select r.destination_id, i.key, count(*)::int as n from record r cross join lateral unnest(${rowIdentifiers('r')}) as i (key) group by 1, 2)
      select destination_id, encode(key, 'hex') as key, m.ref_count, n.n from ${everyKey} m full join named n using (destination_id, key)
      where coalesce(m.ref_count, 0) <> coalesce(n.n, 0)`,
   )

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { bodyColumns, bodyOf, entriesOf, type BodyRow } from '../../../src/db/entries/read.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
@@ -51,7 +52,7 @@ async function contentOf(engine: EngineUnderTest, planId: string): Promise<unkno
     counts: plan?.counts,
     guards: plan?.guards,
     records: await of(
-      'key, hash, body, identifiers, effective_at, expires_at, line, status',
+      `key, hash, body, ${rowIdentifiers('record')} as identifiers, effective_at, expires_at, line, status`,
       'record where destination_id = $1 order by key',
     ),
     keys: await of(

@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest, type RunOptions } from '../../support/engine.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { forgetAll, histories } from '../../support/histories.ts'
@@ -61,7 +62,7 @@ const products = async ({ db, sandbox }: EngineUnderTest) => ({
 })
 
 const members = async ({ db, sandbox }: EngineUnderTest) => ({
-  records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
+  records: await db.query(`select key, hash, status, ${rowIdentifiers('record')} as identifiers from sluice.record order by key`),
   remote: await db.query(`select key, ref_count, desired_hash = synced_hash as same from ${everyKey} m order by key`),
   digest: (await sandbox.control.audience()).digest,
 })
@@ -201,7 +202,7 @@ ${loose}`,
       { files: { 'dnr.csv': `${head}${one}${other(1)}${other(2)}${other(3)}` } },
     ],
     async ({ db }) => ({
-      records: await db.query('select key, status, identifiers from sluice.record order by key'),
+      records: await db.query(`select key, status, ${rowIdentifiers('record')} as identifiers from sluice.record order by key`),
       remote: await db.query(`select key, ref_count, desired_hash = synced_hash as same from ${everyKey} m order by key`),
     }),
   )

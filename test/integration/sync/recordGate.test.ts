@@ -1,6 +1,7 @@
 /** The record gate compared with full reads (docs/benchmarks.md): the same files, counts and final state. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { forgetAll, histories } from '../../support/histories.ts'
 
@@ -155,7 +156,7 @@ test('a gated run ends as a run that reads every record again: an audience', { t
         expect(reports[0]).toEqual(reports[1])
         const states = await Promise.all(
           [gated, slow].map(async ({ db, sandbox }) => ({
-            records: await db.query('select key, hash, status, identifiers from sluice.record order by key'),
+            records: await db.query(`select key, hash, status, ${rowIdentifiers('record')} as identifiers from sluice.record order by key`),
             remote: await db.query('select key, ref_count, group_key, desired_hash = synced_hash as same from sluice.remote order by key'),
             digest: (await sandbox.control.audience()).digest,
           })),

@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { listRuns } from '../../../src/sync/reports/history.ts'
 import type { RunReport } from '../../../src/model/report.ts'
@@ -215,7 +216,7 @@ async function unexplained(engine: EngineUnderTest, report: RunReport): Promise<
        and not ($2 = 'withheld' and (m.ref_count = 0 or m.refused_code is not null or exists (
          select from sluice.remote g where g.destination_id = m.destination_id and g.group_key = m.group_key and g.ref_count = 0)))
        -- What its rows themselves let end.
-       and not exists (select from sluice.record o where o.destination_id = m.destination_id and m.key = any(o.identifiers) and o.expires_at <= clock_timestamp())`,
+       and not exists (select from sluice.record o where o.destination_id = m.destination_id and m.key = any(${rowIdentifiers('o')}) and o.expires_at <= clock_timestamp())`,
     [Number(report.runId.slice(2)), report.status, report.counts.deferred],
   )
 }

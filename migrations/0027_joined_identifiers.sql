@@ -1,0 +1,1 @@
+ALTER TABLE "sluice"."record" ADD COLUMN "joined_identifiers" "bytea";

@@ -1,0 +1,20 @@
+/**
+ * Builds the SQL to read the identifiers of a row of `record` or of the stage. They have two forms (docs/decisions/packed-state.md):
+ * digests are concatenated in `joined_identifiers`. If one is a `partner_user_id`, whose length varies, or if an earlier version wrote the
+ * row, they are in the array `identifiers`.
+ */
+import { keyBytes } from './bodyTemplate.ts'
+
+/** Returns SQL of the array of identifiers, sorted. `row`: alias of the row. */
+export const rowIdentifiers = (row: string): string =>
+  `(case when ${row}.joined_identifiers is null then ${row}.identifiers
+    else array(select substring(${row}.joined_identifiers from ij.at for ${keyBytes})
+      from generate_series(1, length(${row}.joined_identifiers), ${keyBytes}) as ij (at)) end)`
+
+/** Returns SQL of the concatenated identifiers of a row, which must all be digests. `row`: alias of the row. */
+export const joinedOf = (row: string): string =>
+  `(case when ${row}.joined_identifiers is null then ${concatenated(`${row}.identifiers`)} else ${row}.joined_identifiers end)`
+
+/** Returns SQL of the concatenated elements of an array of `bytea`. */
+export const concatenated = (array: string): string =>
+  `(select coalesce(string_agg(ij.one, ''::bytea order by ij.place), ''::bytea) from unnest(${array}) with ordinality as ij (one, place))`
