@@ -4,11 +4,13 @@ import module from 'node:module'
 import { keepMemoryFlat } from '../flatMemory.ts'
 import type { Output } from './context.ts'
 import { interruptedError } from './interrupted.ts'
+import { resolveOwnFiles } from './ownFiles.ts'
 import { styleFor } from './terminal/style.ts'
 import { writeFully } from './wholeFile.ts'
 
 // Caches compiled code between starts, so that help takes a third less time.
 module.enableCompileCache()
+resolveOwnFiles()
 // Called before the command is imported, because otherwise loading takes 20 MB more.
 keepMemoryFlat()
 

@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { openDatabase, type Database } from './database.ts'
-import { embeddedAddress, startEmbedded, superviseEmbedded } from './embedded/server.ts'
 import { isMigrated, migrateDatabase } from './migrate.ts'
 import { connectPlain, connectUnpooled } from './poolerProbe.ts'
 import { RunError } from '../errors.ts'
@@ -37,17 +36,17 @@ export async function openStore(options: {
   /** For processes that keep running: the embedded server is restarted whenever it stops. Called after each attempt, with its error. */
   readonly onEmbeddedRestart?: (error?: unknown) => void
 }): Promise<Store> {
-  const embedded = options.databaseUrl === undefined ? await startEmbedded(options.dataDir, { keep: options.keep ?? false }) : undefined
+  // With an own database, the nine files of the embedded server are not loaded.
+  const server = options.databaseUrl === undefined ? await import('./embedded/server.ts') : undefined
+  const embedded = await server?.startEmbedded(options.dataDir, { keep: options.keep ?? false })
   const url = options.databaseUrl ?? embedded?.url ?? ''
   const db = openDatabase(url, {
     ...(options.schema === undefined ? {} : { schema: options.schema }),
     ...(options.applicationName === undefined ? {} : { applicationName: options.applicationName }),
-    ...(embedded === undefined ? {} : { address: embeddedAddress(options.dataDir, url) }),
+    ...(server === undefined ? {} : { address: server.embeddedAddress(options.dataDir, url) }),
   })
   const supervised =
-    embedded === undefined || options.onEmbeddedRestart === undefined
-      ? undefined
-      : superviseEmbedded(options.dataDir, options.onEmbeddedRestart)
+    options.onEmbeddedRestart === undefined ? undefined : server?.superviseEmbedded(options.dataDir, options.onEmbeddedRestart)
   const close = async () => {
     supervised?.()
     await db.close()

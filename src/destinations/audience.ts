@@ -6,11 +6,11 @@ import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
 import { count, id, oneOf, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
-import { endpointOf } from '../service/contract/index.ts'
-import { requestOf } from './endpoints.ts'
+import { audienceEndpoints } from '../service/contract/audiences.ts'
+import { endpointIn, requestOf } from './endpoints.ts'
 import { userList } from './userList.ts'
 
-const upload = endpointOf('audiences.users')
+const upload = endpointIn(audienceEndpoints, 'audiences.users')
 
 export interface AudienceDefinition extends DestinationDefinition {
   readonly kind: 'audience'

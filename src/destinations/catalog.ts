@@ -9,14 +9,14 @@ import { redactServiceText } from '../redactServiceText.ts'
 import type { Exchange } from '../service/client/exchange.ts'
 import { ambiguous, classifyEnvelope, readErrors } from './answer.ts'
 import type { Destination, EntryOutcome, RequestOutcome, Operation, SentEntry } from './destination.ts'
-import { endpointOf } from '../service/contract/index.ts'
+import { catalogEndpoints } from '../service/contract/catalogs.ts'
 import { batchLimits } from '../service/contract/limits.ts'
-import { requestOf } from './endpoints.ts'
+import { endpointIn, requestOf } from './endpoints.ts'
 import { isObject, readId, type Json, type JsonObject } from './json.ts'
 import { productListing } from './productListing.ts'
 
-const put = endpointOf('products.put')
-const remove = endpointOf('products.delete')
+const put = endpointIn(catalogEndpoints, 'products.put')
+const remove = endpointIn(catalogEndpoints, 'products.delete')
 const endpointFor = (op: Operation) => (op === 'upsert' ? put : remove)
 export interface CatalogDefinition extends DestinationDefinition {
   readonly kind: 'catalog'

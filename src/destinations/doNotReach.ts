@@ -5,11 +5,11 @@ import type { DestinationDefinition, Duration } from '../model/pipeline.ts'
 import { id, strict } from '../settings/values.ts'
 import { membershipSettings, membershipTimes, needsIdentifier } from './membership.ts'
 import type { Destination } from './destination.ts'
-import { endpointOf } from '../service/contract/index.ts'
-import { requestOf } from './endpoints.ts'
+import { audienceEndpoints } from '../service/contract/audiences.ts'
+import { endpointIn, requestOf } from './endpoints.ts'
 import { userList } from './userList.ts'
 
-const upload = endpointOf('doNotReachLists.users')
+const upload = endpointIn(audienceEndpoints, 'doNotReachLists.users')
 
 export interface DoNotReachDefinition extends DestinationDefinition {
   readonly kind: 'do-not-reach'

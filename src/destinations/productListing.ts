@@ -2,11 +2,11 @@
 import type { Exchange } from '../service/client/exchange.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { ListedProduct, Listing, ListingAnswer, Target } from './destination.ts'
-import { endpointOf } from '../service/contract/index.ts'
-import { requestOf } from './endpoints.ts'
+import { catalogEndpoints } from '../service/contract/catalogs.ts'
+import { endpointIn, requestOf } from './endpoints.ts'
 import { isList, isObject, readId, type JsonObject } from './json.ts'
 
-const list = endpointOf('products.list')
+const list = endpointIn(catalogEndpoints, 'products.list')
 
 export const productListing: Listing = { limitClass: list.limit, request, classify }
 

@@ -7,16 +7,16 @@ import type { Exchange, ExchangeRequest } from '../service/client/exchange.ts'
 import type { LimitClass } from '../service/contract/rateLimits.ts'
 import { classifyEnvelope } from './answer.ts'
 import type { Target } from './destination.ts'
-import { endpointOf } from '../service/contract/index.ts'
-import { mostItems, requestOf } from './endpoints.ts'
+import { catalogEndpoints } from '../service/contract/catalogs.ts'
+import { endpointIn, mostItems, requestOf } from './endpoints.ts'
 import { isList, isObject, readId, type Json, type JsonObject } from './json.ts'
 
 const endpoints = {
-  list: endpointOf('productSets.list'),
-  get: endpointOf('productSets.get'),
-  create: endpointOf('productSets.create'),
-  update: endpointOf('productSets.update'),
-  delete: endpointOf('productSets.delete'),
+  list: endpointIn(catalogEndpoints, 'productSets.list'),
+  get: endpointIn(catalogEndpoints, 'productSets.get'),
+  create: endpointIn(catalogEndpoints, 'productSets.create'),
+  update: endpointIn(catalogEndpoints, 'productSets.update'),
+  delete: endpointIn(catalogEndpoints, 'productSets.delete'),
 }
 
 /** Maximum number of products in a set without filters. */

@@ -6,6 +6,7 @@ import type { Transport } from '../service/client/exchange.ts'
 import type { Database } from '../db/database.ts'
 import type { Fence } from '../db/fence.ts'
 import { defaultKeepRunsDays } from '../db/runRetention.ts'
+import { RunError } from '../errors.ts'
 import type { Progress } from '../model/report.ts'
 
 /** External dependencies of a run. Apart from `crashPoint`, the engine reads no clock, environment or setting in another way. */
@@ -87,4 +88,11 @@ export function engineSettings(serviceOrigin: string, concurrency = 64): EngineS
     usersInFirstPart: 7_500,
     keepRunsDays: defaultKeepRunsDays,
   }
+}
+
+/** Returns the error of a run that a signal stopped, or that another process ended. */
+export function interrupted(): RunError {
+  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', {
+    hint: 'run the same command again to continue',
+  })
 }

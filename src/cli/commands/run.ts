@@ -7,7 +7,6 @@ import { eachPipeline } from '../eachPipeline.ts'
 import { withEngine } from '../engine.ts'
 import { operator } from '../operator.ts'
 import type { EngineDeps } from '../../sync/engine.ts'
-import { runPipeline } from '../../sync/run/run.ts'
 import { pipelinesNamed } from '../pipelines.ts'
 import { runOutcome } from '../reports/outcome.ts'
 import { below } from '../terminal/text.ts'
@@ -32,8 +31,11 @@ export const run: CommandRun = async (context, invocation) => {
       },
     )
   }
+  // The 110 files of the engine are loaded while the connections to the database are opened.
+  const loading = import('../../sync/run/run.ts')
   const reports = await eachPipeline(context, pipelines, {
     async each(engine, pipeline) {
+      const { runPipeline } = await loading
       const report = await engine.show(pipeline.name, (deps) =>
         runPipeline(deps, pipeline, {
           trigger: 'manual',

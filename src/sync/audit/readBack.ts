@@ -7,9 +7,8 @@ import type { ListedProduct, Listing, ListingAnswer, Target } from '../../destin
 import { RunError } from '../../errors.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
-import type { EngineDeps } from '../engine.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/sharedRateLimit.ts'
-import { interrupted } from '../read/stage.ts'
 
 /** Catalog to read back, and the callbacks of the read. */
 export interface Reading {

@@ -3,14 +3,13 @@
  * is dropped once the row is staged.
  */
 import type { Transaction } from '../../db/database.ts'
-import { RunError } from '../../errors.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import type { QualityStatistics } from '../../mapping/statistics/qualityStatistics.ts'
 import type { Row } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
-import type { EngineDeps } from '../engine.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import type { DigestGate } from './recordGate.ts'
 import { keepMemoryFlat, letYoungGrow } from '../../flatMemory.ts'
 import { RejectWriter } from './rejectWriter.ts'
@@ -157,11 +156,4 @@ async function openWhole(
 function withoutValidators(last: SourceFacts): SourceFacts {
   const { etag: _, lastModified: __, ...facts } = last
   return facts
-}
-
-/** Returns the error of a run that a signal stopped, or that another process ended. */
-export function interrupted(): RunError {
-  return new RunError('RUN_INTERRUPTED', 'stopped by a signal; what was confirmed is kept', {
-    hint: 'run the same command again to continue',
-  })
 }

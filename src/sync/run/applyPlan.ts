@@ -11,14 +11,13 @@ import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { noteBrokenImages } from './brokenImages.ts'
 import { assertOwnDatabase } from '../databaseCopy.ts'
-import type { EngineDeps } from '../engine.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import { withProductSets } from './productSets.ts'
 import { planCounts } from '../reports/planCounts.ts'
 import { pushPlan } from '../push/push.ts'
 import { assertOwnCredentials, requestAndClaimById } from './claimDestination.ts'
 import type { GuardResult, RunReport, WarningSummary } from '../../model/report.ts'
 import { runUnderLease, timed, type Ending } from './runUnderLease.ts'
-import { interrupted } from '../read/stage.ts'
 
 /**
  * Sends a stored plan as it is, and returns the report of its run. If the synced state changed after the plan was made, nothing is sent

@@ -1,6 +1,5 @@
 import type pg from 'pg'
-import type { EngineDeps } from '../engine.ts'
-import { interrupted } from '../read/stage.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Interval of cancel requests. One request is not enough, because a request between two statements has no effect. */

@@ -1,6 +1,5 @@
 /** Changes the product sets of a catalog in a run, after its plan is sent. */
 import { plannedSetsOf, planProductSets } from '../sets/plan.ts'
-import { keepProductSets } from '../sets/keep.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'
 import type { Row } from '../../db/row.ts'
@@ -20,6 +19,7 @@ export async function withProductSets(deps: EngineDeps, run: RunRow, planId: str
     run.destinationId,
   ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)
+  const { keepProductSets } = await import('../sets/keep.ts')
   const changes = await timed(deps, run, 'sets', () =>
     keepProductSets({ deps, run, target: { accountId: null, targetId: target.target_id, version: deps.service.version } }, planned.rules),
   )

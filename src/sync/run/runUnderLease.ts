@@ -4,16 +4,14 @@ import { isConnectionLost, isDatabaseDown, statementFault } from '../../db/conne
 import type { Database } from '../../db/database.ts'
 import { permissionFault } from '../../db/permissionFault.ts'
 import { purgeErasures } from '../../db/erasures.ts'
-import { applyRetention } from '../../db/retention.ts'
 import { isFirstOfDay } from '../../db/schedules.ts'
 import type { Row } from '../../db/row.ts'
 import { addStage, finishRun, heartbeatRun, isCancelRequested, type RunRow } from '../../db/runs.ts'
 import { sentCounts, settledBy, updateCountsOfOtherRuns } from './runCounts.ts'
-import type { EngineDeps } from '../engine.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import { loadReport } from '../reports/history.ts'
 import { storingProgress } from './liveProgress.ts'
 import type { GuardResult, RunReport, RunStatus } from '../../model/report.ts'
-import { interrupted } from '../read/stage.ts'
 import { errorCode } from '../../unknownValue.ts'
 
 /** Result of a run, without its counts. */
@@ -99,7 +97,10 @@ async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
   try {
     await purgeErasures(deps.db, deps.service.origin)
-    if (await isFirstOfDay(deps.db, run.id)) await applyRetention(deps.db, deps.settings)
+    if (await isFirstOfDay(deps.db, run.id)) {
+      const { applyRetention } = await import('../../db/retention.ts')
+      await applyRetention(deps.db, deps.settings)
+    }
   } catch (error) {
     deps.log.warn(
       { reason: error instanceof Error ? error.message : 'error' },

@@ -9,9 +9,8 @@ import {
   type SetRequest,
 } from '../../destinations/productSets.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
-import type { EngineDeps } from '../engine.ts'
+import { interrupted, type EngineDeps } from '../engine.ts'
 import { Allowance } from '../push/sharedRateLimit.ts'
-import { interrupted } from '../read/stage.ts'
 
 /** Maximum number of attempts of one request. The number is small, because the next run tries again. */
 const attempts = 3

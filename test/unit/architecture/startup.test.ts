@@ -43,12 +43,28 @@ const onDemand = [
   ['ssh2', 'the source is SFTP'],
 ] as const
 
+/** Returns what a run loads, with the engine, which `run` imports while the database is connected. */
+const loadedByRun = () => new Map([...loadedBy('cli/commands/run.ts'), ...loadedBy('sync/run/run.ts')])
+
 test.each(onDemand)('sluice run loads %s only when %s', (name) => {
-  expect(loadedBy('cli/commands/run.ts').get(name)).toBeUndefined()
+  expect(loadedByRun().get(name)).toBeUndefined()
+})
+
+test.each([
+  ['sync/read/readRecords.ts', 'a source changed'],
+  ['formats/openFormat.ts', 'a source changed'],
+  ['sources/openSource.ts', 'a source changed, or is on a server'],
+  ['sync/sets/keep.ts', 'a pipeline has product sets'],
+  ['db/retention.ts', 'it is the first run of the day'],
+  ['db/embedded/server.ts', 'no database is configured'],
+  ['service/contract/index.ts', 'the client or the sandbox is used'],
+])('sluice run loads %s only when %s', (name) => {
+  expect(loadedByRun().get(name)).toBeUndefined()
 })
 
 test('the imports of a command are followed to its libraries', () => {
-  expect(loadedBy('cli/commands/run.ts').has('pg')).toBe(true)
+  expect(loadedByRun().has('pg')).toBe(true)
+  expect(loadedByRun().has('sync/read/snapshot.ts')).toBe(true)
   expect(loadedBy('http/imageCheck.ts').has('undici')).toBe(true)
 })
 
