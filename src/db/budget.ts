@@ -1,13 +1,14 @@
 /**
- * Grants requests from the rate limit (budget) that all processes share. Each class of limit has a ring of exact grant times. Therefore no time
- * window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All times are by the database's clock.
+ * Grants requests from the rate limit (budget) that all processes of one user of the service share. Each class of limit has a ring of exact
+ * grant times. Therefore no time window, wherever it begins, has more grants than the limit (docs/guarantees.md#limits-hold). All times are by the database's clock.
  */
 import pg from 'pg'
 import type { Database, Queryable } from './database.ts'
 import type { Row } from './row.ts'
 
-/** Class of limit. */
+/** Budget of one user of the service for one class of limit. */
 export interface BudgetClass {
+  /** Address of the service, credentials, and class of the limit. */
   readonly name: string
   /** Maximum number of requests per window. */
   readonly limit: number

@@ -187,5 +187,6 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
 
 /** Returns the name of a limit without its service: `product_puts` for `http://127.0.0.1:4010 product_puts`. */
 function className(name: string): string {
-  return name.slice(name.lastIndexOf(' ') + 1)
+  const [, user = '', limitClass = name] = /^\S+ (.*?) ?(\S+)$/.exec(name) ?? []
+  return user === '' ? limitClass : `${limitClass} (${user})`
 }

@@ -2,7 +2,7 @@
 import { bigint, integer, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant, sluice } from './sluice.ts'
 
-/** Shared rate budget of one class of limit. Its grants are in `budget_slot`. Written by `db/budget.ts`. */
+/** Shared rate budget of one user of the service for one class of limit; `class` names service, user and limit. Its grants are in `budget_slot`. Written by `db/budget.ts`. */
 export const budget = sluice.table('budget', {
   class: text('class').primaryKey(),
   /** Number of all grants so far. */

@@ -31,7 +31,7 @@ interface Waiter extends TakeOptions {
   readonly reject: (error: unknown) => void
 }
 
-/** Part of this process in the rate budget of one class of limit at one service. */
+/** Part of this process in the rate budget that one user of the service has for one class of limit (docs/scale.md). */
 export class Allowance {
   /** Name of the budget in the database. */
   readonly name: string
@@ -42,7 +42,7 @@ export class Allowance {
   readonly #clock: Clock
   readonly #settings: EngineSettings
   /** True if the specification has a limit for this class. Otherwise the service's answers decide. */
-  readonly #named: boolean
+  readonly #isSpecified: boolean
   #waiting: Waiter[] = []
   #isServing = false
   /** Limit that this process wrote last. */
@@ -61,14 +61,14 @@ export class Allowance {
     this.#db = db
     this.#clock = clock
     this.#settings = settings
-    this.#named = rate.named
+    this.#isSpecified = rate.named
     this.#knownLimit = rate.limit
   }
 
-  /** Opens the allowance of one class of limit at the service of `deps`. Creates the budget if it does not exist. */
+  /** Opens the allowance of one class of limit for the credentials of `deps`. Creates the budget if it does not exist. */
   static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
     const rate = limitOf(limitClass)
-    const allowance = new Allowance(deps, `${deps.service.origin} ${limitClass}`, rate)
+    const allowance = new Allowance(deps, `${deps.service.origin} ${deps.service.credentials} ${limitClass}`, rate)
     await openBudget(deps.db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
     return allowance
   }
@@ -125,7 +125,7 @@ export class Allowance {
     }
     const stated = readLimit(answer.headers)
     if (stated !== undefined && stated > 0) {
-      const limit = this.#named ? Math.min(this.limit, stated) : stated
+      const limit = this.#isSpecified ? Math.min(this.limit, stated) : stated
       if (limit !== this.#knownLimit) {
         this.#knownLimit = limit
         await setBudgetLimit(this.#db, this.name, limit)

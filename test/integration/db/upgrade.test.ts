@@ -169,3 +169,23 @@ test('open batches of an earlier version that the service may have applied are a
     '13 in_flight false',
   ])
 })
+
+test('the rate budget of an earlier version is taken over by each set of credentials', async () => {
+  await using engine = await engineUnderTest()
+  const { db } = engine
+  await migrateOnly(engine, 27)
+  await db.execute(
+    `insert into destination (service, kind, target_id, credentials) values ('s', 'audience', 't', 'user 1 of application a'), ('s', 'audience', 'u', 'user 2 of application a'), ('z', 'audience', 't', null)`,
+  )
+  await db.execute(
+    `insert into budget (class, granted, request_limit, window_ms) values ('s user_lists', 1, 1500, 61000), ('z user_lists', 0, 1500, 61000)`,
+  )
+  await db.execute(`insert into budget_slot values ('s user_lists', 0, now())`)
+  await migrateDatabase(engine.databaseUrl)
+  const budgets = ['s user 1 of application a user_lists', 's user 2 of application a user_lists'].map((name) => ({
+    class: name,
+    granted: '1',
+  }))
+  expect(await db.query('select class, granted from budget order by class')).toEqual(budgets)
+  expect(await db.query('select class from budget_slot order by class')).toEqual(budgets.map(({ class: name }) => ({ class: name })))
+})

@@ -3,8 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../src/db/budget.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { engineSettings } from '../../../src/sync/engine.ts'
+import { Allowance } from '../../../src/sync/push/sharedRateLimit.ts'
 import { testDatabase } from '../../support/postgres.ts'
+import { testService } from '../../support/service.ts'
 
+const origin = 'http://127.0.0.1:4010'
 const taker = fileURLToPath(new URL('./taker.ts', import.meta.url))
 
 /** Takes one grant: 0, or the wait. */
@@ -93,6 +98,25 @@ describe('the shared budget', () => {
     expect(await takeGrant(db, 'c')).toBeGreaterThan(50_000)
     await db.execute(`update sluice.budget set blocked_until = clock_timestamp() - interval '1 second'`)
     expect(await takeGrant(db, 'c')).toBe(0)
+  })
+
+  test('each user of the service has a budget of its own, and a requested wait holds only the processes of its user', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const open = (user: number) =>
+      Allowance.open(
+        {
+          db,
+          clock: systemClock,
+          settings: engineSettings(origin),
+          service: { ...testService, origin, credentials: `user ${user} of application a` },
+        },
+        'user_lists',
+      )
+    const limited = await open(1)
+    await limited.update({ kind: 'answer', status: 429, headers: { 'retry-after': '60' }, body: Buffer.from(''), durationMs: 1 }, 1)
+    const taken = async (user: number) => (await (await open(user)).takeGrant({ signal: AbortSignal.timeout(2_000) })) !== undefined
+    expect(await Promise.all([taken(1), taken(2)])).toEqual([false, true])
   })
 
   test('K4: grants and blocks of a clock that was ahead count as of now', async () => {
