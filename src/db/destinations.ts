@@ -1,7 +1,7 @@
 /**
  * Writes the table `destination`: one row for each catalog, audience or list of a service, with the credentials that own the row.
  */
-import { noteEvent } from './audit.ts'
+import { addLines, noteEvent } from './audit.ts'
 import type { Database, Queryable } from './database.ts'
 import { databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
 import type { Row } from './row.ts'
@@ -161,13 +161,21 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
 
 /** Pauses a destination. If the destination is already paused, keeps the earlier time and replaces the reason. */
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
-  await tx.execute(`update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2 where id = $1`, [
-    destinationId,
-    reason,
-  ])
+  await tx.execute(
+    `with paused as (
+       update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2
+       where id = $1 and paused_reason is distinct from $2 returning id)
+     ${addLines(`select 'push', 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
+    [destinationId, reason],
+  )
 }
 
 /** Ends a pause at the start of a run. If the cause still exists, the run pauses the destination again. */
 export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
-  await db.execute(`update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null`, [destinationId])
+  await db.execute(
+    `with resumed as (
+       update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null returning id)
+     ${addLines(`select 'run', 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
+    [destinationId],
+  )
 }

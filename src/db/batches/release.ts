@@ -143,9 +143,8 @@ export async function shortenFalseWaits(db: Queryable, destinationId: number, ho
  */
 export async function supersedeUnsent(tx: Queryable, destinationId: number): Promise<void> {
   await tx.execute(
-    `update batch b set status = 'superseded', settled_at = statement_timestamp(), reason = 'newer_plan'
-     from plan p
-     where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`,
+    superseding(`reason = 'newer_plan' from plan p
+     where p.id = b.plan_id and b.destination_id = $1 and b.status = 'pending' and b.attempts = 0 and p.status <> 'ready'`),
     [destinationId],
   )
 }
@@ -154,10 +153,14 @@ export async function supersedeUnsent(tx: Queryable, destinationId: number): Pro
 export async function supersedeUnsentOf(tx: Queryable, plans: readonly string[]): Promise<void> {
   const unsent = `plan_id = any($1) and status = 'pending' and attempts = 0`
   await storeKeysWhere(tx, unsent, [plans])
-  await tx.execute(`update batch set status = 'superseded', settled_at = statement_timestamp(), reason = 'stale_plan' where ${unsent}`, [
-    plans,
-  ])
+  await tx.execute(superseding(`reason = 'stale_plan' where ${unsent}`), [plans])
 }
+
+/** Returns SQL that supersedes batches `b`, with one line in the audit log for each plan. `rest`: SQL of the reason and of the condition. */
+const superseding = (rest: string): string =>
+  `with ended as (
+     update batch b set status = 'superseded', settled_at = statement_timestamp(), ${rest} returning b.plan_id, b.reason)
+   ${addLines(`select 'plan', 'batches.superseded', plan_id, null, jsonb_build_object('reason', reason, 'batches', count(*)) from ended group by plan_id, reason`)}`
 
 /** Ends batches whose entries all moved to one new batch (`split.ts`). */
 export async function endMerged(tx: Queryable, batches: readonly number[]): Promise<void> {

@@ -4,6 +4,8 @@ import { failuresOf } from '../../../src/sync/reports/failures.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
 import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
+import { supersedeUnsent } from '../../../src/db/batches/release.ts'
+import { resumeDestination } from '../../../src/db/destinations.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { answer, failure, fakeService, lost, notSent } from './fakeService.ts'
 import {
@@ -391,5 +393,23 @@ describe('products', () => {
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect(await planCounts(db, planted.planId)).toMatchObject({ pending: 1, refused: 0 })
     expect((await db.query('select from sluice.destination where paused_at is not null')).length).toBe(1)
+    // The pause and its end are in the audit log once, also if a second run starts or pauses again.
+    await pushPlan(await engineDeps(db, service), planted.planId)
+    for (let run = 1; run <= 2; run++) await resumeDestination(db, planted.destinationId)
+    expect(await db.query(`select what, detail ->> 'reason' as reason from audit where what like 'destination.%' order by id`)).toEqual([
+      { what: 'destination.paused', reason: 'NOT_FOUND: NOT_FOUND' },
+      { what: 'destination.resumed', reason: null },
+    ])
+  })
+
+  test('requests that a newer plan replaces are in the audit log, one line for each plan', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (const seed of [1, 2]) await plantBatch(db, planted, [user(email(seed))])
+    await supersedeUnsent(db, planted.destinationId)
+    expect(await db.query(`select plan_id, detail from audit where what = 'batches.superseded'`)).toEqual([
+      { plan_id: planted.planId, detail: { reason: 'newer_plan', batches: 2 } },
+    ])
   })
 })
