@@ -85,7 +85,7 @@ export function memberBinder(
       keyKind:
         key === undefined
           ? undefined
-          : identifiers.find(({ indexes }) => indexes.length > 0 && indexes[0] === key.indexes[0] && key.mapping.transforms.length === 0)
+          : identifiers.find(({ indexes }) => indexes.some((index) => index === key.indexes[0]) && key.mapping.transforms.length === 0)
               ?.kind,
       identifiers,
       effectiveAt: policy.takesEffectiveAt ? header.field('effective_at', false) : undefined,

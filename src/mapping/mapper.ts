@@ -16,14 +16,17 @@ import { shownAddress } from '../shownAddress.ts'
 import { TransformFault } from './transforms.ts'
 
 /** Version of the mapping rules, part of every definition hash. Raise it when the same cells may map to something else. */
-export const normalizerVersion = 9
+export const normalizerVersion = 10
 
-/** Maps rows to records for one pipeline and one source file. Pure: same row, same result; no clock, no I/O. */
+/**
+ * Maps rows to records for one pipeline and one source file. No clock, no I/O. The same row has the same record or reject; its warnings and
+ * `unread` may depend on the rows before it.
+ */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `filtered` if a row filter leaves it out. */
   map: (row: Row) => Mapped
   /**
-   * Binds the columns of a file. Called once, before its first row. Returns warnings about the header. `uri`: the source of the
+   * Binds the columns of a file. Called before its first row, and again if later rows have more columns. Returns warnings about the header. `uri`: the source of the
    * columns, by default the first one. `isTable`: true if all rows have these columns, as in CSV. Records of XML and JSON have their own
    * columns, so a missing column rejects only the record.
    *

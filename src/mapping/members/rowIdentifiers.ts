@@ -37,8 +37,14 @@ export class RowIdentifiers {
   readonly #row: Row
   readonly #binding: MemberBinding
   #warnings: Warning[] | undefined
-  /** Text of the key, if the key column is an identifier too. */
+  /** Normalized text of the key, if the key column is an identifier too. */
   #keyText: string | undefined
+  /** First normalized text of the identifier in its other columns. It is the key if the key column has none. */
+  #otherKeyText: string | undefined
+  /** Cell of the key column, if that column is an identifier too. */
+  readonly #keyCell: string | undefined
+  /** True while the cell of the key column is read as an identifier. */
+  #isKeyCell = false
   /** Usable identifiers that may be sent, sorted bytewise, without duplicates. */
   readonly packed: PackedIdentifier[] = []
   // These lists, and the warnings, are created when needed, because nearly no row needs them.
@@ -52,6 +58,7 @@ export class RowIdentifiers {
   constructor(row: Row, binding: MemberBinding) {
     this.#row = row
     this.#binding = binding
+    this.#keyCell = binding.keyKind === undefined ? undefined : firstText(binding.key?.read(row))
     this.#readAll()
   }
 
@@ -101,6 +108,7 @@ export class RowIdentifiers {
   }
 
   #readText(bound: BoundIdentifier, cell: string): void {
+    this.#isKeyCell = cell === this.#keyCell
     if (this.#binding.rules.splitLists && bound.kind === 'email' && /[,;|]| ::: /.test(cell)) {
       for (const part of cell.split(/\s*(?:[,;|]|:::)\s*/)) this.#readOne(bound, part)
     } else this.#readOne(bound, cell)
@@ -126,7 +134,7 @@ export class RowIdentifiers {
       return
     }
     if (result.note !== undefined) this.warn(result.note, field, maskFor(kind, text))
-    if (kind === this.#binding.keyKind) this.#keyText ??= result.text
+    if (kind === this.#binding.keyKind) this.#noteKey(result.text)
     this.#add(kind === 'partner_user_id' ? packPlain(result.text) : hashIdentifier(kind, result.text))
     if (result.also === undefined) return
     this.count += 1
@@ -160,8 +168,13 @@ export class RowIdentifiers {
     }
     if (!hashed) this.warn('ALREADY_HASHED', field, 'was hashed already')
     else if (lower !== text) this.warn('HASH_NORMALIZED', field, 'was written in another form')
-    if (kind === this.#binding.keyKind) this.#keyText ??= lower
+    if (kind === this.#binding.keyKind) this.#noteKey(lower)
     this.#add(packDigest(kind, lower))
+  }
+
+  #noteKey(text: string): void {
+    if (this.#isKeyCell) this.#keyText ??= text
+    else this.#otherKeyText ??= text
   }
 
   #country(bound: BoundIdentifier): string | undefined {
@@ -225,7 +238,8 @@ export class RowIdentifiers {
     // Without a key column, all identifiers together are the key. So two rows with one email and different phone numbers are two
     // records, and a changed row does not silently remove an identifier from the list.
     if (key === undefined) return keyOf(this.packed)
-    if (this.#keyText !== undefined) return hashKey(this.#keyText)
+    const normalized = this.#keyText ?? this.#otherKeyText
+    if (normalized !== undefined) return hashKey(normalized)
     const text = trimText(firstText(key.read(this.#row)) ?? '')
     if (isAbsent(text)) return undefined
     return hashKey(keyText(text, this.#binding.keyKind))

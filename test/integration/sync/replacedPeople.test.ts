@@ -81,3 +81,23 @@ test('new people are sent while a guard withholds the deletes of most of the oth
   expect(await engine.run('people')).toMatchObject({ status: 'withheld', counts: { creates: 30, withheld: 110 } })
   expect(await members(engine)).toBe(180)
 })
+
+test('keys of people that get another form remove no one', async () => {
+  await using engine = await engineUnderTest()
+  engine.write(
+    'people.csv',
+    `home,work\n${range(0, 60)
+      .map((i) => `Home${i}@Example.com,Work${i}@Example.com\n`)
+      .join('')}`,
+  )
+  // A transform of the key leaves its text as it is in the file, as earlier versions did for a second column.
+  pipeline(engine, 'map: { key: { column: work, transform: trim }, email: [home, work] }')
+  await engine.run('people')
+  expect(await members(engine)).toBe(60)
+  const before = await engine.sandbox.control.audience()
+  const raw = await engine.db.query<{ key: Buffer }>('select key from record order by key')
+  pipeline(engine, 'map: { key: work, email: [home, work] }')
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', guards: [], counts: { deletes: 0 } })
+  expect((await engine.sandbox.control.audience()).digest).toBe(before.digest)
+  expect(await engine.db.query('select key from record order by key')).not.toEqual(raw)
+})

@@ -62,6 +62,13 @@ test('a row becomes its packed identifiers, sorted and without duplicates, under
 })
 
 test('spellings of one email are one key if the email is the key', () => {
+  const later = { map: { key: 'second', email: ['email', 'second'] } }
+  expect(mapped({ email: 'home@example.com', second: 'Jane@Example.com' }, later).record?.key).toEqual(
+    mapped({ email: 'other@example.com', second: 'jane@example.com ' }, later).record?.key,
+  )
+  expect(mapped({ email: 'home@example.com', second: 'not an address' }, later).record?.key).toEqual(
+    Buffer.from(digest('home@example.com'), 'hex').subarray(0, 16),
+  )
   const keyed = { map: { key: 'email', email: 'email' } }
   const keys = [' Foo@Example.COM ', 'foo@example.com', '\u200bfoo@EXAMPLE.com'].map((email) => mapped({ email }, keyed).record?.key)
   expect(new Set(keys.map((key) => Buffer.from(key ?? []).toString('hex'))).size).toBe(1)
