@@ -1,4 +1,4 @@
-/** Classifies the status and the error body of a response, for every destination (docs/guarantees.md). */
+/** Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'

@@ -84,7 +84,7 @@ function decide(
     const missed = due.slice(0, -1).map((scheduledFor): Tick => ({
       scheduledFor,
       outcome: 'missed',
-      reason: `no scheduler was running; the tick of ${newest.toISOString()} replaces it`,
+      reason: `no scheduler decided it in time; the tick of ${newest.toISOString()} replaces it`,
       runId: tick.runId,
     }))
     await recordTicks(tx, schedule, [...missed, tick])

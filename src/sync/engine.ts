@@ -41,11 +41,11 @@ export interface EngineSettings {
   readonly heartbeatMs: number
   /** Timeout of one request to the service. */
   readonly httpTimeoutMs: number
-  /** Time during which an abandoned request may still reach the service (docs/guarantees.md). */
+  /** Time during which an abandoned request may still reach the service (docs/decisions/late-arrival-horizon.md). */
   readonly horizonMs: number
   /** Time during which the service may still return the state before a write. */
   readonly readLagMs: number
-  /** Maximum number of attempts of one request. */
+  /** Maximum number of attempts of one request in a run. */
   readonly maxAttempts: number
   readonly backoffMinMs: number
   readonly backoffMaxMs: number
@@ -66,7 +66,7 @@ export interface EngineSettings {
 }
 
 /**
- * Returns the settings of docs/guarantees.md. Four are shorter on loopback, because there is no network, gateway or replica between
+ * Returns the default settings. Four are shorter on loopback, because there is no network, gateway or replica between
  * Sluice and the service: the horizon (docs/decisions/late-arrival-horizon.md), the lag of reads (docs/faults.md, C1), and both
  * limits of the backoff.
  */

@@ -12,7 +12,7 @@ import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
 /**
- * Batches that a push sends: all of one plan, those of one destination that were sent at least once (`resendOf`), or those of an erasure.
+ * Batches that a push sends: all of one plan, those of one destination that were sent or may have been applied (`resendOf`), or those of an erasure.
  */
 export type BatchScope = (
   | { readonly planId: string }
@@ -48,7 +48,7 @@ export interface ClaimedBatch {
 
 /**
  * SQL of the deletes that updates of phase 2 wait for. `settled_at` may be in the future, because an attempt may arrive at the service
- * until then (docs/guarantees.md).
+ * until then (docs/decisions/late-arrival-horizon.md).
  */
 const openDeletes = `select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete'
   and (d.status in ${openStatuses} or (d.status <> 'superseded' and d.settled_at > statement_timestamp()))`
@@ -66,7 +66,7 @@ const inScope = (scope: BatchScope) => {
   if ('planId' in scope) return `b.plan_id = $1 and b.phase <> ${erasurePhase}`
   if ('erasure' in scope)
     return `b.id in (select batch_id from erasure_delete where erasure_id = $1::bigint) and b.destination_id = ${scope.audience}`
-  // Batches that were sent at least once. Leaves out stored plans that wait for `apply`.
+  // Deletes of suppressed people count as sent from the start (`insertDeleteBatch`). Leaves out stored plans that wait for `apply`.
   return `b.destination_id = $1::int and (b.maybe_applied or b.attempts > 0)
     and (b.phase <> ${erasurePhase} or (coalesce(b.next_attempt_at, '-infinity') <= statement_timestamp() and not (${updateUnderWay})))`
 }

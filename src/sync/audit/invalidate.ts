@@ -9,7 +9,7 @@ import { unresolvedKeys } from '../plan/pendingChanges.ts'
  * Invalidates drifted products inside the plan's transaction, so that the plan and the invalidation are committed together. Covers only
  * desired products whose confirmed content did not change since the audit compared it, and that have no unresolved operation and no
  * request that may still arrive. Unmanaged products are not desired, so they are left alone. Also invalidates products that no
- * listing can show, because a put is the only way to check them (docs/guarantees.md). Stores the listed product keys. Earlier plans become stale, because the synced
+ * listing can show, because a put is the only way to check them (docs/decisions/invalidated.md). Stores the listed product keys. Earlier plans become stale, because the synced
  * state changes. Returns the number of invalidated products.
  */
 export async function invalidateDrifted(

@@ -1,6 +1,6 @@
 /**
  * Freezes planned operations: packs them into the bodies of batches. Bodies are final, so every attempt sends the same bytes
- * (docs/guarantees.md).
+ * (docs/guarantees.md#idempotent-resend).
  */
 import type { Destination } from '../../destinations/destination.ts'
 import { Packer, type PackedBatch } from '../../destinations/pack.ts'

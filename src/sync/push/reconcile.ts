@@ -1,7 +1,7 @@
 /**
  * Reconciles a classified answer in one transaction, fenced by the epoch: writes the outcomes of entries, the synced state and the
- * next state of the batch (docs/guarantees.md). Only this module and `settleLoad.ts` mark keys as synced
- * (docs/guarantees.md#confirmed-only).
+ * next state of the batch (docs/states.md). Only this module and `settleLoad.ts` mark keys as confirmed by an
+ * answer (docs/guarantees.md#confirmed-only).
  */
 import { hash } from 'node:crypto'
 import type { Destination, RequestOutcome } from '../../destinations/destination.ts'

@@ -37,7 +37,7 @@ export interface GrowingPlan {
 }
 
 /**
- * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous (docs/guarantees.md).
+ * Time for attempts in flight to end after a signal, in milliseconds. Then they are abandoned as ambiguous (docs/schedules.md#shutdown-and-crashes).
  */
 const drainMs = 15_000
 /** Interval of polling while batches wait for other processes or for their next attempt. */
@@ -104,7 +104,7 @@ class PushLoop {
   /** Sends until nothing more can be sent, the signal aborts, or a batch throws. `stop`: ends the waits of the other batches. */
   async run(stop: () => void): Promise<void> {
     const { db, log, settings, workerId } = this.#sending.deps
-    // Runs on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md).
+    // Runs on the event loop that sends, so that a process whose loop is blocked loses its leases (docs/guarantees.md#one-holder).
     const heartbeat = setInterval(() => {
       renewLeases(db, workerId, settings.leaseMs, this.#claims.ids).catch(() => log.warn({}, 'the leases could not be renewed'))
     }, settings.heartbeatMs)

@@ -42,7 +42,7 @@ export class RejectWriter {
   }
 }
 
-/** Replaces U+0000 and lone surrogates, which Postgres cannot store (docs/guarantees.md). */
+/** Replaces U+0000 and lone surrogates, which Postgres cannot store. */
 function storable(text: string): string {
   return text.replaceAll('\0', '␀').toWellFormed()
 }

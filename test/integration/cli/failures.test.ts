@@ -1,4 +1,7 @@
 /** Reasons of unconfirmed operations: at the end of a run, in `show`, and in JSON. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
@@ -17,6 +20,16 @@ test('refused products are counted by reason, with the first ids', async () => {
   ])
   const again = json(await shop.here(['run', 'shop', '--json']))
   expect([again.status, again.failures]).toEqual(['succeeded', undefined])
+})
+
+test('an unhandled rejection ends the process with an error', async () => {
+  const bin = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
+  const reject = `data:text/javascript,setTimeout(() => Promise.reject(new Error('nothing handles this')), 1000)`
+  const child = spawn(process.execPath, ['--import', reject, bin, 'sandbox', '--port', '0'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(stderr).toContain('nothing handles this')
 })
 
 test('failures of people show only the number and the reason', async () => {

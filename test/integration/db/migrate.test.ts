@@ -19,6 +19,12 @@ test('an edited migration is rejected by its name', async () => {
   await expect(migrateDatabase(fresh.url)).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
 })
 
+test('a database that a newer version migrated is rejected', async () => {
+  await using fresh = await testDatabase()
+  await fresh.db.execute(`insert into sluice.migration (position, hash) select max(position) + 1, 'newer' from sluice.migration`)
+  await expect(openStore({ databaseUrl: fresh.url, dataDir: '' })).rejects.toMatchObject({ code: 'MIGRATION_MISMATCH' })
+})
+
 test('a start migrates a database that lacks a migration, and rejects an edited one', async () => {
   await using fresh = await testDatabase()
   const start = async () => {
