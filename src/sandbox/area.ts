@@ -127,7 +127,7 @@ export interface Area<S, Event = unknown, Saved = unknown> {
   /** Applies an event of `world.record`: a change without a request. Called for replays of the journal too. */
   readonly applyEvent?: (world: World, state: S, event: Event) => void
   /** Ends timers and open connections. */
-  readonly stop?: (state: S) => void
+  readonly stop?: (world: World) => void
 }
 
 /** Returns the account of a call to an endpoint with `:account_id`, which `StateChanges` has checked. Throws for any other endpoint. */
@@ -149,6 +149,8 @@ export interface SandboxUser {
   screenName: string
   /** Has a premium subscription. */
   premium: boolean
+  /** Time at which the user was added, ISO 8601. Absent for the first user. */
+  readonly createdAt?: string
 }
 
 /** Account in the wire form of spec 2.5, with fields of the sandbox: `userIds` (users with access), `roles` and `currency`. */

@@ -171,13 +171,11 @@ export class Control {
   }
 
   #removeFaults(id: string | undefined): unknown {
-    const { faults } = this.#parts
-    this.#parts.world.dropPastStates()
-    if (id === undefined) {
-      faults.clear()
-      return { ok: true }
-    }
-    return faults.remove(id) ? { ok: true } : undefined
+    const { faults, world } = this.#parts
+    const isKnown = id === undefined || faults.remove(id)
+    if (id === undefined) faults.clear()
+    if (faults.longestLagMs === 0) world.dropPastStates()
+    return isKnown ? { ok: true } : undefined
   }
 
   #snapshot(): unknown {

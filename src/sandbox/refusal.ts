@@ -27,6 +27,8 @@ export class Refusal extends Error {
   readonly status: number
   readonly body: RefusalBody
   readonly headers: Readonly<Record<string, string>>
+  /** True if a part of the request was applied (the switch `partial_apply`), so that the journal needs the call. */
+  isPartlyApplied = false
   constructor(status: number, body: RefusalBody, headers: Readonly<Record<string, string>> = {}) {
     super(`refused with ${status}`)
     this.status = status

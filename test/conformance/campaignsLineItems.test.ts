@@ -17,6 +17,15 @@ const VIDEO_VIEWS = '9cqi8'
 const PUBLISHER = '9cqi9'
 const UNDER_CAMPAIGN_BUDGET = '9cqia'
 
+const item = {
+  campaign_id: '8wku2',
+  objective: 'WEBSITE_CLICKS',
+  placements: 'ALL_ON_SERVICE',
+  product_type: 'PROMOTED_TWEETS',
+  start_time: '2027-01-01T00:00:00Z',
+  end_time: '2027-02-01T00:00:00Z',
+}
+
 describe('an update is taken', () => {
   test.for([
     [WEBSITE, { name: 'Café & mugs (100%)' }, { name: 'Café & mugs (100%)' }],
@@ -129,15 +138,6 @@ describe('deletion', () => {
 })
 
 describe('creation', () => {
-  const item = {
-    campaign_id: '8wku2',
-    objective: 'WEBSITE_CLICKS',
-    placements: 'ALL_ON_SERVICE',
-    product_type: 'PROMOTED_TWEETS',
-    start_time: '2027-01-01T00:00:00Z',
-    end_time: '2027-02-01T00:00:00Z',
-  }
-
   test('takes the six required parameters and fills in what depends on the objective', async () => {
     const made = await account.post('line_items', item)
     expect(made.body.data).toMatchObject({
@@ -186,6 +186,33 @@ describe('creation', () => {
     for (const count of [40, 40, 19]) expect((await account.batch('line_items', operations(count))).status).toBe(200)
     expectRefusal(await account.post('line_items', { ...item, campaign_id: '8wku3' }), [400, 'TOO_MANY_LINE_ITEMS'])
   })
+})
+
+test('an update to ACTIVE counts against the limits of active records', async () => {
+  await sandbox.control.switches({ rate_limits: 'off' })
+  const create = (path: string, params: object, count: number) =>
+    account.batch(
+      path,
+      Array.from({ length: count }, () => ({ operation_type: 'Create', params })),
+    )
+  const active = async (path: string): Promise<number> =>
+    (await account.get(path, { count: 1000 })).body.data.filter((one: { entity_status: string }) => one.entity_status === 'ACTIVE').length
+  const campaign = { funding_instrument_id: 'lygyi', name: 'Many' }
+  for (let left = 200 - (await active('campaigns')); left > 0; left -= 40)
+    expect((await create('campaigns', campaign, Math.min(left, 40))).status).toBe(200)
+  const paused = (await account.post('campaigns', { ...campaign, entity_status: 'PAUSED' })).body.data.id as string
+  expectRefusal(await account.put(`campaigns/${paused}`, { entity_status: 'ACTIVE' }), [400, 'TOO_MANY_CAMPAIGNS'])
+  expect((await account.get(`campaigns/${paused}`)).body.data.entity_status).toBe('PAUSED')
+  const [one] = (await account.get('campaigns', { q: 'Many' })).body.data
+  expect((await account.put(`campaigns/${one.id}`, { name: 'Renamed', entity_status: 'ACTIVE' })).status).toBe(200)
+
+  const campaigns = (await account.get('campaigns', { q: 'Many' })).body.data as { id: string }[]
+  const itemOf = (n: number) => ({ ...item, campaign_id: campaigns[n]?.id, placements: ['ALL_ON_SERVICE'] })
+  for (let left = 256 - (await active('line_items')), n = 0; left > 0; left -= 40, n++)
+    expect((await create('line_items', itemOf(n), Math.min(left, 40))).status).toBe(200)
+  const waiting = await account.post('line_items', { ...item, entity_status: 'PAUSED' })
+  expectRefusal(await account.put(`line_items/${waiting.body.data.id}`, { entity_status: 'ACTIVE' }), [400, 'TOO_MANY_LINE_ITEMS'])
+  expect((await account.get(`line_items/${waiting.body.data.id}`)).body.data.entity_status).toBe('PAUSED')
 })
 
 test('the list is filtered by campaign, id and prefix of the name, and sorted', async () => {

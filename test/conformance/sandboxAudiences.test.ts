@@ -297,6 +297,32 @@ describe('audiences, permissions, insights', () => {
     const all = (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
     expect(all[0].line_items.length).toBeGreaterThan(active[0].line_items.length)
   })
+  test('targeted does not count as servable what its campaign cannot serve', async () => {
+    const targeted = async (): Promise<Loose[]> =>
+      (await sandbox.call('GET', `${account}/custom_audiences/1nmth/targeted`, { query: { with_active: false } })).body.data
+    const [first] = await targeted()
+    await sandbox.call('DELETE', `${account}/funding_instruments/lygyi`)
+    expect((await targeted())[0].line_items.map(({ servable }: Loose) => servable)).not.toContain(true)
+    await sandbox.call('DELETE', `${account}/campaigns/${first.campaign_id}`)
+    expect((await targeted()).map(({ campaign_id }) => campaign_id)).not.toContain(first.campaign_id)
+  })
+  test('a shared audience is listed with the level of its permission', async () => {
+    const permission = { granted_account_id: '18ce55media', permission_level: 'READ_ONLY' }
+    await sandbox.call('POST', `${account}/custom_audiences/1nmth/permissions`, { query: permission })
+    const shared = { permission_scope: 'SHARED' }
+    const list = await sandbox.call('GET', '/12/accounts/18ce55media/custom_audiences', { query: shared })
+    expect(list.body.data).toMatchObject([{ id: '1nmth', permission_level: 'READ_ONLY', owner_account_id: '18ce54d4x5t' }])
+    expect((await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body.data.permission_level).toBe('READ_WRITE')
+  })
+  test('a refused upload starts no processing', async () => {
+    await sandbox.control.switches({ processing_times: 'clock' })
+    const wrong = { operation_type: 'Update', params: {} }
+    expect((await users([wrong])).status).toBe(400)
+    expect((await doNotReach([wrong])).status).toBe(400)
+    const { data } = (await sandbox.call('GET', `${account}/custom_audiences/1nmth`)).body
+    const lists = (await sandbox.call('GET', `${account}/do_not_reach_lists`)).body.data
+    expect([data, lists[0]].map(({ reasons_not_targetable: reasons }) => reasons)).toEqual([['TOO_SMALL'], ['TOO_SMALL']])
+  })
   test.for(['/5/accounts/18ce54d4x5t/tailored_audiences/1nmth/permissions', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/permissions'])(
     'permissions at %s',
     async (path) => {

@@ -243,6 +243,14 @@ describe('product sets and feeds', () => {
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(200)
     expect((await sandbox.call('DELETE', `${sets}/${made.id}`)).status).toBe(404)
   })
+  test('a refused update changes nothing of a set', async () => {
+    const [a, b] = await results([product('a'), product('b')])
+    const json = { name: 'Two', type: 'MANUAL', product_keys: [a.product_key, b.product_key] }
+    const { id } = (await sandbox.call('POST', sets, { json })).body.data
+    const before = (await sandbox.call('GET', `${sets}/${id}`)).body.data
+    expect((await sandbox.call('PUT', `${sets}/${id}`, { json: { name: 'One', product_keys: [a.product_key, '99'] } })).status).toBe(400)
+    expect((await sandbox.call('GET', `${sets}/${id}`)).body.data).toEqual(before)
+  })
   test('a filtered set needs filters of known attributes and operators', async () => {
     await put([product('a', { product_type: 'Mugs' }), product('b', { price: '99.00 EUR' })])
     const made = await sandbox.call('POST', sets, {

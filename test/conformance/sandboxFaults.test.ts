@@ -75,6 +75,29 @@ describe('which request a rule hits', () => {
     ])
       expect((await sandbox.control.request('POST', 'faults', body)).status).toBe(400)
   })
+  test('a value of a wrong type is refused, and null counts as absent', async () => {
+    for (const match of [
+      { method: 5 },
+      { path: ['/12'] },
+      { nth: '3' },
+      { every: 0 },
+      { probability: 2 },
+      { contains_key: 7 },
+      { worker: 1 },
+      { after_ms: -1 },
+      { attempt_of_same_body: 1.5 },
+      { first_of_connection: 'yes' },
+    ]) {
+      const [name] = Object.keys(match)
+      const { status, body } = await sandbox.control.request('POST', 'faults', { match, fault: { kind: 'html' } })
+      expect([status, body.error]).toEqual([400, expect.stringContaining(`match.${name}`)])
+    }
+    await sandbox.control.request('POST', 'faults', {
+      match: { method: null, path: null, nth: null },
+      fault: { kind: 'empty', status: 503 },
+    })
+    expect((await put('a')).status).toBe(503)
+  })
 })
 
 describe('answers that say no', () => {
@@ -280,5 +303,39 @@ describe('holds and later', () => {
     await arm({ kind: 'status', status: 500, apply: 'later:20' })
     expect((await put('a')).status).toBe(500)
     await expect.poll(products).toBe(1)
+  })
+  test.for(['before_read', 'before_apply'])('a reset drops a request that waits at the stage %s', async (stage) => {
+    await arm({ kind: 'hold', name: 'gate', stage })
+    const held = broken(put('a'))
+    await expect.poll(async () => (await sandbox.control.holds()).length).toBe(1)
+    await sandbox.control.reset()
+    expect(await held).toBe('broken')
+    expect([await products(), await sandbox.control.ledger(), await sandbox.control.violations()]).toEqual([0, [], []])
+  })
+  test('a reset drops what was to be applied later', async () => {
+    await arm({ kind: 'status', status: 500, apply: 'later:60000' })
+    expect((await put('a')).status).toBe(500)
+    await sandbox.control.reset()
+    expect((await put('b')).status).toBe(200)
+    expect((await sandbox.control.products()).map(({ id }) => id)).toEqual(['b'])
+  })
+  test.for(['none', 'half', 'first:0', { only: ['a'] }])('apply %j of a request without entries changes nothing', async (apply) => {
+    const campaigns = '/12/accounts/18ce54d4x5t/campaigns'
+    const all = async (): Promise<Loose[]> => (await sandbox.call('GET', campaigns, { query: { count: 1000 } })).body.data
+    const create = (): Promise<CallResult> => sandbox.call('POST', campaigns, { query: { funding_instrument_id: 'lygyi', name: 'Spring' } })
+    const before = await all()
+    await arm({ kind: 'warnings', apply }, { method: 'POST' })
+    expect((await create()).body.data.name).toBe('Spring')
+    expect([await all(), (await sandbox.control.ledger()).at(-2).applied]).toEqual([before, false])
+    await create()
+    expect(await all()).toHaveLength(before.length + 1)
+  })
+  test('the removal of one fault keeps the past states of another', async () => {
+    const reads = { path, method: 'GET' }
+    await arm({ kind: 'stale', lag_ms: 60_000 }, reads, 'always')
+    const other = await arm({ kind: 'html' }, { path: '/12/nothing' })
+    await put('a')
+    await sandbox.control.request('DELETE', `faults/${other}`)
+    expect((await sandbox.call('GET', path)).body.data).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/start.ts'
 import { product as mug } from '../support/product.ts'
 import { sha256 } from '../support/digests.ts'
-import { controlOf, signedCall, withSandbox, type CallResult, type Loose } from '../support/sandbox.ts'
+import { bearerOf, controlOf, signedCall, withSandbox, type CallResult, type Loose, type SandboxUnderTest } from '../support/sandbox.ts'
 import { target } from '../support/target.ts'
 
 let folder: string
@@ -297,3 +297,50 @@ test.skipIf(target !== undefined)(
     expect(listed.data.map(({ name }: Loose) => name)).toEqual(expect.arrayContaining(['First', 'Second', 'Third']))
   },
 )
+
+test.skipIf(target !== undefined)('a state file that is cut within the stored state is damaged', async () => {
+  const file = join(folder, 'state.jsonl')
+  const first = await withSandbox({ stateFile: file, compactAfterBytes: 1 })
+  await first.call('PUT', '/12/product_catalogs/4001/products', { json: { products: [product('a')] } })
+  await first.control.request('POST', `restore/${(await first.control.request('POST', 'snapshot')).body.id}`)
+  await first.close()
+  const whole = readFileSync(file)
+  for (const length of [20, whole.indexOf(10), whole.indexOf(10) + 100, whole.length - 2]) {
+    writeFileSync(file, whole.subarray(0, length))
+    await expect(startSandbox({ stateFile: file })).rejects.toMatchObject({ code: 'SANDBOX_STATE_DAMAGED', where: file })
+  }
+  writeFileSync(file, whole)
+  await using again = await withSandbox({ stateFile: file })
+  expect((await again.control.catalog()).products).toBe(1)
+})
+
+test.skipIf(target !== undefined)('a restart keeps what a partly applied upload, an expired token and an added user changed', async () => {
+  const stateFile = join(folder, 'state.jsonl')
+  const added = '2027-05-01T00:00:00.000Z'
+  const user = async (sandbox: SandboxUnderTest, bearer: string): Promise<Loose> =>
+    (await sandbox.call('GET', '/2/users/1002', { bearer, query: { 'user.fields': 'created_at' } })).body.data
+  let members: string
+  let expired: string
+  {
+    await using sandbox = await withSandbox({ stateFile })
+    await sandbox.control.switches({ partial_apply: 'on' })
+    await sandbox.control.setClock(added)
+    const operation = { operation_type: 'Update', params: { users: [{ email: [sha256('a')] }] } }
+    const upload = await sandbox.call('POST', '/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users', {
+      json: [operation, { operation_type: 'Update', params: {} }],
+    })
+    expect(upload.status).toBe(400)
+    members = await sandbox.control.identifiers()
+    expect(members).toContain(sha256('a'))
+    await sandbox.control.request('POST', 'users', { screen_name: 'maria' })
+    await sandbox.control.advance(3600)
+    expired = await bearerOf(sandbox)
+    expect((await user(sandbox, expired)).created_at).toContain('2027-05-01T00:00')
+    await sandbox.control.fault({ path: '/2/' }, { kind: 'expire_token' })
+    expect((await sandbox.call('GET', '/2/webhooks', { bearer: expired })).status).toBe(401)
+  }
+  await using sandbox = await withSandbox({ stateFile })
+  expect(await sandbox.control.identifiers()).toBe(members)
+  expect((await sandbox.call('GET', '/2/webhooks', { bearer: expired })).status).toBe(401)
+  expect((await user(sandbox, await bearerOf(sandbox))).created_at).toContain('2027-05-01T00:00')
+})

@@ -358,4 +358,31 @@ describe('activity', () => {
     await reader.cancel()
     await second.body!.cancel()
   })
+
+  test('after a restore the stream carries events, its limit holds, and no delivery is sent twice', () =>
+    story(async ({ sandbox, endpoint, bearer }) => {
+      const { id } = (await sandbox.control.request('POST', 'snapshot')).body
+      await sandbox.control.reset()
+      await sandbox.control.request('POST', `restore/${id}`)
+      const open = () => fetch(`${sandbox.url}/2/activity/stream`, { headers: { authorization: `Bearer ${bearer}` } })
+      const [first, second, third] = [await open(), await open(), await open()]
+      expect([first.status, second.status, third.status]).toEqual([200, 200, 429])
+      const reader = first.body!.getReader()
+      // Each PUT of the clock looks for due deliveries, while the first one is slow.
+      const emitted = sandbox.control.request('POST', 'events', { event_type: 'follow.follow', bytes_per_s: 2000 })
+      const { value } = await reader.read()
+      expect(JSON.parse(Buffer.from(value!).toString())).toMatchObject({ data: { event_type: 'follow.follow' } })
+      await sandbox.control.advance(0)
+      await emitted
+      expect(endpoint.events).toHaveLength(1)
+      await reader.cancel()
+      await second.body!.cancel()
+    }))
+
+  test('an event type is a name of the list, not a property of every object', async () => {
+    await using sandbox = await withSandbox()
+    const bearer = await bearerOf(sandbox)
+    const json = { event_type: 'toString', filter: { user_id: '1001' } }
+    expect((await sandbox.call('POST', '/2/activity/subscriptions', { json, bearer })).status).toBe(400)
+  })
 })

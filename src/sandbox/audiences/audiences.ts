@@ -1,11 +1,12 @@
 /** Handles the endpoints of custom audiences (spec 2.3, 4.3). */
 import type { Call, Handler, Reply, World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
+import { campaignReasons } from '../campaigns/state.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
 import { listParam, passesFilter, textParam } from '../params.ts'
 import { adsRefusal, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, startProcessing, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
@@ -22,9 +23,8 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
     const suppressed = [...call.state.lists.values()]
       .filter((list) => list.accountId === audience.accountId && !list.deleted && list.memberships.size > 0)
       .map((list) => list.memberships)
-    startProcessing(call, audience)
     return uploadUsers(call, {
-      memberships: audience.memberships,
+      audience,
       kind: 'audience',
       suppressed,
       echo: { custom_audience_id: audience.id, account_id: audience.accountId },
@@ -43,12 +43,17 @@ function listAudiences(call: AudienceCall): Reply {
 
 /** Returns a filter for audiences of other accounts that are shared with the caller's account. */
 function sharedWith(call: AudienceCall): (audience: Audience) => boolean {
-  const shared = new Set(
+  const levels = sharedLevels(call)
+  return ({ id, accountId }) => accountId !== call.account?.id && levels.has(id)
+}
+
+/** Returns the permission levels of the caller's account on shared audiences, by audience. */
+function sharedLevels(call: AudienceCall): ReadonlyMap<string, string> {
+  return new Map(
     [...call.state.permissions.values()]
       .filter((one) => one.granted_account_id === call.account?.id && !one.deleted)
-      .map((one) => one.tailored_audience_id),
+      .map((one) => [one.tailored_audience_id, one.permission_level]),
   )
-  return ({ id, accountId }) => accountId !== call.account?.id && shared.has(id)
 }
 
 function createAudience(call: AudienceCall): Reply {
@@ -99,8 +104,8 @@ function targetingOf(world: World, audience: Audience, activeOnly: boolean): Tar
     if (criterion.deleted || criterion.targeting_type !== 'CUSTOM_AUDIENCE' || criterion.targeting_value !== audience.id) continue
     const item = campaigns.lineItems.get(audience.accountId)?.get(criterion.line_item_id)
     const campaign = campaigns.campaigns.get(audience.accountId)?.get(item?.campaign_id ?? '')
-    if (item === undefined || item.deleted || campaign === undefined) continue
-    const servable = item.entity_status === 'ACTIVE' && campaign.entity_status === 'ACTIVE'
+    if (item === undefined || item.deleted || campaign === undefined || campaign.deleted) continue
+    const servable = item.entity_status === 'ACTIVE' && campaignReasons(campaigns, audience.accountId, campaign).length === 0
     if (activeOnly && !servable) continue
     const entry = entries.get(campaign.id) ?? { campaign_id: campaign.id, campaign_name: campaign.name, line_items: [] }
     entry.line_items.push({ id: item.id, name: item.name, servable })
@@ -120,7 +125,7 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
     audience_size: size >= TARGETABLE_FROM ? size : null,
     targetable: size >= TARGETABLE_FROM,
     reasons_not_targetable: reasons,
-    permission_level: 'READ_WRITE',
+    permission_level: accountId === call.account?.id ? 'READ_WRITE' : (sharedLevels(call).get(id) ?? 'READ_ONLY'),
     owner_account_id: accountId,
     created_at,
     updated_at,

@@ -4,7 +4,7 @@ import { listReply } from '../lists.ts'
 import { textParam } from '../params.ts'
 import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
-import { newAudience, startProcessing, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
+import { newAudience, sizeOf, TARGETABLE_FROM, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './users.ts'
 
 type AudienceCall = Call<AudienceState>
@@ -15,9 +15,8 @@ export const doNotReachHandlers: Readonly<Record<string, Handler<AudienceState>>
   'doNotReachLists.delete': deleteList,
   'doNotReachLists.users': (call) => {
     const list = listOf(call)
-    startProcessing(call, list)
     return uploadUsers(call, {
-      memberships: list.memberships,
+      audience: list,
       kind: 'do-not-reach',
       suppressed: [],
       echo: { do_not_reach_list_id: list.id, account_id: list.accountId },

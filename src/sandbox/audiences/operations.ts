@@ -7,7 +7,7 @@ import { invalidParameter, missingParameter, type AdsError } from '../refusal.ts
 import { isPlainRecord, listOf } from '../../unknownValue.ts'
 import { addMonths, isoSeconds, parseTimestamp } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, type Memberships } from './memberships.ts'
-import type { AudienceState } from './state.ts'
+import type { Audience, AudienceState } from './state.ts'
 
 export type UsersCall = Call<AudienceState>
 /** Identifiers of one user by type. */
@@ -25,7 +25,7 @@ export interface Operation {
 
 /** Audience or do-not-reach list that an upload changes. */
 export interface UserList {
-  readonly memberships: Memberships
+  readonly audience: Audience
   readonly kind: 'audience' | 'do-not-reach'
   /** Members of the account's do-not-reach lists. An upload that adds one of them breaks a rule (docs/sandbox.md). */
   readonly suppressed: readonly Memberships[]

@@ -2,6 +2,7 @@
 import type { Reply } from '../area.ts'
 import { listOf, recordOf } from '../../unknownValue.ts'
 import { jsonRefusal, type AdsError } from '../refusal.ts'
+import { startProcessing } from './state.ts'
 import { addMonths, isoSeconds } from '../timestamps.ts'
 import { IDENTIFIER_TYPES, keyOf, type Memberships } from './memberships.ts'
 import { DEFAULT_MONTHS, readOperations, TYPE_NUMBER, type Operation, type User, type UserList, type UsersCall } from './operations.ts'
@@ -16,10 +17,16 @@ export function uploadUsers(call: UsersCall, list: UserList): Reply {
   const operations = readOperations(call, list, errors)
   const correct = operations.filter((operation) => operation !== undefined)
   const isWrong = correct.length < operations.length
-  if (!isWrong || call.world.switch('partial_apply') === 'on') applyAll(call, list, correct)
+  const isApplied = !isWrong || (correct.length > 0 && call.world.switch('partial_apply') === 'on')
+  if (isApplied) {
+    startProcessing(call, list.audience)
+    applyAll(call, list, correct)
+  }
   const request = operations.map((operation, index) => echoOf(call, list, operation, index))
-  if (isWrong)
-    throw jsonRefusal(400, { operation_errors: call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors), request })
+  if (isWrong) {
+    const shown = call.world.switch('operation_errors') === 'aligned' ? errors : flat(errors)
+    throw Object.assign(jsonRefusal(400, { operation_errors: shown, request }), { isPartlyApplied: isApplied })
+  }
   return answer(call, list, correct, request)
 }
 
@@ -37,7 +44,7 @@ function applyAll(call: UsersCall, list: UserList, operations: readonly Operatio
     operation.users.forEach((user, index) => {
       const values = Object.values(user)
       if (!call.applies(operation.firstUser + index, values[0]?.[0] ?? '')) return
-      if (operation.type === 'Delete') deleteUser(list.memberships, user, wholeUser)
+      if (operation.type === 'Delete') deleteUser(list.audience.memberships, user, wholeUser)
       else updateUser(call, list, user, times, replaces)
     })
   }
@@ -51,7 +58,7 @@ function updateUser(
   times: { effectiveAt: number; expiresAt: number },
   replaces: boolean,
 ): void {
-  const { memberships } = list
+  const { memberships } = list.audience
   let first = -1
   if (replaces) deleteUser(memberships, user, true)
   for (const type in user) {

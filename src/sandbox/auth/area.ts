@@ -23,7 +23,10 @@ export const authArea = defineArea({
     'oauth2.invalidateToken': invalidateBearer,
   },
   control: { 'POST /_sandbox/users': addPerson, 'GET /_sandbox/users': listPeople },
-  applyEvent: applyPerson,
+  applyEvent: (world, state, event) => {
+    if (event.kind === 'person') applyPerson(world, state, event)
+    else state.bearer = null
+  },
 })
 
 function requestToken(call: AuthCall): Reply {

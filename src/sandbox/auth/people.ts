@@ -24,7 +24,7 @@ export const addPerson: ControlHandler<AuthState> = ({ world, body }) => {
   if (isTaken(world, id, handle)) throw new ControlError(400, `the id ${id} or the handle ${handle} is in use`)
   const event: PersonAdded = {
     kind: 'person',
-    user: { id, name, screenName: handle, premium },
+    user: { id, name, screenName: handle, premium, createdAt: new Date(world.now()).toISOString() },
     accounts: accessOf(world, accounts),
     token: `${id}-${randomText(world, 40)}`,
     secret: randomText(world, 45),

@@ -40,6 +40,11 @@ export interface PersonAdded {
   readonly secret: string
 }
 
+/** Event of the journal: a fault invalidated the app-only token. */
+export interface BearerExpired {
+  readonly kind: 'bearer_expired'
+}
+
 export function createAuthState(world: World): AuthState {
   const { accessToken, accessTokenSecret } = world.credentials
   return {

@@ -5,7 +5,7 @@ import { longParam, textParam } from '../params.ts'
 import { adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
-import { limitRefusal } from './lineItemRules.ts'
+import { activeCount, limitRefusal } from './lineItemRules.ts'
 import { campaignReasons, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
 
 export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -61,9 +61,6 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
     ...creationFields(call),
   }
   changeCampaign(call, campaign)
-  const active = [...recordsOf(call, call.state.campaigns).values()].filter((one) => !one.deleted && one.entity_status === 'ACTIVE')
-  if (campaign.entity_status === 'ACTIVE' && active.length >= 200)
-    throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
   const made = { ...campaign, id: call.world.newShortId() }
   recordsOf(call, call.state.campaigns).set(made.id, made)
   addToHistory(call, { entity: 'CAMPAIGN', type: 'CREATE', after: made })
@@ -108,6 +105,10 @@ function changeCampaign(call: Call<CampaignsState>, campaign: Campaign): void {
   const { daily_budget_amount_local_micro: daily, total_budget_amount_local_micro: total } = next
   if (daily !== null && total !== null && daily > total)
     throw adsRefusals([invalidParameter('daily_budget_amount_local_micro', 'at most total_budget_amount_local_micro', daily)])
+  // A new campaign has no id yet. An active one counts already.
+  const becomesActive = next.entity_status === 'ACTIVE' && (campaign.id === '' || campaign.entity_status !== 'ACTIVE')
+  if (becomesActive && activeCount(recordsOf(call, call.state.campaigns)) >= 200)
+    throw limitRefusal('TOO_MANY_CAMPAIGNS', '200 active campaigns in an account')
   Object.assign(campaign, next)
 }
 

@@ -101,6 +101,13 @@ function checkCategories(next: LineItem, errors: AdsError[]): void {
   else if (owners.size > 2) errors.push(invalidParameter('categories', 'one or two business categories', next.categories.join(',')))
 }
 
+/** Returns the number of records that are active and not deleted. */
+export function activeCount(records: ReadonlyMap<string, { readonly deleted: boolean; readonly entity_status: string }>): number {
+  let count = 0
+  for (const one of records.values()) if (!one.deleted && one.entity_status === 'ACTIVE') count++
+  return count
+}
+
 /** Returns the refusal for more records than allowed. `what`: the limit, such as `200 active campaigns in an account`. */
 export function limitRefusal(code: 'TOO_MANY_CAMPAIGNS' | 'TOO_MANY_LINE_ITEMS', what: string): Refusal {
   return adsRefusal(code, `${what} is the limit`)

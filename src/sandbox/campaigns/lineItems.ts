@@ -6,7 +6,7 @@ import { adsRefusals, notFound, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isSameValue } from '../verify/returnedFields.ts'
 import { addToHistory } from './history.ts'
-import { checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
+import { activeCount, checkLineItem, defaultGoal, defaultPayBy, limitRefusal } from './lineItemRules.ts'
 import { findChild, isVisible } from './parents.ts'
 import { unsetFields, type Campaign, type CampaignsState, type LineItem } from './state.ts'
 
@@ -93,6 +93,7 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
   }
   const checked = withGivenFields(call, drafted, campaign)
   checkLimits(call, checked)
+  checkActive(call, checked)
   const item = { ...checked, id: call.world.newShortId() }
   recordsOf(call, call.state.lineItems).set(item.id, item)
   addToHistory(call, { entity: 'LINE_ITEM', type: 'CREATE', after: item })
@@ -107,9 +108,9 @@ export function lineItemOf(call: Call<CampaignsState>): LineItem {
 export function updateLineItem(call: Call<CampaignsState>): LineItem {
   const item = lineItemOf(call)
   const before = { ...item }
-  Object.assign(item, withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id)), {
-    updated_at: isoSeconds(call.now),
-  })
+  const next = withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id))
+  if (item.entity_status !== 'ACTIVE') checkActive(call, next)
+  Object.assign(item, next, { updated_at: isoSeconds(call.now) })
   addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before })
   return item
 }
@@ -147,11 +148,14 @@ function defaultStrategy(objective: string, bid: unknown): string {
   return objective === 'REACH' ? 'TARGET' : 'MAX'
 }
 
-/** Refuses more than 100 line items in a campaign, or 256 active ones in an account. @throws {Refusal} */
+/** Refuses more than 100 line items in a campaign. @throws {Refusal} */
 function checkLimits(call: Call<CampaignsState>, item: LineItem): void {
-  const live = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted)
-  if (live.filter((one) => one.campaign_id === item.campaign_id).length >= 100)
-    throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
-  if (item.entity_status === 'ACTIVE' && live.filter((one) => one.entity_status === 'ACTIVE').length >= 256)
+  const siblings = [...recordsOf(call, call.state.lineItems).values()].filter((one) => !one.deleted && one.campaign_id === item.campaign_id)
+  if (siblings.length >= 100) throw limitRefusal('TOO_MANY_LINE_ITEMS', '100 line items in a campaign')
+}
+
+/** Refuses one more active line item than 256 in an account. @throws {Refusal} */
+function checkActive(call: Call<CampaignsState>, next: LineItem): void {
+  if (next.entity_status === 'ACTIVE' && activeCount(recordsOf(call, call.state.lineItems)) >= 256)
     throw limitRefusal('TOO_MANY_LINE_ITEMS', '256 active line items in an account')
 }

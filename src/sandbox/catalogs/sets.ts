@@ -55,11 +55,13 @@ export function updateSet(call: CatalogCall): Reply {
   const catalog = catalogOf(call)
   const set = setOf(call, catalog)
   const errors: AdsError[] = []
+  let { productKeys } = set
   if (call.given.has('product_keys')) {
     if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-    else set.productKeys = keysOf(catalog, call.params['product_keys'], errors)
+    else productKeys = keysOf(catalog, call.params['product_keys'], errors)
   }
   if (errors.length > 0) throw adsRefusals(errors)
+  set.productKeys = productKeys
   if (typeof call.params['name'] === 'string') set.name = call.params['name']
   if (call.given.has('description')) set.description = textParam(call, 'description')
   set.changedAt = call.now

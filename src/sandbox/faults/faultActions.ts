@@ -29,6 +29,8 @@ export interface FaultHooks {
   /** Handles a read on the state as it was `lagMs` ago. */
   readonly applyAsOf: (lagMs: number) => Answer | Promise<Answer>
   readonly send: (answer: Answer) => void
+  /** Ends the request after an error. */
+  readonly fail: (error: unknown) => void
   /** Number of products or users in the request. */
   readonly items: number
 }

@@ -67,13 +67,40 @@ function checkApply(apply: unknown): Apply {
 }
 
 function checkMatch(input: unknown): FaultMatch {
-  const match = asObject(input, '"match"')
-  const known = 'method path nth every probability contains_key worker after_ms attempt_of_same_body first_of_connection'.split(' ')
-  const unknown = Object.keys(match).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new ControlError(400, `match.${unknown} is unknown; there are: ${known.join(', ')}`)
-  // Only the names are checked. A value of a wrong type matches no request, or every one.
-  return match as FaultMatch
+  const given = Object.entries(asObject(input, '"match"')).filter(([, value]) => value !== null && value !== undefined)
+  for (const [name, value] of given) {
+    const check = Object.hasOwn(MATCHES, name) ? MATCHES[name] : undefined
+    if (check === undefined) throw new ControlError(400, `match.${name} is unknown; there are: ${Object.keys(MATCHES).join(', ')}`)
+    if (!check.isValid(value)) throw new ControlError(400, `match.${name} is ${check.expected}`)
+  }
+  // MATCHES has checked each value.
+  return Object.fromEntries(given) as FaultMatch
 }
+
+interface MatchCheck {
+  readonly expected: string
+  readonly isValid: (value: unknown) => boolean
+}
+
+const aText: MatchCheck = { expected: 'a text', isValid: (value) => typeof value === 'string' }
+const fromOne: MatchCheck = { expected: 'a whole number from 1', isValid: (value) => Number.isInteger(value) && Number(value) >= 1 }
+const numberIn = (least: number, most: number, expected: string): MatchCheck => ({
+  expected,
+  isValid: (value) => typeof value === 'number' && value >= least && value <= most,
+})
+
+const MATCHES: Readonly<Record<string, MatchCheck>> = {
+  method: aText,
+  path: aText,
+  nth: fromOne,
+  every: fromOne,
+  probability: numberIn(0, 1, 'a number from 0 to 1'),
+  contains_key: aText,
+  worker: aText,
+  after_ms: numberIn(0, Infinity, 'a number from 0'),
+  attempt_of_same_body: fromOne,
+  first_of_connection: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
+} satisfies Record<keyof FaultMatch, MatchCheck>
 
 function checkCount(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)

@@ -94,7 +94,10 @@ export class FaultRunner {
     if (apply === 'twice') await hooks.apply('all')
     if (typeof apply === 'string' && apply.startsWith('later:')) {
       // Answers now and applies the request later, after requests that arrive in between.
-      void tools.waits.pause(Number(apply.slice(6))).then(() => hooks.apply('all'))
+      void tools.waits
+        .pause(Number(apply.slice(6)))
+        .then(() => hooks.apply('all'))
+        .catch(hooks.fail)
       return undefined
     }
     if (apply === 'half') return hooks.apply(`first:${Math.floor(hooks.items / 2)}`)

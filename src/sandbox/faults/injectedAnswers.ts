@@ -1,6 +1,7 @@
 /** Answers that a fault gives instead of the handler: statuses, pages, rate limits, expired tokens (docs/sandbox.md#faults). */
 import { errorPage, exactJson, type Answer } from '../answer.ts'
-import { authState, claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
+import { areaRefs } from '../areaRefs.ts'
+import { claimedCaller, invalidTokenRefusal, bearerRefusal } from '../verify/authenticate.ts'
 import { wholeNumberOr, type Fault } from './faultKinds.ts'
 import type { FaultContext } from './faultContext.ts'
 import { adsRefusal, coreRefusal, rateLimitRefusal, type Refusal } from '../refusal.ts'
@@ -68,7 +69,7 @@ function rateLimitAnswer({ world, trafficRules }: InjectionParts, context: Fault
 /** Invalidates a bearer token. Refuses an access token only in this request, because no call could renew it. */
 function expiredTokenAnswer(world: SandboxWorld, context: FaultContext, toAnswer: ToAnswer): Answer {
   const isBearer = /^\s*bearer/i.test(context.request.headers.authorization ?? '')
-  if (isBearer) authState(world).bearer = null
+  if (isBearer) world.record(areaRefs.auth, { kind: 'bearer_expired' })
   return toAnswer(invalidTokenRefusal(isBearer ? '' : '.'))
 }
 

@@ -58,7 +58,7 @@ export class Waits {
     })
   }
 
-  /** Ends every wait immediately. */
+  /** Ends every wait immediately. After a reset, `RequestHandler` drops the requests that waited. */
   clear(): void {
     for (const name of new Set(this.holds().map((hold) => hold.name))) this.release(name)
     for (const end of this.#pauses) end()

@@ -5,6 +5,8 @@ import type { Pair } from '../verify/signature.ts'
 import type { Route } from './router.ts'
 
 export interface RequestContext extends FaultContext {
+  /** Id of the state to which the request was sent (`core.instance`). After a reset the request is dropped. */
+  readonly instance: string
   /** Machine time at which the headers were complete, milliseconds. */
   readonly startedAt: number
   readonly route: Route

@@ -29,6 +29,9 @@ interface RefusalParts {
   echo: Record<string, unknown>
 }
 
+/** Thrown for a request to a state that a reset has ended. Nothing of it is applied. */
+export class DroppedRequest extends Error {}
+
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #nonces = new Nonces()
@@ -42,10 +45,11 @@ export class RequestHandler {
   /**
    * Returns the answer, without a promise unless the handler returns one. Returns refusals as answers.
    *
-   * @throws any other error: a mistake in the sandbox, for `answerInternalError`
+   * @throws {DroppedRequest} and any other error: a mistake in the sandbox, for `answerInternalError`
    */
   handle(context: RequestContext, apply: Apply): Answer | Promise<Answer> {
     const { changes, faults, ledger, world } = this.#parts
+    if (context.instance !== world.core.instance) throw new DroppedRequest('the state was reset')
     const admitted = this.#admitted.get(context)
     const known: RefusalParts = admitted?.known ?? { headers: {}, echo: {} }
     try {
@@ -56,13 +60,15 @@ export class RequestHandler {
       if (checked.errors.length > 0) throw parameterRefusal(input.endpoint, checked.errors)
       ledger.current = context.entry
       if (faults.armed && input.endpoint.method !== 'GET' && faults.longestLagMs > 0) world.keepPastState(faults.longestLagMs)
-      const done = changes.apply(input, checked, apply)
+      // A fault may choose entries of a request. Any other request is applied as a whole, or not at all.
+      const isApplied = input.endpoint.method === 'GET' || context.content.items > 0 || changes.appliesWhole(apply)
+      const done = isApplied ? changes.apply(input, checked, apply) : changes.rehearse(input, checked)
       if (done instanceof Promise)
         return done.then(
-          ({ reply, echo }) => this.#applied(context, answerOf(reply, echo), known),
+          ({ reply, echo }) => this.#applied(context, answerOf(reply, echo), known, isApplied),
           (error: unknown) => this.#answerError(context, error, known),
         )
-      return this.#applied(context, answerOf(done.reply, done.echo), known)
+      return this.#applied(context, answerOf(done.reply, done.echo), known, isApplied)
     } catch (error) {
       return this.#answerError(context, error, known)
     }
@@ -145,9 +151,9 @@ export class RequestHandler {
   }
 
   /** Completes the answer of a handler and its ledger entry. */
-  #applied(context: RequestContext, answer: Answer, known: RefusalParts): Answer {
-    context.entry.applied = answer.status < 400
-    context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
+  #applied(context: RequestContext, answer: Answer, known: RefusalParts, isApplied: boolean): Answer {
+    context.entry.applied = isApplied && answer.status < 400
+    if (isApplied) context.entry.applied_at = new Date(this.#parts.world.machineNow()).toISOString()
     Object.assign(answer.headers, commonHeaders(context.endpoint, context.rawPath), known.headers)
     return answer
   }

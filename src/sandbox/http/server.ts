@@ -12,7 +12,7 @@ import { parseForm } from '../verify/signature.ts'
 import type { Answer } from '../answer.ts'
 import { MAX_BODY, parseJson, pathOf } from './incoming.ts'
 import { Listener } from './listener.ts'
-import type { RequestHandler } from './requestHandler.ts'
+import { DroppedRequest, type RequestHandler } from './requestHandler.ts'
 import type { Router } from './router.ts'
 import type { RequestContext } from './requestContext.ts'
 
@@ -75,6 +75,7 @@ export class SandboxServer {
         worker: typeof worker === 'string' ? worker : null,
       }),
       endpoint,
+      instance: world.core.instance,
       startedAt,
       route,
       rawPath,
@@ -100,7 +101,7 @@ export class SandboxServer {
     context.finished = true
     context.entry.answer_ended_at = new Date(this.#parts.world.machineNow()).toISOString()
     if (!context.response.writableFinished && !context.answered) context.entry.client_closed = true
-    this.#parts.observer.finish(context)
+    if (context.instance === this.#parts.world.core.instance) this.#parts.observer.finish(context)
   }
 
   #read(context: RequestContext): void {
@@ -124,6 +125,7 @@ export class SandboxServer {
   #arrived(context: RequestContext): void {
     const { entry, endpoint } = context
     const { faults, handler, observer, runner, world } = this.#parts
+    if (context.instance !== world.core.instance) return void context.response.destroy()
     entry.body_end_at = new Date(world.machineNow()).toISOString()
     entry.body_sha256 = hash('sha256', context.body)
     if (endpoint?.body === 'json' && context.body.length > 0) parseJson(context, world.names)
@@ -138,22 +140,28 @@ export class SandboxServer {
         applyAsOf: (lagMs) => world.asOf(lagMs, () => handler.handle(context, 'all')),
         refuse: (refusal) => handler.refuse(context, refusal),
         send: (answer) => this.#send(context, answer),
+        fail: (error) => this.#fail(context, error),
         items: context.content.items,
       })
-      .catch((error: unknown) => this.#send(context, handler.answerInternalError(context, error)))
+      .catch((error: unknown) => this.#fail(context, error))
   }
 
   /** Handles and answers a request without a fault. Synchronous if the handler is, because a promise costs time. */
   #answer(context: RequestContext): void {
-    const { handler } = this.#parts
-    const fail = (error: unknown): void => this.#send(context, handler.answerInternalError(context, error))
     try {
-      const answer = handler.handle(context, 'all')
-      if (answer instanceof Promise) answer.then((ready) => this.#send(context, ready)).catch(fail)
+      const answer = this.#parts.handler.handle(context, 'all')
+      if (answer instanceof Promise)
+        answer.then((ready) => this.#send(context, ready)).catch((error: unknown) => this.#fail(context, error))
       else this.#send(context, answer)
     } catch (error) {
-      fail(error)
+      this.#fail(context, error)
     }
+  }
+
+  /** Closes the connection of a request that a reset dropped. Answers any other error with a 500. */
+  #fail(context: RequestContext, error: unknown): void {
+    if (error instanceof DroppedRequest) context.response.destroy()
+    else this.#send(context, this.#parts.handler.answerInternalError(context, error))
   }
 
   #send(context: RequestContext, answer: Answer): void {

@@ -1,5 +1,6 @@
 /** State of the posts area: published, scheduled and draft posts, users, media and places (spec 2.4, 2.6). */
 import type { World } from '../area.ts'
+import { FIRST_DAY } from '../fixed.ts'
 
 /** Published post, with the fields of all endpoints. */
 export interface Post {
@@ -79,7 +80,8 @@ export function userOf(world: World, state: PostsState, id: string): Readonly<Re
     id,
     name: added.name,
     username: added.screenName,
-    created_at: new Date(world.now()).toISOString(),
+    // Users in a state file of an earlier version have no time.
+    created_at: added.createdAt ?? FIRST_DAY,
     protected: false,
     verified: added.premium,
     subscription_type: added.premium ? 'Premium' : 'None',

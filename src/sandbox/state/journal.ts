@@ -202,14 +202,22 @@ function damaged({ path, line, bytesBefore }: Place, what: string, cause?: unkno
   })
 }
 
+function cutState(path: string): UsageError {
+  return new UsageError('SANDBOX_STATE_DAMAGED', 'The state file ends within the stored state', {
+    where: path,
+    hint: `Put back a copy of the file, or delete it to start from the first state: rm ${path}`,
+  })
+}
+
 /** Returns the state at the beginning of the file, and its length in bytes; undefined if the file begins with an entry. */
 function readHead(file: number, path: string): { readonly parts: ReadonlyMap<string, Buffer>; readonly bytes: number } | undefined {
   const { size } = fstatSync(file)
   let line = readFrom(file, 0, Math.min(size, 65_536))
   if (!line.subarray(0, 16).toString().startsWith('{"kind":"state"')) return undefined
-  for (let length = line.length; !line.includes(10); length *= 2) line = readFrom(file, 0, Math.min(size, length))
+  while (!line.includes(10) && line.length < size) line = readFrom(file, 0, Math.min(size, line.length * 2))
   const end = line.indexOf(10)
-  // `compact` wrote this line, and renamed the file only when it was complete.
+  // `compact` renames the file only when it is complete, so only something else can have cut it.
+  if (end === -1) throw cutState(path)
   const head = JSON.parse(line.toString('utf8', 0, end)) as Head
   if (head.version !== VERSION)
     throw new UsageError(
@@ -217,6 +225,7 @@ function readHead(file: number, path: string): { readonly parts: ReadonlyMap<str
       `The state file was written by another version of the sandbox (${head.version}, not ${VERSION})`,
       { where: path, hint: `Delete it to start from the first state: rm ${path}` },
     )
+  if (end + 1 + head.parts.reduce((sum, { bytes }) => sum + bytes, NEWLINE.length) > size) throw cutState(path)
   let at = end + 1
   const parts = new Map<string, Buffer>()
   for (const { name, bytes } of head.parts) {

@@ -1,6 +1,6 @@
 /**
- * Makes every change of the state, and writes each to the journal: calls of the service, events, and what the control API sets. Only this
- * module has the writers of the world and of the journal, so a change cannot lack its entry.
+ * Makes every change of the state except the cursors of product listings, and writes each to the journal: calls of the service, events, and
+ * what the control API sets. Only this module has the writers of the world and of the journal.
  */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { readerOf } from '../../service/contract/fieldAccess.ts'
@@ -8,7 +8,7 @@ import { findEndpoint } from '../../service/contract/index.ts'
 import type { Area, Call, Handler, Reply, SandboxUser } from '../area.ts'
 import type { Apply } from '../faults/faultKinds.ts'
 import { Journal, type JournalEntry } from './journal.ts'
-import { adsRefusal } from '../refusal.ts'
+import { adsRefusal, Refusal } from '../refusal.ts'
 import type { Pair } from '../verify/signature.ts'
 import { refuseChangedFields } from '../verify/returnedFields.ts'
 import { validate, type Validated } from '../verify/validate.ts'
@@ -138,26 +138,51 @@ export class StateChanges {
         return value
       },
     })
+    const write = (): void => {
+      // A handler that waited during a reset or restore has changed a state that is gone.
+      if (this.#journal === undefined || !canChangeState(input.endpoint) || world.stateOf(found.area.ref) !== call.state) return
+      this.#write({
+        kind: 'call',
+        ...before,
+        endpoint: input.endpoint.name,
+        path: input.path,
+        pairs: input.pairs,
+        query: input.query,
+        oauth: [...input.oauth].filter(([name]) => name === 'oauth_token' || name === 'oauth_verifier' || name === 'oauth_callback'),
+        user: input.user?.id ?? null,
+        body: input.rawBody.toString(),
+        apply,
+        effects,
+      })
+    }
     const finish = (reply: Reply): Dispatched => {
-      if (this.#journal !== undefined && canChangeState(input.endpoint) && (reply.kind === 'stream' || (reply.status ?? 200) < 400))
-        this.#write({
-          kind: 'call',
-          ...before,
-          endpoint: input.endpoint.name,
-          path: input.path,
-          pairs: input.pairs,
-          query: input.query,
-          oauth: [...input.oauth].filter(([name]) => name === 'oauth_token' || name === 'oauth_verifier' || name === 'oauth_callback'),
-          user: input.user?.id ?? null,
-          body: input.rawBody.toString(),
-          apply,
-          effects,
-        })
+      if (reply.kind === 'stream' || (reply.status ?? 200) < 400) write()
       return { reply, echo: call.echo }
     }
     if (checked.returned.size > 0) refuseChangedFields(checked.returned, () => this.#recordOf(input, checked))
-    const reply = found.handler(call)
-    return reply instanceof Promise ? reply.then(finish) : finish(reply)
+    try {
+      const reply = found.handler(call)
+      return reply instanceof Promise ? reply.then(finish) : finish(reply)
+    } catch (error) {
+      if (error instanceof Refusal && error.isPartlyApplied) write()
+      throw error
+    }
+  }
+
+  /** Returns true if a request without entries is to be applied. It counts as one entry with an empty key. */
+  appliesWhole(apply: Apply): boolean {
+    return appliesOf(apply)(0, '')
+  }
+
+  /** Returns the answer that the call would get. The handler changes a copy of the state. @throws {Refusal} */
+  rehearse(input: DispatchInput, checked: Validated): Dispatched | Promise<Dispatched> {
+    const found = this.#handlers.get(input.endpoint.name)
+    if (found === undefined) throw new Error(`no handler for ${input.endpoint.name}`)
+    return this.#world.onCopy(() => {
+      const call = this.#callOf(found.area, input, checked, { now: this.#world.now(), apply: 'all', effect: (run) => run() })
+      const reply = found.handler(call)
+      return reply instanceof Promise ? reply.then((ready) => ({ reply: ready, echo: call.echo })) : { reply, echo: call.echo }
+    })
   }
 
   /** Returns the record that the call updates, as its read endpoint shows it. */
@@ -250,14 +275,17 @@ export class StateChanges {
       rawBody,
     }
     const effects = [...entry.effects]
-    await found.handler(
-      this.#callOf(found.area, input, this.check(input), {
-        now: entry.now,
-        apply: entry.apply,
-        // The journal has the value that this effect returned in the original call.
-        effect: <T>() => Promise.resolve(effects.shift() as T),
-      }),
-    )
+    const call = this.#callOf(found.area, input, this.check(input), {
+      now: entry.now,
+      apply: entry.apply,
+      // The journal has the value that this effect returned in the original call.
+      effect: <T>() => Promise.resolve(effects.shift() as T),
+    })
+    try {
+      await found.handler(call)
+    } catch (error) {
+      if (!(error instanceof Refusal && error.isPartlyApplied)) throw error
+    }
     // A call that waited for an effect is written after calls that began later, with its earlier counters. Their ids are in use.
     if (nextId > BigInt(entry.nextId) || nextShortId > entry.nextShortId) Object.assign(world.core, { nextId, nextShortId, random })
   }

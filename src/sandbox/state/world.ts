@@ -64,6 +64,8 @@ export class WorldState implements World {
   #states = new Map<string, unknown>()
   /** Past states for the fault `stale`, oldest first, each with the machine time of the change that ended it. */
   #past: { readonly until: number; readonly snapshot: Snapshot }[] = []
+  /** True while `onCopy` runs. */
+  #isCopy = false
   /** Time of the entry while a journal is replayed. */
   #replayNow: number | undefined
 
@@ -109,7 +111,7 @@ export class WorldState implements World {
   }
 
   record = <Event>({ name }: AreaRef<unknown, Event>, event: NoInfer<Event>): void => {
-    this.#onEvent(name, event)
+    if (!this.#isCopy) this.#onEvent(name, event)
     this.applyEvent(name, event)
   }
 
@@ -148,6 +150,22 @@ export class WorldState implements World {
     }
   }
 
+  /** Runs `change` on a copy of the state, which is then dropped. Events are not written to the journal. */
+  onCopy<T>(change: () => T): T {
+    const [core, states] = [this.#core, this.#states]
+    const copied = this.snapshot()
+    this.#core = copied.core
+    this.#states = new Map(copied.areas)
+    this.#isCopy = true
+    try {
+      return change()
+    } finally {
+      this.#core = core
+      this.#states = states
+      this.#isCopy = false
+    }
+  }
+
   setClockOffset(ms: number): void {
     this.#core.clockOffsetMs = ms
   }
@@ -164,7 +182,7 @@ export class WorldState implements World {
 
   /** Restores the first state of every area, and the defaults of the switches. */
   reset(seed: number = this.#seed): void {
-    for (const area of this.areas) if (this.#states.has(area.ref.name)) area.stop?.(this.#states.get(area.ref.name))
+    this.stop()
     this.#seed = seed
     this.#core = firstCore(seed)
     this.#past = []
@@ -174,7 +192,7 @@ export class WorldState implements World {
   }
 
   stop(): void {
-    for (const area of this.areas) area.stop?.(this.#states.get(area.ref.name))
+    for (const area of this.areas) area.stop?.(this)
   }
 
   snapshot(): Snapshot {
@@ -213,7 +231,6 @@ export class WorldState implements World {
       const bytes: Buffer[] = []
       for (let one = parts.get(`${area.ref.name} 0`); one !== undefined; one = parts.get(`${area.ref.name} ${bytes.length}`))
         bytes.push(one)
-      area.stop?.(this.#states.get(area.ref.name))
       const plain: unknown = deserialize(saved)
       this.#states.set(area.ref.name, area.loadState === undefined ? plain : area.loadState(this, plain, bytes))
     }

@@ -14,7 +14,7 @@ const FIELDS = ['user_id', 'keyword', 'direction']
 export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> = {
   'activity.subscribe': (call) => {
     const type = String(call.params['event_type'])
-    if (!activityEventTypes.some((name) => name === type) && !(type in deprecatedEventTypes))
+    if (!activityEventTypes.some((name) => name === type) && !Object.hasOwn(deprecatedEventTypes, type))
       throw v2ParameterRefusal('event_type', type, `event_type is not one of [${activityEventTypes.join(', ')}]`)
     const filter = filterOf(type, call.params['filter'])
     const webhookId = call.params['webhook_id'] === undefined ? null : findWebhook(call, call.params['webhook_id']).id
@@ -36,8 +36,8 @@ export const activityHandlers: Readonly<Record<string, Handler<WebhooksState>>> 
     }
   },
   'activity.stream': (call) => {
-    checkStreamLimit(call.state)
-    return { kind: 'stream', open: (response) => openStream(call.state, response) }
+    checkStreamLimit(call.world)
+    return { kind: 'stream', open: (response) => openStream(call.world, response) }
   },
 }
 

@@ -7,14 +7,12 @@ import { emitControl } from './control.ts'
 import { applyEntries, deliverDue } from './events.ts'
 import { webhookHandlers } from './handlers.ts'
 import { runJobs } from './replay.ts'
-import { createRuntime, endRuntime } from './runtime.ts'
-import { createWebhooks, type WebhooksState } from './state.ts'
+import { endRuntime } from './runtime.ts'
+import { createWebhooks } from './state.ts'
 
 export const webhooksArea = defineArea({
   ref: areaRefs.webhooks,
   createState: createWebhooks,
-  // The saved runtime id belongs to a process that ended, so the area gets a new runtime.
-  loadState: (_world, saved: WebhooksState) => ({ ...saved, runtime: createRuntime() }),
   handlers: { ...webhookHandlers, ...activityHandlers },
   control: { 'POST /_sandbox/events': emitControl },
   onClock: async (world, state) => {
@@ -52,5 +50,5 @@ export const webhooksArea = defineArea({
       }
     }
   },
-  stop: (state) => endRuntime(state.runtime),
+  stop: endRuntime,
 })

@@ -2,7 +2,7 @@
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { checkWebhook } from './outbound.ts'
-import { once } from './runtime.ts'
+import { isReplaced, unlessRunning } from './runtime.ts'
 import type { CheckOutcome, Webhook, WebhooksState } from './state.ts'
 
 const MINUTE = 60_000
@@ -49,14 +49,16 @@ export async function runChecks(world: World, state: WebhooksState): Promise<voi
   const period = world.switch('crc_period')
   const checks: Promise<void>[] = []
   for (const webhook of state.webhooks.values()) {
-    if (isCheckDue(webhook, world.now(), period)) checks.push(once(state.runtime, `check ${webhook.id}`, () => check(world, webhook)))
+    if (isCheckDue(webhook, world.now(), period))
+      checks.push(unlessRunning(world, `check ${webhook.id}`, () => check(world, state, webhook)))
     else if (isExpired(webhook, world.now())) world.record(areaRefs.webhooks, { kind: 'expired', id: webhook.id })
   }
   await Promise.all(checks)
 }
 
-async function check(world: World, webhook: Webhook): Promise<void> {
+async function check(world: World, state: WebhooksState, webhook: Webhook): Promise<void> {
   const outcome = await challenge(world, webhook.url)
+  if (isReplaced(world, state)) return
   world.record(areaRefs.webhooks, { kind: 'checked', id: webhook.id, outcome, at: world.now() })
 }
 

@@ -7,7 +7,7 @@ import { areaRefs } from '../areaRefs.ts'
 import { sendToStreams } from './stream.ts'
 import type { Post } from '../posts/state.ts'
 import { sendEvent } from './outbound.ts'
-import { once } from './runtime.ts'
+import { isReplaced, unlessRunning } from './runtime.ts'
 import type { Delivery, LoggedEvent, Subscription, SubscriptionFilter, WebhooksState } from './state.ts'
 
 /** Attempts of one delivery, and the time between them by the sandbox's clock. */
@@ -90,7 +90,7 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
         ? []
         : [envelope(event.tag)]
       : streamed.filter((one) => matches(one, event)).map((one) => envelope(one.tag ?? event.tag))
-  sendToStreams(state, lines)
+  sendToStreams(world, lines)
   return uuid
 }
 
@@ -98,7 +98,7 @@ export function emitEvent(world: World, event: ActivityEvent, options: EmitOptio
 export async function deliverDue(world: World, state: WebhooksState): Promise<void> {
   const now = world.now()
   const due = [...state.pending.values()].filter((delivery) => delivery.dueAt <= now)
-  await Promise.all(due.map((delivery) => once(state.runtime, delivery.key, () => sending(() => attempt(world, state, delivery)))))
+  await Promise.all(due.map((delivery) => unlessRunning(world, delivery.key, () => sending(() => attempt(world, state, delivery)))))
 }
 
 /** Makes one attempt of a delivery, and records its result. */
@@ -107,6 +107,7 @@ async function attempt(world: World, state: WebhooksState, delivery: Delivery): 
   // An event for a webhook that is removed or invalid stays in the log, for a replay.
   const isValid = webhook?.valid === true
   const status = isValid ? await post(world, webhook.url, delivery) : 0
+  if (isReplaced(world, state)) return
   world.record(areaRefs.webhooks, {
     kind: 'attempt',
     key: delivery.key,

@@ -2,13 +2,13 @@
 import type { World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isSuccess, post } from './events.ts'
-import { once } from './runtime.ts'
+import { isReplaced, unlessRunning } from './runtime.ts'
 import type { ReplayJob, WebhooksState } from './state.ts'
 
 /** Runs the pending jobs. Resolves when they have ended. */
 export async function runJobs(world: World, state: WebhooksState): Promise<void> {
   const waiting = [...state.jobs.values()].filter((job) => job.state === 'pending')
-  await Promise.all(waiting.map((job) => once(state.runtime, `job ${job.job_id}`, () => runJob(world, state, job))))
+  await Promise.all(waiting.map((job) => unlessRunning(world, `job ${job.job_id}`, () => runJob(world, state, job))))
 }
 
 async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promise<void> {
@@ -30,6 +30,7 @@ async function runJob(world: World, state: WebhooksState, job: ReplayJob): Promi
     }
     await post(world, webhook.url, { body: JSON.stringify({ replay_job_status: status }), signature: 'good' })
   }
+  if (isReplaced(world, state)) return
   world.record(areaRefs.webhooks, { kind: 'replayed', id: job.job_id, state: failed === 0 ? 'Complete' : 'Incomplete' })
 }
 

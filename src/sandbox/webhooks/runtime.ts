@@ -1,5 +1,8 @@
 /** Open streams and running work of each sandbox. Not part of its state, because they cannot be copied or written to the journal. */
 import type { ServerResponse } from 'node:http'
+import type { World } from '../area.ts'
+import { areaRefs } from '../areaRefs.ts'
+import type { WebhooksState } from './state.ts'
 
 export interface Runtime {
   readonly streams: Set<ServerResponse>
@@ -7,32 +10,29 @@ export interface Runtime {
   readonly busy: Map<string, Promise<void>>
 }
 
-const runtimes = new Map<number, Runtime>()
-let next = 1
+const runtimes = new WeakMap<World, Runtime>()
 
-/** Creates a runtime. Returns its id, which the state contains. */
-export function createRuntime(): number {
-  const id = next++
-  runtimes.set(id, { streams: new Set(), busy: new Map() })
-  return id
+/** Returns the runtime of a sandbox. A snapshot has none, so a restored state continues with the current one. */
+export function runtimeOf(world: World): Runtime {
+  let found = runtimes.get(world)
+  if (found === undefined) runtimes.set(world, (found = { streams: new Set(), busy: new Map() }))
+  return found
 }
 
-export function runtimeOf(id: number): Runtime {
-  const found = runtimes.get(id)
-  if (found !== undefined) return found
-  // The runtime has ended. Work that still runs gets an empty one.
-  return { streams: new Set(), busy: new Map() }
+/** Ends the open streams. Work that still runs does not keep work of the next state from starting. */
+export function endRuntime(world: World): void {
+  for (const stream of runtimeOf(world).streams) stream.end()
+  runtimes.delete(world)
 }
 
-/** Ends the runtime and its open streams. */
-export function endRuntime(id: number): void {
-  for (const stream of runtimes.get(id)?.streams ?? []) stream.end()
-  runtimes.delete(id)
+/** Returns true if a reset or restore replaced the state. Its keys may mean other records now. */
+export function isReplaced(world: World, state: WebhooksState): boolean {
+  return world.stateOf(areaRefs.webhooks) !== state
 }
 
 /** Runs `work`, unless work with the same key is running. Resolves when the running work has ended. */
-export function once(id: number, key: string, work: () => Promise<void>): Promise<void> {
-  const { busy } = runtimeOf(id)
+export function unlessRunning(world: World, key: string, work: () => Promise<void>): Promise<void> {
+  const { busy } = runtimeOf(world)
   const running = busy.get(key)
   if (running !== undefined) return running
   const started = work().finally(() => busy.delete(key))

@@ -2,7 +2,6 @@
  * State of the webhooks area: webhooks, subscriptions, events, deliveries and replay jobs (spec 3.1, 6). `runtime.ts` has the open streams
  * and the running work.
  */
-import { createRuntime } from './runtime.ts'
 
 /** Outcome of a challenge check (spec 3.1). Everything but `valid` and `transient` makes the webhook invalid immediately. */
 export type CheckOutcome = 'valid' | 'wrong-token' | 'redirect' | 'tls' | 'transient'
@@ -67,8 +66,6 @@ export interface ReplayJob {
 }
 
 export interface WebhooksState {
-  /** Id of the runtime (`runtime.ts`), which has the open streams and the running work. */
-  readonly runtime: number
   readonly webhooks: Map<string, Webhook>
   readonly subscriptions: Map<string, Subscription>
   /** Events of the last five days in order of time, for replays. */
@@ -93,7 +90,6 @@ export type WebhooksJournalEvent =
 
 export function createWebhooks(): WebhooksState {
   return {
-    runtime: createRuntime(),
     webhooks: new Map(),
     subscriptions: new Map(),
     log: [],

@@ -1,8 +1,8 @@
 /** Serves `GET /2/activity/stream`: one JSON event per line, on a connection that stays open (spec 6.2). */
 import type { ServerResponse } from 'node:http'
 import { jsonRefusal, PROBLEMS } from '../refusal.ts'
+import type { World } from '../area.ts'
 import { runtimeOf } from './runtime.ts'
-import type { WebhooksState } from './state.ts'
 
 /** Assumed, because the number is not published. */
 const MAX_STREAMS = 2
@@ -10,8 +10,8 @@ const MAX_STREAMS = 2
 const KEEP_ALIVE_MS = 20_000
 
 /** Refuses another stream above the limit. @throws {Refusal} `TooManyConnections` (spec 7) */
-export function checkStreamLimit(state: WebhooksState): void {
-  if (runtimeOf(state.runtime).streams.size < MAX_STREAMS) return
+export function checkStreamLimit(world: World): void {
+  if (runtimeOf(world).streams.size < MAX_STREAMS) return
   throw jsonRefusal(429, {
     title: 'ConnectionException',
     detail: 'This stream is currently at the maximum allowed connection limit.',
@@ -22,8 +22,8 @@ export function checkStreamLimit(state: WebhooksState): void {
 }
 
 /** Writes the headers, and keeps the connection open for events until either side closes it. */
-export function openStream(state: WebhooksState, response: ServerResponse): void {
-  const { streams } = runtimeOf(state.runtime)
+export function openStream(world: World, response: ServerResponse): void {
+  const { streams } = runtimeOf(world)
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
   const keepAlive = setInterval(() => response.write('\r\n'), KEEP_ALIVE_MS)
@@ -36,6 +36,6 @@ export function openStream(state: WebhooksState, response: ServerResponse): void
 }
 
 /** Writes each line to every open stream. */
-export function sendToStreams(state: WebhooksState, lines: readonly string[]): void {
-  for (const stream of runtimeOf(state.runtime).streams) for (const line of lines) stream.write(`${line}\r\n`)
+export function sendToStreams(world: World, lines: readonly string[]): void {
+  for (const stream of runtimeOf(world).streams) for (const line of lines) stream.write(`${line}\r\n`)
 }
