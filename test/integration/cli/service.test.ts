@@ -85,6 +85,13 @@ test('api prints the unchanged answer, follows pages, and explains a refusal by 
   const all = json(await shop.here(['api', 'GET', '/12/product_catalogs/4001/products?count=1', '--paginate', '--include', '--json']))
   expect(all).toMatchObject({ status: 200, body: { data: [{ id: 'A' }, { id: 'B' }, { id: 'C' }] } })
   expect(all.body).not.toHaveProperty('next_cursor')
+  const counted = ['-F', 'count=1', '-F', 'with_total_count=true', '--paginate']
+  expect(json(await shop.here(['api', 'GET', '/12/accounts/18ce54d4x5t/campaigns', ...counted]))).toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ id: '8wku2' }), expect.objectContaining({ id: '8wku3' })]),
+    total_count: expect.any(Number),
+  })
+  const record = await shop.here(['api', 'GET', '/12/accounts/18ce54d4x5t', '--paginate'])
+  expect(json(record).data).toMatchObject({ id: '18ce54d4x5t' })
   const included = json(await shop.here(['api', 'GET', '/12/accounts', '--include', '--json']))
   expect(included).toMatchObject({ status: 200, headers: expect.any(Object), body: expect.any(Object) })
   const refused = await shop.here(['api', 'GET', '/12/accounts', '-F', 'count=9999'])
@@ -93,6 +100,35 @@ test('api prints the unchanged answer, follows pages, and explains a refusal by 
   expect(refused.stderr).toMatch(/error {2}[A-Z_]+ .*count[\s\S]*hint .*count/)
   expect((await shop.here(['api', 'FETCH', '/12/accounts'])).code).toBe(2)
   expect((await shop.here(['api', 'GET', '/12/accounts', '--data', '{'])).code).toBe(2)
+})
+
+test('api reads all pages of a search, with the records that they include and without the token of a page', async () => {
+  await using shop = await workspace()
+  for (let n = 0; n < 12; n++) await shop.here(['api', 'POST', '/2/tweets', '-F', `text=Teapots, part ${n}`])
+  const search = '/2/tweets/search/recent?query=teapots&expansions=author_id'
+  const one = json(await shop.here(['api', 'GET', `${search}&max_results=100`]))
+  const paged = json(await shop.here(['api', 'GET', `${search}&max_results=10`, '--paginate']))
+  expect(one.data.length).toBeGreaterThan(10)
+  expect(paged.data).toEqual(one.data)
+  expect(paged.includes).toEqual(one.includes)
+  expect(paged.meta).toMatchObject({ result_count: one.data.length })
+  expect(paged.meta).not.toHaveProperty('next_token')
+})
+
+test('api sends every value of a repeated list, and rejects another parameter that is given twice', async () => {
+  await using shop = await workspace()
+  const ids = ['8wku2', '8wku3']
+  for (const target of [
+    [`/12/accounts/18ce54d4x5t/campaigns?${ids.map((id) => `campaign_ids=${id}`).join('&')}`],
+    ['/12/accounts/18ce54d4x5t/campaigns', ...ids.flatMap((id) => ['-F', `campaign_ids=${id}`])],
+  ])
+    expect(
+      json(await shop.here(['api', 'GET', ...target]))
+        .data.map(({ id }: { id: string }) => id)
+        .toSorted(),
+    ).toEqual(ids)
+  const twice = await shop.here(['api', 'GET', '/12/accounts', '-F', 'count=1', '-F', 'count=2'])
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringMatching(/count is given more than once/)])
 })
 
 test('sign-in by PIN works without a terminal: start, consent in a browser, finish, sign-out', async () => {

@@ -8,7 +8,7 @@ import { createCaller, serviceError, type Call, type Caller } from './caller.ts'
 import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
 import { suggestName } from '../../../suggestName.ts'
 import { routeOf } from './route.ts'
-import { recordOf } from '../../../unknownValue.ts'
+import { listOf, recordOf } from '../../../unknownValue.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
@@ -52,8 +52,8 @@ function readCall(invocation: Invocation): Call {
   }
   const [path = '', search = ''] = target.split(/\?(.*)/s, 2)
   const { endpoint, host, auth } = routeOf(method, path)
-  const fields = readFields(invocation)
-  const query = Object.fromEntries(new URLSearchParams(search))
+  const fields = oneForEachName(readFields(invocation), endpoint)
+  const query = oneForEachName([...new URLSearchParams(search)], endpoint)
   const data = readData(option(invocation, 'data'))
   const json = data ?? (endpoint?.body === 'json' && Object.keys(fields).length > 0 ? jsonBody(fields, endpoint) : undefined)
   const inQuery = method === 'GET' || method === 'DELETE' || data !== undefined
@@ -77,14 +77,28 @@ function defaultAuth(auth: Auth): Auth {
 }
 
 /** Returns the fields of `-F key=value`. */
-function readFields(invocation: Invocation): Readonly<Record<string, string>> {
-  const fields: Record<string, string> = Object.create(null)
-  for (const field of many(invocation, 'field')) {
+function readFields(invocation: Invocation): (readonly [name: string, value: string])[] {
+  return many(invocation, 'field').map((field) => {
     const at = field.indexOf('=')
     if (at < 1) throw new UsageError('INVALID_VALUE', '-F takes key=value. Nothing was sent.', { where: '-F', hint: 'sluice help api' })
-    fields[field.slice(0, at)] = field.slice(at + 1)
+    return [field.slice(0, at), field.slice(at + 1)]
+  })
+}
+
+/** Returns one value for each name. The values of a repeated list are joined with commas, as the service takes lists. */
+function oneForEachName(pairs: readonly (readonly [string, string])[], endpoint: Endpoint | undefined): Record<string, string> {
+  const values = new Map<string, string>()
+  for (const [name, value] of pairs) {
+    const earlier = values.get(name)
+    const type = endpoint?.parameters.find((parameter) => parameter.name === name)?.type
+    if (earlier !== undefined && type !== undefined && type !== 'csv' && type !== 'csv-enum')
+      throw new UsageError('INVALID_VALUE', `${name} is given more than once and is not a list. Nothing was sent.`, {
+        where: name,
+        hint: `Give ${name} once`,
+      })
+    values.set(name, earlier === undefined ? value : `${earlier},${value}`)
   }
-  return { ...fields }
+  return Object.fromEntries(values)
 }
 
 /** Returns the JSON text of `--data`: the value itself, `@FILE`, or `-` for stdin. @throws {UsageError} `INVALID_JSON` */
@@ -138,37 +152,70 @@ function print(context: Context, answer: Answer, include: boolean): void {
 }
 
 /**
- * Follows `next_cursor`, or `meta.next_token` of v2. Returns the first answer with the items of all pages in `data`, and without
- * `next_cursor`.
+ * Follows `next_cursor`, or `meta.next_token` of v2. Returns the first answer with the items and `includes` of all pages, and without the
+ * cursor. Returns an answer that is not a list unchanged.
  *
  * @throws the error of the first page that the service refuses
  */
 async function withAllPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<Answer> {
   const whole = recordOf(parse(first.body.toString('utf8')))
-  const items: unknown[] = Array.isArray(whole['data']) ? [...whole['data']] : []
+  if (!Array.isArray(whole['data'])) return first
+  const items: unknown[] = [...whole['data']]
+  const includes: Record<string, unknown[]> = {}
+  addIncludes(includes, whole)
+  // The service accepts with_total_count only without a cursor (spec Conventions).
+  const { with_total_count: _total, ...query } = call.query ?? {}
   const seen = new Set<string>()
-  let page = whole
-  for (;;) {
-    const cursor = nextPage(page)
-    // A repeated cursor would cause an endless loop.
-    if (!cursor || seen.has(cursor.value)) break
-    seen.add(cursor.value)
-    const answer = await caller.answer({ ...call, query: { ...call.query, [cursor.name]: cursor.value } })
+  let last = whole
+  let next = nextPage(whole)
+  // A repeated cursor would cause an endless loop.
+  while (next !== undefined && !seen.has(next.value)) {
+    seen.add(next.value)
+    const answer = await caller.answer({ ...call, query: { ...query, [next.name]: next.value } })
     if (answer.status >= 400) throw serviceError(answer, call, context.clock.now())
-    page = recordOf(parse(answer.body.toString('utf8')))
-    if (Array.isArray(page['data'])) items.push(...page['data'])
+    last = recordOf(parse(answer.body.toString('utf8')))
+    items.push(...listOf(last['data']))
+    addIncludes(includes, last)
+    next = nextPage(last)
   }
-  const { next_cursor: _cursor, ...rest } = whole
-  return { ...first, body: Buffer.from(stringify({ ...rest, data: items }) ?? '') }
+  const { next_cursor: _cursor, meta, ...rest } = whole
+  const body = {
+    ...rest,
+    data: items,
+    ...(Object.keys(includes).length === 0 ? {} : { includes }),
+    ...(meta === undefined ? {} : { meta: metaOfAll(recordOf(meta), recordOf(last['meta']), items.length) }),
+  }
+  return { ...first, body: Buffer.from(stringify(body) ?? '') }
+}
+
+/** Returns `meta` of v2 for all pages, from that of the first and of the last page. */
+function metaOfAll(
+  { next_token: _token, ...first }: Readonly<Record<string, unknown>>,
+  last: Readonly<Record<string, unknown>>,
+  count: number,
+): Record<string, unknown> {
+  return {
+    ...first,
+    ...('result_count' in first ? { result_count: count } : {}),
+    ...('oldest_id' in last ? { oldest_id: last['oldest_id'] } : {}),
+  }
+}
+
+/** Adds the records in `includes` of a page of v2, without those that an earlier page has. */
+function addIncludes(all: Record<string, unknown[]>, page: Readonly<Record<string, unknown>>): void {
+  for (const [kind, records] of Object.entries(recordOf(page['includes']))) {
+    const known = (all[kind] ??= [])
+    const texts = new Set(known.map((record) => stringify(record)))
+    known.push(...listOf(records).filter((record) => !texts.has(stringify(record))))
+  }
 }
 
 /** Returns the query parameter that selects the next page; undefined after the last page. */
-function nextPage(page: Record<string, unknown>): { readonly name: string; readonly value: string } | undefined {
-  if (typeof page['next_cursor'] === 'string' && page['next_cursor'] !== '') return { name: 'cursor', value: page['next_cursor'] }
-  const meta = page['meta']
-  if (typeof meta === 'object' && meta !== null && 'next_token' in meta && typeof meta.next_token === 'string')
-    return { name: 'pagination_token', value: meta.next_token }
-  return undefined
+function nextPage(page: Readonly<Record<string, unknown>>): { readonly name: string; readonly value: string } | undefined {
+  const { next_cursor: cursor, meta } = page
+  if (typeof cursor === 'string' && cursor !== '') return { name: 'cursor', value: cursor }
+  const { next_token: token } = recordOf(meta)
+  return typeof token === 'string' && token !== '' ? { name: 'next_token', value: token } : undefined
 }
 
 function isJson(text: string): boolean {
