@@ -59,6 +59,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const store = options.store ?? memoryEventStore()
   const gap = new GapTracker(log, clock.now)
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
+  /** Inserts that took longer than their limit, by event. The next delivery reports an event that such an insert stored. */
+  const late = new Map<string, Promise<boolean>>()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
 
   return {
@@ -103,18 +105,40 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const event = parseEvent(body)
     if (event === undefined) return answer(response, 400, { error: 'the body is not a JSON object' })
     let isNew: boolean
+    const adding = addAfter(late.get(event.id), event)
     try {
-      isNew = await within(store.add(event), options.storeTimeoutMs ?? 4000)
+      isNew = await within(adding, options.storeTimeoutMs ?? 4000)
+      late.delete(event.id)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
+      const outcome = adding.catch(() => {
+        late.delete(event.id)
+        return false
+      })
+      late.set(event.id, outcome)
       gap.noteRefusal()
       log.debug({ code: errorCode(error) ?? 'timeout' }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
     }
     answer(response, 200, {})
-    if (isNew) options.onEvent?.(event)
     const ended = gap.end()
     if (ended !== undefined) await reportGap(ended)
+    if (isNew) callOnEvent(event)
+  }
+
+  /** Stores the event. Resolves to true if this insert, or an earlier one that was answered with 503, stored it. */
+  async function addAfter(earlier: Promise<boolean> | undefined, event: ReceivedEvent): Promise<boolean> {
+    const added = await store.add(event)
+    return added || (await earlier) === true
+  }
+
+  /** Calls `onEvent`. The event is stored and answered, so an error of the caller's function is only logged. */
+  function callOnEvent(event: ReceivedEvent): void {
+    try {
+      options.onEvent?.(event)
+    } catch (error) {
+      log.error({ error: error instanceof Error ? error.name : 'unknown' }, 'onEvent failed on a stored webhook event')
+    }
   }
 
   /** Records the gap, then calls `onGap`. */

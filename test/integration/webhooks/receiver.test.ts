@@ -254,3 +254,46 @@ test('a request with `Expect: 100-continue` is served', async () => {
   })
   expect(status).toBe(200)
 })
+
+test('an event that is stored after its 503 is reported at its next delivery, once', async () => {
+  const seen: string[] = []
+  const stored = new Map<string, Promise<boolean>>()
+  let store = (_isNew: boolean): void => undefined
+  await using served = await serve({
+    storeTimeoutMs: 20,
+    onEvent: ({ id }) => seen.push(id),
+    store: {
+      add: ({ id }) => {
+        if (stored.has(id)) return Promise.resolve(false)
+        const adding = new Promise<boolean>((resolve) => (store = resolve))
+        stored.set(id, adding)
+        return adding
+      },
+      probe: () => Promise.resolve(),
+    },
+  })
+  expect(await served.post(event('late'))).toBe(503)
+  store(true)
+  expect([await served.post(event('late')), await served.post(event('late'))]).toEqual([200, 200])
+  expect(seen).toHaveLength(1)
+})
+
+test('an onEvent that throws changes neither the answer nor the end of a gap', async () => {
+  const gaps: Gap[] = []
+  const lines: string[] = []
+  const note = (_fields: LogFields, message: string) => void lines.push(message)
+  let isDown = true
+  await using served = await serve({
+    log: { ...silentLogger, error: note },
+    onGap: (gap) => gaps.push(gap),
+    onEvent: () => {
+      throw new Error('a mistake of the user')
+    },
+    store: { add: () => (isDown ? Promise.reject(new Error('down')) : Promise.resolve(true)), probe: () => Promise.resolve() },
+  })
+  expect(await served.post(event('first'))).toBe(503)
+  isDown = false
+  expect(await served.post(event('first'))).toBe(200)
+  expect(gaps).toMatchObject([{ refused: 1 }])
+  expect(lines).toEqual(['onEvent failed on a stored webhook event'])
+})
