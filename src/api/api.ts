@@ -25,12 +25,20 @@ export interface ApiDeps {
   readonly serviceFor: (pipeline: Pipeline) => Promise<ServiceIdentity>
 }
 
-const runBody = z.strictObject({
+/** Body of a request, with an example for the hint of an error. */
+interface RequestBody<Shape extends z.ZodType> {
+  readonly shape: Shape
+  readonly example: string
+}
+
+const runShape = z.strictObject({
   full: z.boolean().optional(),
   approveDeletes: z.int().min(0).max(1_000_000_000).optional(),
   reason: z.string().max(500).optional(),
 })
-const reasonBody = z.strictObject({ reason: z.string().max(500).optional() })
+const runBody: RequestBody<typeof runShape> = { shape: runShape, example: '{"full":false,"approveDeletes":0,"reason":"…"}' }
+const reasonShape = z.strictObject({ reason: z.string().max(500).optional() })
+const reasonBody: RequestBody<typeof reasonShape> = { shape: reasonShape, example: '{"reason":"…"}' }
 
 const waitStepMs = 250
 
@@ -106,20 +114,20 @@ async function loadAfterWait(deps: ApiDeps, c: Context, runId: string) {
 }
 
 /** Returns the JSON body; an empty body counts as `{}`. @throws {UsageError} `INVALID_JSON`, `INVALID_VALUE` */
-async function bodyOf<Shape extends z.ZodType>(c: Context, shape: Shape): Promise<z.infer<Shape>> {
+async function bodyOf<Shape extends z.ZodType>(c: Context, { shape, example }: RequestBody<Shape>): Promise<z.infer<Shape>> {
   const text = await c.req.text()
   let value: unknown
   try {
     value = text.trim() === '' ? {} : JSON.parse(text)
   } catch {
-    throw new UsageError('INVALID_JSON', 'the body is not JSON. Nothing was done.', { where: 'body', hint: '{"reason":"…"}' })
+    throw new UsageError('INVALID_JSON', 'the body is not JSON. Nothing was done.', { where: 'body', hint: example })
   }
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new UsageError('INVALID_VALUE', `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'is not valid'}. Nothing was done.`, {
     where: issue?.path.join('.') || 'body',
-    hint: '{"full":false,"approveDeletes":0,"reason":"…"}',
+    hint: example,
   })
 }
 

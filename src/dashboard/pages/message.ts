@@ -1,4 +1,4 @@
-import { command, html, none, notice, type Html } from '../html.ts'
+import { hintOf, html, none, notice, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 /** Returns a page with a single message. `hint`: a command or a sentence. */
@@ -10,7 +10,7 @@ export function messagePage(title: string, text: string, hint?: string): Page {
       ${notice(
         'warn',
         html`<p>${text}</p>
-          ${hint === undefined || hint === '' ? none : html`<p>${hint.startsWith('sluice ') ? command(hint) : hint}</p>`}`,
+          ${hint === undefined || hint === '' ? none : hintOf(hint)}`,
       )}
       <p><a class="button" href="/">Back to Now</a></p>`,
   }

@@ -48,7 +48,7 @@ export function nowPage(data: NowData): Page {
       <section aria-labelledby="needs" data-live="needs">${actionNeeded(data)}</section>
       <section aria-labelledby="pipelines">
         <h2 id="pipelines">Pipelines</h2>
-        ${data.pipelines.length === 0 ? noPipelines() : html`<div class="card scroll" data-live="pipelines" tabindex="-1">${pipelineTable(data)}</div>`}
+        ${data.pipelines.length === 0 ? noPipelines(data.problems) : html`<div class="card scroll" data-live="pipelines" tabindex="-1">${pipelineTable(data)}</div>`}
       </section>`,
   }
 }
@@ -69,7 +69,7 @@ function actionNeeded({ conditions, problems, now, pipelines }: NowData): Html {
         <div>
           <p class="headline">No action needed</p>
           <p class="muted">
-            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine. Alerts are set up in sluice.yaml.`}
+            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine. To get alerts, name receivers in sluice.yaml.`}
           </p>
         </div>
       </div>`
@@ -80,7 +80,7 @@ function actionNeeded({ conditions, problems, now, pipelines }: NowData): Html {
           html`<li class="card need fail">
             ${icon('fail')}
             <div>
-              <h3>A pipeline file is not valid</h3>
+              <h3>A file is not valid</h3>
               <p>${problem}</p>
               <p>${command('sluice check')}</p>
             </div>
@@ -97,7 +97,7 @@ const titles: Readonly<Record<ConditionEvent, readonly [title: string, tone: Ton
   stopped: ['run stopped by a guard', 'warn'],
   partial: ['not everything was confirmed', 'warn'],
   unresolved: ['requests without an answer', 'warn'],
-  stale: ['no recent success', 'warn'],
+  stale: ['no recent success, or the source does not change', 'warn'],
   lapse: ['memberships at risk', 'warn'],
 }
 
@@ -117,7 +117,7 @@ function need(condition: Condition, now: number): Html {
     <div class="actions">
       ${
         condition.event === 'withheld' && planId !== undefined
-          ? html`<a class="button primary" href="/plans/${planId}">Review ${count(condition.counts['withheld'] ?? 0)} deletes</a>`
+          ? html`<a class="button primary" href="/plans/${planId}">Review ${plural(condition.counts['withheld'] ?? 0, 'delete')}</a>`
           : runId === undefined
             ? html`<a class="button" href="/pipelines/${pipeline}">Open ${pipeline}</a>`
             : html`<a class="button" href="/runs/${runId}">Open ${runId}</a>`
@@ -191,7 +191,8 @@ export function changesText(counts: { readonly confirmed?: number; readonly with
   ].join(' · ')
 }
 
-function noPipelines(): Html {
+function noPipelines(problems: readonly string[]): Html {
+  if (problems.length > 0) return html`<p class="muted">No pipeline can be used until this is corrected.</p>`
   return html`<div class="card empty">
     <h3>No pipelines yet</h3>
     <p class="muted">

@@ -23,9 +23,8 @@ export function recordsPage({ pipelines, chosen, story, problem }: RecordsData):
       ${
         pipelines.length === 0
           ? html`<div class="card empty">
-              <h2>No pipelines yet</h2>
-              <p class="muted">A record belongs to a pipeline.</p>
-              ${command('npx sluice init --source exports/products.csv --catalog 4001')}
+              <h2>No pipelines to search</h2>
+              <p class="muted">A record belongs to a pipeline. The page <a href="/">Now</a> says what to do.</p>
             </div>`
           : html`<form class="card pad row-form" method="post" action="/records" role="search">
               <label for="pipeline"

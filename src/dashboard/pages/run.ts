@@ -85,7 +85,7 @@ function facts({ run, details, actions: history, now }: RunData): Html {
   return html`<span
       >${triggers[run.trigger]}${requested === undefined ? none : html` by <strong>${requested.actor}</strong>`}${run.rerunOf === null ? none : html` of <a href="/runs/${run.rerunOf}">${run.rerunOf}</a>`}</span
     >
-    ${details.full ? html`<span>full refresh</span>` : none}${details.approvedDeletes === null ? none : html`<span>up to ${count(details.approvedDeletes)} deletes approved</span>`}
+    ${details.full ? html`<span>full refresh</span>` : none}${details.approvedDeletes === null ? none : html`<span>up to ${plural(details.approvedDeletes, 'delete')} approved</span>`}
     <span>${ago(run.startedAt, now)}</span><span>${isUnderWay(run) ? 'for' : 'took'} <strong>${duration(run.durationMs)}</strong></span
     >${run.planId === undefined ? none : html`<span>plan <a href="/plans/${run.planId}">${run.planId}</a></span>`}`
 }
@@ -94,7 +94,7 @@ function actions({ run, details }: RunData, state: string): Html {
   const path = `/runs/${run.runId}`
   if (isUnderWay(run)) return details.cancelRequested ? none : actionButton(`${path}/cancel`, 'Cancel run')
   const open = run.counts.refused + run.counts.ambiguous + run.counts.pending
-  return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${count(run.counts.withheld)} deletes</a>` : none}
+  return html`${state === 'withheld' && run.planId !== undefined ? html`<a class="button primary" href="/plans/${run.planId}">Review ${plural(run.counts.withheld, 'delete')}</a>` : none}
   ${open > 0 && !sendsNothing(run.trigger) ? actionButton(`${path}/rerun`, `Send ${count(open)} again`) : none}${actionButton(`/pipelines/${run.pipeline}/run`, 'Run now')}`
 }
 

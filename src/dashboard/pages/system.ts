@@ -5,7 +5,7 @@ import type { QueueState } from '../../db/queuedRuns.ts'
 import type { WebhookState } from '../../db/webhookEvents.ts'
 import type { WorkerRow } from '../../db/workers.ts'
 import type { Finding } from '../../model/report.ts'
-import { ago, clockTime, command, count, duration, hintOf, html, icon, none, type Html } from '../html.ts'
+import { ago, clockTime, command, count, duration, hintOf, html, icon, none, plural, type Html } from '../html.ts'
 import type { Page } from '../layout.ts'
 
 export interface SystemData {
@@ -25,7 +25,7 @@ export function systemPage(data: SystemData): Page {
   const failed = data.examined.filter(({ state }) => state === 'failed').length
   return {
     title: failed === 0 ? 'System' : `System: ${failed} failed`,
-    state: failed === 0 ? 'No check failed' : `${failed} checks failed`,
+    state: failed === 0 ? 'No check failed' : `${plural(failed, 'check')} failed`,
     current: 'system',
     poll: 1500,
     body: html`<h1>System</h1>
@@ -82,36 +82,42 @@ export function systemPage(data: SystemData): Page {
   }
 }
 
+/** Maximum number of workers in the table. */
+const SHOWN_WORKERS = 12
+
 function workers({ workers: rows, now }: SystemData): Html {
   if (rows.length === 0)
     return html`<div class="empty">
       <p class="muted">No worker is running.</p>
       ${command('sluice worker')}
     </div>`
+  const isUp = (row: WorkerRow): boolean => row.idleS < 60
+  const shown = [...rows.filter(isUp), ...rows.filter((row) => !isUp(row))].slice(0, SHOWN_WORKERS)
   return html`<table>
-    <caption class="sr">
-      Workers with a heartbeat within the last day
-    </caption>
-    <thead>
-      <tr>
-        <th>Process</th>
-        <th>Role</th>
-        <th>Heartbeat</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.slice(0, 12).map(
-        (row) =>
-          html`<tr>
-            <td>${row.host} <span class="muted">${row.pid}</span></td>
-            <td>${row.role}</td>
-            <td>
-              ${row.idleS < 60 ? html`<span class="badge ok">${icon('ok')}up</span>` : html`<span class="badge">${icon('idle')}last ${ago(new Date(now - row.idleS * 1000), now)}</span>`}
-            </td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`
+      <caption class="sr">
+        Workers with a heartbeat within the last day
+      </caption>
+      <thead>
+        <tr>
+          <th>Process</th>
+          <th>Role</th>
+          <th>Heartbeat</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${shown.map(
+          (row) =>
+            html`<tr>
+              <td>${row.host} <span class="muted">${row.pid}</span></td>
+              <td>${row.role}</td>
+              <td>
+                ${isUp(row) ? html`<span class="badge ok">${icon('ok')}up</span>` : html`<span class="badge">${icon('idle')}last ${ago(new Date(now - row.idleS * 1000), now)}</span>`}
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${rows.length > shown.length ? html`<p class="muted pad">and ${plural(rows.length - shown.length, 'more worker', 'more workers')}</p>` : none}`
 }
 
 function queue({ queue: state, budgets, now }: SystemData): Html {
@@ -181,7 +187,7 @@ function webhooks({ webhooks: state, now }: SystemData): Html {
     <dt>Last event</dt>
     <dd>${ago(state.last, now)}</dd>
     <dt>Last 24 hours</dt>
-    <dd>${count(state.day)} events</dd>
+    <dd>${plural(state.day, 'event')}</dd>
   </dl>`
 }
 

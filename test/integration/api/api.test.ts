@@ -98,6 +98,8 @@ test('runs are the documents of the command line', async () => {
   })
   for (const limit of ['none', '0', '10001'])
     expect(await server.call('GET', `/api/runs?limit=${limit}`)).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+  const misspelled = await server.call('POST', `/api/runs/${runId}/cancel`, { body: { reson: 'x' } })
+  expect(misspelled).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE', hint: '{"reason":"…"}' } } })
 })
 
 test('a paused pipeline stays paused under another name, until it is resumed under that name', async () => {

@@ -1,0 +1,52 @@
+/** Texts of the pages: what they list, advise and count. */
+import { expect, test } from 'vitest'
+import type { WorkerRow } from '../../../src/db/workers.ts'
+import { messagePage } from '../../../src/dashboard/pages/message.ts'
+import { nowPage } from '../../../src/dashboard/pages/now.ts'
+import { recordsPage } from '../../../src/dashboard/pages/records.ts'
+import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
+
+const system = (more: Partial<SystemData>): SystemData => ({
+  examined: [],
+  workers: [],
+  queue: { queued: 0, running: 0, oldestS: 0 },
+  budgets: [],
+  deliveries: [],
+  receivers: [],
+  webhooks: { last: null, day: 0 },
+  now: 0,
+  ...more,
+})
+const worker = (host: string, idleS: number): WorkerRow => ({ id: host, role: 'worker', host, pid: 1, startedAt: new Date(0), idleS })
+
+test('workers that are up come first, and the others are counted', async () => {
+  const ended = Array.from({ length: 14 }, (_, n) => worker(`ended-${n}`, 3600))
+  const text = String(await systemPage(system({ workers: [...ended, worker('serve-live', 1)] })).body)
+  expect(text.indexOf('serve-live')).toBeGreaterThan(-1)
+  expect(text.indexOf('serve-live')).toBeLessThan(text.indexOf('ended-0'))
+  expect(text).toContain('and 3 more workers')
+})
+
+test('one of something is in the singular', async () => {
+  const page = systemPage(
+    system({ examined: [{ check: 'service', state: 'failed', message: 'no answer' }], webhooks: { last: new Date(0), day: 1 } }),
+  )
+  expect(page.state).toBe('1 check failed')
+  expect(String(await page.body)).toMatch(/\b1 event\b/)
+})
+
+test('a file that is not valid is not an empty folder', async () => {
+  const data = { pipelines: [], overviews: [], conditions: [], pauses: new Map(), now: 0 }
+  const broken = String(await nowPage({ ...data, problems: ['sluice.yaml: unknown key'] }).body)
+  expect(broken).toContain('No pipeline can be used until this is corrected.')
+  expect(broken).toContain('A file is not valid')
+  expect(broken).not.toContain('sluice init')
+  expect(String(await nowPage({ ...data, problems: [] }).body)).toContain('No pipelines yet')
+  expect(String(await recordsPage({ pipelines: [] }).body)).not.toContain('sluice init')
+})
+
+test('a hint is a command, with its explanation beside it', async () => {
+  const text = String(await messagePage('Not found', 'there is no run', 'sluice status   (lists every pipeline)').body)
+  expect(text).toMatch(/sluice status<\/code>/)
+  expect(text).toMatch(/class="muted small">\(lists every pipeline\)/)
+})
