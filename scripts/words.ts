@@ -2,13 +2,13 @@
  * Checks that code and pages are written in the words of CONTRIBUTING.md: `npm run words [-- PATH…]`.
  *
  * Reads comments, texts and names of TypeScript files, and the prose of Markdown pages. Names the file, the line, the word and what to
- * write instead. With paths it also reads what is still `pending`.
+ * write instead.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { parseSync } from 'oxc-parser'
-import { allowed, avoided, avoidedPhrases, docstringOpening, pending, unresolvable } from './words/glossary.ts'
+import { allowed, avoided, avoidedPhrases, docstringOpening, unresolvable } from './words/glossary.ts'
 
 interface Finding {
   readonly file: string
@@ -31,12 +31,11 @@ const subjectLength = 60
 const replacement = new Map(avoided.flatMap(({ words, instead }) => words.map((word) => [word, instead] as const)))
 const isBelow = (file: string, folder: string): boolean => file === folder || file.startsWith(`${folder}/`)
 
-/** Returns every finding in the files that git knows, sorted by file and line. `paths` limits them, and reads pending ones too. */
+/** Returns every finding in the files that git knows, sorted by file and line. `paths` limits them. */
 export function findWords(paths: readonly string[] = []): { readonly findings: readonly Finding[]; readonly filesRead: number } {
   const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths], { encoding: 'utf8' })
     .split('\n')
     .filter((file) => /\.(?:ts|md)$/.test(file) && !file.startsWith('scripts/words/'))
-    .filter((file) => paths.length > 0 || !pending.some((folder) => isBelow(file, folder)))
   return { findings: files.flatMap(readFile), filesRead: files.length }
 }
 

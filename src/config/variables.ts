@@ -22,7 +22,10 @@ export const variables: readonly Variable[] = [
   { name: 'SLUICE_DATA_DIR', meaning: 'embedded Postgres, local state; default .sluice' },
   { name: 'SLUICE_KEEP_RUNS_DAYS', meaning: 'days to keep ended runs, 60 or more; default 400' },
   { name: 'SLUICE_API_TOKEN', meaning: 'bearer token of the HTTP API; required if other machines can call serve', secret: true },
-  { name: 'SLUICE_PUBLIC_URL', meaning: 'public address of the dashboard: links in alerts, and the host that requests must name' },
+  {
+    name: 'SLUICE_PUBLIC_URL',
+    meaning: 'public address of the dashboard: links in alerts; a server on loopback also answers for this host',
+  },
   { name: 'SLUICE_USER_HEADER', meaning: 'header in which a trusted proxy sends the signed-in user' },
   { name: 'SLUICE_ALERT_SECRET', meaning: 'signs alerts to webhooks', secret: true },
   { name: 'SLUICE_LOG_LEVEL', meaning: 'debug, info, warn, error or silent; default warn, of serve and worker info' },

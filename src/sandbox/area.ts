@@ -42,7 +42,7 @@ export interface Call<S> {
   readonly account: SandboxAccount | undefined
   /** OAuth parameters of the header (`oauth_token`, `oauth_verifier`, `oauth_callback` …). */
   readonly oauth: ReadonlyMap<string, string>
-  /** Returns false for an entry of a batch, by its index and key, that a fault answers but does not apply (setting `apply`). */
+  /** Returns true if the entry is to be applied, by its index and key. A fault may answer others without applying them. */
   readonly applies: (index: number, key: string) => boolean
   /** Runs something outside the process, such as a webhook check. A replay of the journal returns the recorded value instead. */
   readonly effect: <T>(run: () => Promise<T>) => Promise<T>

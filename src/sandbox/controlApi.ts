@@ -44,7 +44,10 @@ export interface FaultInput {
   }
 }
 
-/** Armed fault. `matched`: number of requests that `match` accepted. `fired`: number of them that the fault changed. */
+/**
+ * Armed fault. `matched`: number of requests that `match` accepted without its `nth`, `every` and `probability`, until the fault has hit
+ * `times` requests. `fired`: number of requests that were hit.
+ */
 export interface ArmedFault extends FaultInput {
   readonly id: string
   readonly matched: number

@@ -13,7 +13,7 @@ const recipes = page.split(/^## /m).flatMap((section) => {
 const folder = mkdtempSync(join(tmpdir(), 'sluice-recipes-'))
 
 test('the page has its recipes', () => {
-  expect(recipes.map(([title]) => title)).toEqual(['Test your campaign tool in CI', 'Record a fault', 'Move the clock', 'Several users'])
+  expect(recipes.map(([title]) => title)).toEqual(['Test your campaign tool in CI', 'Arm a fault', 'Move the clock', 'Several users'])
 })
 
 test.for(recipes)('%s', ([, text], { task }) => {

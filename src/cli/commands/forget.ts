@@ -36,7 +36,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
   const pipeline =
     name !== undefined ? await pipelineNamed(context, name) : person.keys.length > 0 ? await onlyAudience(context) : undefined
   if (pipeline !== undefined && !destinationOf(pipeline.destination.kind).reachesPeople)
-    throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience: it has no customer keys. Nothing was erased.`, {
+    throw new UsageError('INVALID_VALUE', `${pipeline.name} is not an audience. Nothing was erased.`, {
       where: '--pipeline',
       hint: 'sluice status   (lists every pipeline)',
     })
@@ -57,10 +57,15 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
   const audiences = (await pipelinesNamed(context, [])).filter(({ destination }) => destinationOf(destination.kind).reachesPeople)
   const [first, ...others] = audiences
   if (first !== undefined && others.length === 0) return first
+  if (first === undefined)
+    throw new UsageError('MISSING_OPTION', '--key needs an audience, and this folder has none. Nothing was erased.', {
+      where: '--key',
+      hint: 'sluice forget --email jane@example.com',
+    })
   throw new UsageError(
     'MISSING_OPTION',
     `--key needs --pipeline: there are ${audiences.length} audiences, each with customer keys of its own. Nothing was erased.`,
-    { where: '--pipeline', hint: `sluice forget --key C-1042 --pipeline ${first?.name ?? 'customers'}` },
+    { where: '--pipeline', hint: `sluice forget --key C-1042 --pipeline ${first.name}` },
   )
 }
 
@@ -135,7 +140,7 @@ function selectionError(chosen: number): UsageError {
   return new UsageError(
     chosen === 0 ? 'MISSING_OPTION' : 'INVALID_VALUE',
     chosen === 0
-      ? 'forget needs --email, --phone or --key. Nothing was erased.'
+      ? 'forget needs --email, --phone or --key, or else --list, --export or --replay. Nothing was erased.'
       : 'forget takes a person, --list, --export or --replay, one at a time. Nothing was erased.',
     { where: 'forget', hint: 'sluice forget --email jane@example.com' },
   )

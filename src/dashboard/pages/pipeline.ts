@@ -188,10 +188,10 @@ function definition({ sources, now }: PipelineData, pipeline: Pipeline): Html {
         <dl class="facts-list">
           <dt>Deletes are withheld</dt>
           <dd>
-            ${destinationOf(pipeline.destination.kind).guardsDeletes ? `above ${count(guards.maxDeleteCount)} records and ${guards.maxDeletePercent} %, or below ${plural(guards.minRows, 'valid row')}` : 'never, for this type of destination'}
+            ${destinationOf(pipeline.destination.kind).guardsDeletes ? `above ${count(guards.maxDeleteCount)} records and ${guards.maxDeletePercent} %, or below ${plural(guards.minRows, 'valid row')}; other guards: docs/pipelines.md#guards` : 'never, for this type of destination'}
           </dd>
           <dt>The run stops</dt>
-          <dd>above ${guards.maxRejectPercent} % rejected rows</dd>
+          <dd>above ${guards.maxRejectPercent} % rejected rows; other guards: docs/pipelines.md#guards</dd>
           <dt>Schedule</dt>
           <dd>
             ${schedule === undefined ? 'none: runs start by hand' : html`<code>${schedule.cron}</code> ${schedule.timezone}; when a run is in progress: ${schedule.overlap}`}

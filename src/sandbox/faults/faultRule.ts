@@ -18,7 +18,7 @@ export interface FaultMatch {
   readonly worker?: string
   /** Hits no request in this many milliseconds after arming. */
   readonly after_ms?: number
-  /** Hits the nth request with the same method, path and body. */
+  /** Hits the nth request with the same method, path and non-empty body, counted while any fault is armed. */
   readonly attempt_of_same_body?: number
   /** Hits only the first request of each connection. */
   readonly first_of_connection?: boolean

@@ -223,7 +223,7 @@ function classifyRequest({ answer, context, issues, message, details, has }: Fai
 
 /**
  * Returns undefined for a 2xx with the expected data and without errors. Any other body is an error: of the parameters or the batch if it
- * has errors and no data, else an unreadable answer. Answers of v2 may have errors beside data.
+ * has errors and no data, else an unreadable answer. Answers of v2 are never errors here, even without data: read `errors`.
  */
 function classifySuccess(
   answer: Answer,

@@ -152,7 +152,7 @@ type DataOf<E> = E extends { readonly answer: { readonly many: true } } ? readon
 export interface V2Answer<Data> {
   readonly data?: Data
   readonly includes?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
-  /** Errors of single ids, if others were found (docs/spec-notes.md#posts). */
+  /** Errors of single ids. Without `data`, none of the ids was found (docs/spec-notes.md#posts). */
   readonly errors?: readonly Readonly<Record<string, unknown>>[]
   readonly meta?: Readonly<Record<string, unknown>>
 }

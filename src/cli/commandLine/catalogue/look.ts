@@ -22,7 +22,7 @@ const forgetCommand: CommandEntry = {
     { flags: '--replay <FILE>', meaning: 'repeat the erasures in FILE after a backup was restored' },
   ],
   notes: [
-    'The person is suppressed first: no run sends them again, even from a new file. Exits 3 while a delete is not confirmed; the next run sends it.',
+    'The person is suppressed first: no run sends them again, even from a new file. Exits 3 if it waited and a delete is not confirmed; the next run sends it.',
     'Values are hashed immediately, never stored or logged. Your shell may keep them in its history.',
   ],
 }

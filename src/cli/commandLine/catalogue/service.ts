@@ -57,7 +57,7 @@ export const serviceCommands: readonly CommandEntry[] = [
       { flags: '--data <JSON|@FILE|->', meaning: 'JSON body: text, a file, or stdin' },
       { flags: '--paginate', meaning: 'follow every page and print all of them as one' },
       { flags: '--include', meaning: 'print status and headers too' },
-      { flags: '--bearer', meaning: 'sign with the app-only token' },
+      { flags: '--bearer', meaning: 'send the app-only token instead of a signature' },
     ],
   },
 ]

@@ -36,8 +36,8 @@ export const webhooksCommands: readonly CommandEntry[] = [
         summary: 'deliver the events of a time span again',
         examples: ['sluice webhooks replay 1234 --from 202611200000 --to 202611210000'],
         options: [
-          { flags: '--from <TIME>', meaning: 'start in UTC, yyyymmddhhmm or ISO 8601' },
-          { flags: '--to <TIME>', meaning: 'end in UTC, yyyymmddhhmm or ISO 8601' },
+          { flags: '--from <TIME>', meaning: 'required: start in UTC, yyyymmddhhmm or ISO 8601, at most 5 days ago' },
+          { flags: '--to <TIME>', meaning: 'required: end in UTC, yyyymmddhhmm or ISO 8601' },
         ],
       },
       {
