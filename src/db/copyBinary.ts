@@ -100,19 +100,11 @@ export class CopyWriter {
 
   /** Writes a `bytea[]` of one dimension. */
   byteaArray(values: readonly Uint8Array[]): void {
-    let size = values.length === 0 ? 12 : 20
+    let size = 20
     for (const value of values) size += 4 + value.length
     this.#need(4 + size)
-    const buffer = this.#buffer
-    let at = put32(buffer, this.#at, size)
-    at = put32(buffer, at, values.length === 0 ? 0 : 1)
-    at = put32(buffer, at, 0)
-    at = put32(buffer, at, byteaOid)
-    if (values.length > 0) {
-      at = put32(buffer, at, values.length)
-      at = put32(buffer, at, 1)
-      for (const value of values) at = putBytes(buffer, at, value)
-    }
+    let at = this.#arrayHead(size, byteaOid, values.length)
+    for (const value of values) at = putBytes(this.#buffer, at, value)
     this.#at = at
   }
 

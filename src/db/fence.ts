@@ -1,4 +1,4 @@
-/** Decides which environment may claim or recover a run or a batch, and when a lease has expired. */
+/** Decides which environment may claim or recover a run or a batch. */
 
 /**
  * Fence of an environment: runs and batches belong to one service, one user and one application. Every statement that claims or recovers
@@ -17,12 +17,4 @@ export interface Fence {
  */
 export function withinFence(destinationId: string, origin: string, credentials: string): string {
   return `exists (select from destination f where f.id = ${destinationId} and f.service = ${origin} and coalesce(f.credentials, ${credentials}) = ${credentials})`
-}
-
-/**
- * Returns the SQL condition: the lease with this end has expired. An end in more than an hour was written while the clock of the database
- * was ahead; leases take a minute, and a live process writes the end again with its next heartbeat.
- */
-export function isExpired(leaseUntil: string): string {
-  return `(${leaseUntil} < statement_timestamp() or ${leaseUntil} > statement_timestamp() + interval '1 hour')`
 }

@@ -1,5 +1,6 @@
 /**
- * Writes the table `snapshot`. Its states are open → closed or incomplete with its plan, or discarded. Only a closed one may cause deletes.
+ * Writes the table `snapshot`. A snapshot is open while it is read. Its plan ends it as closed (a complete read) or as incomplete; without a
+ * plan it is discarded. Only a closed snapshot may cause deletes.
  */
 import { z } from 'zod'
 import type { SourceFacts } from '../formats/rows.ts'

@@ -1,8 +1,16 @@
-/** Renews the leases of claimed batches. A lease ends in `release.ts` or `settleLoad.ts` with the answer, or by recovery once it has expired; `db/attempts.ts` renews it when an attempt begins. `db/runs.ts` renews the lease of a run. */
+/** Renews the leases of claimed batches (docs/states.md#batch), and finds expired leases. */
 import type { Queryable } from '../queryable.ts'
 
 /** Thrown if another process has recovered or claimed the batch. Then the result of this process must be dropped. */
 export class LeaseLost extends Error {}
+
+/**
+ * Returns the SQL condition: the lease with this end has expired. An end in more than an hour was written while the clock of the database
+ * was ahead; leases take a minute, and a live process writes the end again with its next heartbeat.
+ */
+export function isExpired(leaseUntil: string): string {
+  return `(${leaseUntil} < statement_timestamp() or ${leaseUntil} > statement_timestamp() + interval '1 hour')`
+}
 
 /**
  * Renews the leases of these batches of this worker that have not expired. Returns their number. A batch that the worker lost track of,

@@ -3,12 +3,12 @@
  */
 import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
-import { withinFence, type Fence, isExpired } from '../fence.ts'
+import { withinFence, type Fence } from '../fence.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
 import { markLate } from '../remote/confirmKeys.ts'
 import type { Row } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
-import { LeaseLost } from './lease.ts'
+import { isExpired, LeaseLost } from './lease.ts'
 import { erasurePhase, waitingReasons } from './states.ts'
 
 /** Next state of a claimed batch. */

@@ -229,7 +229,8 @@ export class RowIdentifiers {
 
   /**
    * Returns the key of the row, from its key column. If that column is an identifier, its normalized form is the key, so that case
-   * variants of an email are one key; if it is empty, the first value of that identifier's other columns is. Undefined if the key is empty or, without a key column, if the row has no identifier.
+   * variants of an email are one key. If that column is empty, the first value of the identifier's other columns is the key. Undefined if
+   * the key is empty or, without a key column, if the row has no identifier.
    *
    * @throws {TransformFault} if a transform of the key column fails
    */

@@ -73,7 +73,10 @@ export async function applyGuards(work: PlanWork, { diff, missingPolicy, first }
   return { results, withheld: result.withheld, deferred, missing: unsent }
 }
 
-/** Returns the facts of a plan that deletes nothing. A backfill is not compared with the pipeline's own source, and deletes no missing rows. */
+/**
+ * Returns the facts before the deletes are counted: all counts of deletes are 0. A backfill is not compared with the pipeline's own
+ * source, and deletes no missing rows.
+ */
 function factsOf({ pipeline, type, run, input, ignoresMissing }: PlanWork): GuardFacts {
   return {
     pipeline: pipeline.name,

@@ -10,7 +10,8 @@ const newFrom = 20
 
 /**
  * Checks the pending changes. The delete guards would withhold the deletes and send the new people, who may be those who opted out.
- * `deletes`: deletes of people that no earlier plan cleared. `isWithheld`: true if a guard withholds deletes. An approval covers both.
+ * `deletes`: deletes of people that no earlier plan cleared. `isWithheld`: true if a guard withholds deletes. An approval covers
+ * the deletes and the new people.
  *
  * @throws {RunWithheld} `PEOPLE_CHANGED` if more than half of the synced people would be removed, and either the rows of more than half of
  * the synced people opt out, or a guard withholds the deletes and more than half as many people are new. Needs 100 synced and 20 new people.

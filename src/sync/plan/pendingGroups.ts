@@ -91,8 +91,15 @@ async function collect(context: MembershipContext): Promise<number> {
   await fillTable(
     tx,
     'pending_group',
-    `select m.group_key, bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes, bool_or(m.overdue) as overdue, bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed, bool_or(m.out_of_sync) as out_of_sync, not bool_or(m.out_of_sync or m.again) as renewal, bool_or(m.ref_count > 0 and not m.overdue) as desired,
-       bool_and(m.synced_hash is null) as created, ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
+    `select m.group_key,
+       bool_or(m.overdue or (m.ref_count = 0 and m.synced_hash is not null)) as deletes,
+       bool_or(m.overdue) as overdue,
+       bool_or(m.suppressed and m.ref_count = 0 and m.synced_hash is not null) as suppressed,
+       bool_or(m.out_of_sync) as out_of_sync,
+       not bool_or(m.out_of_sync or m.again) as renewal,
+       bool_or(m.ref_count > 0 and not m.overdue) as desired,
+       bool_and(m.synced_hash is null) as created,
+       ${unresolved ? 'bool_or(exists (select from unresolved u where u.key = m.key))' : 'false'} as deferred,
        null::bytea as content_version,
        ${context.onlyFailedOf === undefined ? `string_agg(encode(m.key, 'hex'), ',' order by m.key) filter (where m.ref_count = 0 and m.synced_hash is not null)` : 'null'} as keys_to_delete
      from (${parts.join(' union all ')}) m

@@ -36,10 +36,15 @@ interface SplitCause {
 }
 
 /**
- * Splits off the records that the answer points at, or halves the batch. The left half is sent first. If the left half succeeds, the
- * failing record is in the right half, which is split again without being sent. If the left half fails, the right half is set aside.
- * Therefore a failing record costs one request per halving, and one more for all records that were set aside
- * (docs/guarantees.md#isolation-of-a-failing-record). `pointerWrong`: true if this batch is the rest after an earlier pointer, and no
+ * Splits off the records that the answer points at, or halves the batch. The left half is sent first. A failing record costs one request
+ * per halving, and one more for all records that were set aside (docs/guarantees.md#isolation-of-a-failing-record). Example, c fails:
+ *
+ *     abcd   refused: split into ab and cd
+ *     ab     confirmed: so the failing record is in cd, which is split into c and d without being sent
+ *     c      refused: it is alone, so it is the failing record; d is set aside
+ *     d      confirmed, in one request with all records that were set aside
+ *
+ * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no
  * pointed record failed.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process

@@ -7,8 +7,8 @@ import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
 /**
- * Settles open batches of earlier runs before a newer plan is made. Releases the batches of expired workers, in all destinations of this
- * environment. Then sends the open batches of the destination that were sent at least once again, byte for byte, except people whom
+ * Resolves open batches of earlier runs before a newer plan is made. Recovers the batches of expired workers, in all destinations of this
+ * environment. Then resends the open batches of the destination that were sent before, byte for byte, except people whom
  * `options.findOptedOut` finds. Ends any pause of the destination, because this is the next attempt.
  */
 export async function resendUnresolved(

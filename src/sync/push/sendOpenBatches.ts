@@ -185,7 +185,7 @@ class PushLoop {
     return false
   }
 
-  /** Releases the batches of expired workers. */
+  /** Recovers the batches of expired workers. */
   async #recover(): Promise<void> {
     const { db, clock, service, settings } = this.#sending.deps
     this.#recoveredAt = clock.monotonic()

@@ -71,12 +71,8 @@ async function resolveRepeats(
   if (repeated === 0) return undefined
   await tx.query(`
     create temp table repeated_row as
-    select s.ctid as row, s.key, s.kind, s.line, s.source, s.hash,
-      bool_or(s.kind = ${stagedKind.optedOut}) over k as opts_out,
-      bool_or(s.kind = ${stagedKind.valid}) over k as has_valid,
-      row_number() over (partition by s.key, s.kind order by s.source, s.line) as nth
-    from stage s join repeated using (key)
-    window k as (partition by s.key)`)
+    select s.ctid as row, s.key, s.kind, bool_or(s.kind = ${stagedKind.optedOut}) over (partition by s.key) as opts_out
+    from stage s join repeated using (key)`)
   // An opted-out row wins (docs/inputs.md 129, 131): the other rows of its key are opted out too.
   await tx.query(`
     update stage s set kind = ${stagedKind.optedOut}

@@ -52,7 +52,7 @@ export interface SnapshotResult {
   readonly warnings: readonly WarningSummary[]
   /** Statistics to store with the digests; undefined if nothing was read. */
   readonly quality?: StoredQuality
-  /** Facts about the staged identifiers; undefined after a complete read, except for a backfill. */
+  /** Facts about the staged identifiers; undefined if an earlier read was complete. A backfill always has them. */
   readonly identifiers?: IdentifierFacts
   /** Keys of the staged people; absent for products, and if nothing was read. */
   readonly spread?: KeySpread

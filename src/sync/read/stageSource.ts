@@ -208,8 +208,8 @@ function skippedBy(gate: DigestGate | undefined): number {
 }
 
 /**
- * Returns the warnings on the final columns, and the warnings on the first columns that stop the run, because rows before a later column
- * appeared may have their cause.
+ * Returns the warnings on the final columns, and the warnings on the first columns that stop the run. Rows read before a later column
+ * appeared were mapped without it.
  */
 function mergedWarnings(atStart: readonly Warning[], atEnd: readonly Warning[]): readonly Warning[] {
   const same = (warning: Warning) => atEnd.some(({ code, field }) => code === warning.code && field === warning.field)

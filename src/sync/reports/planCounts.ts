@@ -1,6 +1,6 @@
 /** Counts the operations of a plan by outcome. */
 import type { Database } from '../../db/database.ts'
-import { entryOutcome, usersOf } from '../../db/entries/read.ts'
+import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
  * SQL of the batches `b` of plan `$1` that its counts cover. Leaves out deletes of members that were suppressed while their update was in
@@ -27,10 +27,10 @@ export async function planCounts(db: Pick<Database, 'query'>, planId: string): P
   const [row] = await db.query<PlanCounts & Record<string, number>>(
     `select coalesce(sum(e.users) filter (where o.outcome = 'confirmed'), 0)::int as confirmed,
        coalesce(sum(e.users) filter (where o.outcome = 'refused'), 0)::int as refused,
-       coalesce(sum(e.users) filter (where o.outcome = 'ambiguous' or (o.outcome = 'pending' and b.status in ('ambiguous', 'in_flight'))), 0)::int as ambiguous,
-       coalesce(sum(e.users) filter (where o.outcome = 'superseded' or (o.outcome = 'pending' and b.status not in ('ambiguous', 'in_flight'))), 0)::int as pending,
+       coalesce(sum(e.users) filter (where o.outcome = 'ambiguous'), 0)::int as ambiguous,
+       coalesce(sum(e.users) filter (where o.outcome in ('pending', 'superseded')), 0)::int as pending,
        (select count(*)::int from attempt a join batch t on t.id = a.batch_id where t.plan_id = $1) as requests
-     from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${entryOutcome} as outcome) o`,
+     from ${countedBatches} cross join ${usersOf('b')} e cross join lateral (select ${shownOutcome} as outcome) o`,
     [planId],
   )
   return {

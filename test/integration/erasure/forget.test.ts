@@ -353,7 +353,7 @@ test('the receipt keeps its deletes after the runs of its audience have expired'
 })
 
 test('the progress gives the reason of the wait before the deletes are repeated', async () => {
-  await using engine = await engineUnderTest({ settings: { horizonMs: 1_300 } })
+  await using engine = await engineUnderTest({ settings: { horizonMs: 2_000 } })
   engine.pipeline(
     'people',
     'source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n',
