@@ -8,6 +8,8 @@ import { keepMemoryFlat } from '../src/flatMemory.ts'
 
 export interface Measured {
   readonly seconds: number
+  /** Processor time of the process while it did the work, which depends less on other load. */
+  readonly processorSeconds: number
   /** Most that was resident at any time. */
   readonly megabytes: number
   readonly [more: string]: unknown
@@ -53,8 +55,11 @@ async function work(): Promise<void> {
   keepMemoryFlat()
   const [, , file = '', name = '', input = '{}'] = process.argv
   const module = (await import(new URL(file, import.meta.url).href)) as Record<string, (input: unknown) => Promise<object>>
+  const before = process.cpuUsage()
   const result = await module[name]?.(JSON.parse(input))
-  process.stdout.write(JSON.stringify({ ...result, megabytes: peakMegabytes() }), () => process.exit(0))
+  const { user, system } = process.cpuUsage(before)
+  const processorSeconds = (user + system) / 1e6
+  process.stdout.write(JSON.stringify({ processorSeconds, ...result, megabytes: peakMegabytes() }), () => process.exit(0))
 }
 
 // Not awaited: the module that is imported may itself import this one.
