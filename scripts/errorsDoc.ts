@@ -9,9 +9,6 @@ const noteMeanings: Readonly<Record<string, string | undefined>> = {
   ...qualityCodes,
 }
 
-/** Notes that may withhold a run. The other two are on what was sent already, so they have no heading. */
-export const documentedGuards = guardedCodes.filter((code) => code !== 'IMAGE_BROKEN' && code !== 'PLAN_APPLIED')
-
 /** Returns the page: a heading for each code, so that links can lead to a code. */
 export function errorsDoc(): string {
   return [
@@ -30,7 +27,7 @@ export function errorsDoc(): string {
     '',
     'Exit code 4. Nothing was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run, others only if `guards.hold` names them.',
     '',
-    ...documentedGuards.flatMap((code) => [
+    ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
       '',
       `${noteMeanings[code] ?? ''} ${withholdingCodes.includes(code) ? 'Always withholds the run.' : `Withholds the run if \`guards: { hold: [${code}] }\` is set.`} *Hint:* ${ownHints[code] ?? `Look at the source; if it is right, set \`guards: { accept: [${code}] }\` and run again.`}`,
