@@ -45,7 +45,7 @@ async function erase(context: Context, invocation: Invocation, person: Person): 
       forget(deps, await erasedKeysOf(deps, person, pipeline), { ...operator(option(invocation, 'reason')), wait: waits(invocation) }),
     )
     if (context.json) writeJson(context, receipt)
-    else context.stdout.write(receiptText(receipt))
+    else context.stdout.write(receiptText(receipt, person.keys.length))
     return exitCodeOfErasures([receipt], waits(invocation))
   }
   // The erasure is for one service: that of the pipeline, else of the environment.
@@ -72,16 +72,19 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
 /** Repeats the erasures of an export that this database does not have. Exits as `erase`. */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
   return withEngine(context, async ({ show }) => {
-    const receipts = await show('forget', async (deps) => {
+    const replayed = await show('forget', async (deps) => {
       const copy = readCopy(readText(file), deps.service.origin, file)
-      const done: Receipt[] = []
-      for (const { id, ...keys } of await missingErasures(deps.db, copy))
-        done.push(await forget(deps, keys, { ...operator(`replay of ${id}`), wait: waits(invocation) }))
+      const done: { readonly receipt: Receipt; readonly keys: number }[] = []
+      for (const { id, ...keys } of await missingErasures(deps.db, copy)) {
+        const receipt = await forget(deps, keys, { ...operator(`replay of ${id}`), wait: waits(invocation) })
+        done.push({ receipt, keys: keys.records.length })
+      }
       return done
     })
+    const receipts = replayed.map(({ receipt }) => receipt)
     if (context.json) writeJson(context, receipts)
     else if (receipts.length === 0) context.stdout.write('Nothing to replay: all erasures of the file are stored.\n')
-    else context.stdout.write(receipts.map(receiptText).join('\n'))
+    else context.stdout.write(replayed.map(({ receipt, keys }) => receiptText(receipt, keys)).join('\n'))
     return exitCodeOfErasures(receipts, waits(invocation))
   })
 }
@@ -114,12 +117,15 @@ async function listAll(context: Context): Promise<number> {
 
 const waits = (invocation: Invocation): boolean => invocation.options['wait'] !== false
 
-function receiptText(receipt: Receipt): string {
-  const { deletes } = receipt
+/** Returns the receipt as text. `keys`: number of suppressed customer keys. */
+function receiptText(receipt: Receipt, keys: number): string {
+  const { deletes, identifiers } = receipt
   const open = deletes.planned - deletes.confirmed
+  const digests = identifiers === 0 && keys > 0 ? [] : [plural(identifiers, 'digest')]
+  const suppressed = [...digests, ...(keys === 0 ? [] : [plural(keys, 'customer key')])].join(' and ')
   return [
     `Erasure ${receipt.id}   ${instant(receipt.erasedAt)}`,
-    `  suppressed   ${plural(receipt.identifiers, 'digest')}: no run sends them again`,
+    `  suppressed   ${suppressed}: no run sends them again`,
     `  audiences    ${receipt.audiences ?? 0}`,
     `  deletes      ${deletes.planned} planned, ${deletes.confirmed} confirmed`,
     `  local data   ${receipt.purgedAt === null ? 'is purged when all deletes are confirmed and no run is active' : 'purged'}`,

@@ -312,6 +312,13 @@ test('the command needs no --pipeline for a customer key if there is one audienc
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { identifiers: 2, audiences: 1 }])
 })
 
+test('the receipt counts the suppressed customer keys, also of a customer that was never sent', async () => {
+  await using engine = await setUp()
+  const call = (...args: string[]) => sluiceHere(['forget', ...args], { cwd: engine.folder, env: engine.env })
+  expect((await call('--key', 'k8', '--key', 'k9', '--pipeline', 'customers')).stdout).toContain('suppressed   2 customer keys:')
+  expect((await call('--key', 'k7', '--email', canary, '--pipeline', 'customers')).stdout).toContain('suppressed   1 digest and 1 customer key:')
+})
+
 test('the next run counts an erased person as suppressed, although the source is unchanged', async () => {
   await using engine = await setUp()
   await engine.run('customers')
