@@ -105,7 +105,7 @@ async function collect(context: MembershipContext): Promise<number> {
      from (${parts.join(' union all ')}) m
      group by m.group_key`,
   )
-  await tx.query('analyze pending_group')
+  await tx.query('analyze pending_group (group_key, deletes, overdue, out_of_sync, desired, created)')
   if (unresolved) {
     await tx.query(
       `update pending_group t set deferred = true where not deferred and exists (

@@ -9,6 +9,11 @@ import type { Transaction } from '../../db/database.ts'
 const fewRows = 1_000
 /** Factor up to which a wrong estimate does not change the query plans of Postgres. */
 const tolerated = 4
+/**
+ * Columns of `remote` by which plans search and join. Statistics of all columns take one and a half times as long, 40 instead of 30 ms for
+ * 30,000 keys.
+ */
+const searched = 'destination_id, key, ref_count, group_key'
 
 /**
  * Analyzes `record` and `remote` if Postgres expects far fewer rows of the destination than `records`. If Postgres still expects too few,
@@ -29,12 +34,12 @@ export async function refreshStatistics(
   if (confirmed && tables.includes('remote') && records > fewRows && !unexpected.includes('remote')) {
     const expected = await expectedRows(tx, 'remote', destinationId, 'synced_hash is not null')
     if (expected * tolerated < records && (await hasMore(tx, 'remote', destinationId, Math.max(expected * tolerated, fewRows))))
-      await tx.query('analyze remote')
+      await tx.query(`analyze remote (${searched}, synced_hash)`)
   }
   if (unexpected.length === 0) return
   // Before the first answer `synced_hash` is null in all rows of the destination. Statistics of these nulls would be wrong after the first
   // answers, so the column is left out.
-  const target = { record: 'record', remote: confirmed ? 'remote' : 'remote (destination_id, key, ref_count, group_key)' }
+  const target = { record: 'record', remote: `remote (${searched}${confirmed ? ', synced_hash' : ''})` }
   await tx.query(`analyze ${unexpected.map((table) => target[table]).join(', ')}`)
   if ((await findUnexpected(tx, destinationId, records, tables)).length === 0) return
   await tx.query('set local enable_nestloop = off')
