@@ -316,7 +316,9 @@ test('the receipt counts the suppressed customer keys, also of a customer that w
   await using engine = await setUp()
   const call = (...args: string[]) => sluiceHere(['forget', ...args], { cwd: engine.folder, env: engine.env })
   expect((await call('--key', 'k8', '--key', 'k9', '--pipeline', 'customers')).stdout).toContain('suppressed   2 customer keys:')
-  expect((await call('--key', 'k7', '--email', canary, '--pipeline', 'customers')).stdout).toContain('suppressed   1 digest and 1 customer key:')
+  expect((await call('--key', 'k7', '--email', canary, '--pipeline', 'customers')).stdout).toContain(
+    'suppressed   1 digest and 1 customer key:',
+  )
 })
 
 test('the next run counts an erased person as suppressed, although the source is unchanged', async () => {
