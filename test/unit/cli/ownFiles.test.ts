@@ -31,9 +31,9 @@ test.each([
   ['a module of Node', 'node:fs', urlOf('cli/main.ts')],
   ['another type of file', './catalog.json', urlOf('cli/main.ts')],
   ['a file outside of Sluice', '../../scripts/words.ts', urlOf('cli/main.ts')],
-  ['an import of another program', './rules.ts', pathToFileURL('/work/pipelines/shop.ts').href],
-  ['an import of a pipeline with a version', './rules.ts', `${pathToFileURL('/work/pipelines/shop.ts').href}?version=1`],
-  ['the entry of the process', '/work/main.ts', undefined],
+  ['an import of another program', './rules.ts', pathToFileURL('/srv/pipelines/shop.ts').href],
+  ['an import of a pipeline with a version', './rules.ts', `${pathToFileURL('/srv/pipelines/shop.ts').href}?version=1`],
+  ['the entry of the process', '/srv/main.ts', undefined],
 ])('leaves %s to Node', (_, specifier, parentURL) => {
   expect(ownFile(specifier, parentURL)).toBeUndefined()
 })
