@@ -44,8 +44,7 @@ interface SplitCause {
  *     c      refused: it is alone, so it is the failing record; d is set aside
  *     d      confirmed, in one request with all records that were set aside
  *
- * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no
- * pointed record failed.
+ * `pointerWrong`: true if this batch is the rest after an earlier pointer, and no pointed record failed.
  *
  * @throws {LeaseLost} the batch was recovered or claimed by another process
  */
