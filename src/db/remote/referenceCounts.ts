@@ -116,19 +116,19 @@ export async function changeTimes(tx: Queryable, destinationId: number, retimed:
 /** Returns SQL of new content for the group `group`. `salt`: SQL of a text that was not used for earlier content of the group. */
 export const contentVersionOf = (salt: string, group: string) => `decode(md5(${salt} || encode(${group}, 'hex')), 'hex')`
 
-const renewed = (groups: string) =>
+const writeContent = (groups: string) =>
   `update remote m set desired_hash = g.content_version from (${groups}) g
    where m.destination_id = $1 and m.group_key = g.group_key and m.ref_count > 0 and m.desired_hash is distinct from g.content_version returning m.key`
 
 /** Gives the desired identifiers of each group the same content. `groups`: SQL of `group_key` and `content_version`. */
 export async function unifyGroups(changed: ChangedKeys, groups: string): Promise<void> {
-  await changed.write(renewed(groups))
+  await changed.write(writeContent(groups))
 }
 
 /**
  * Gives the desired identifiers of groups new content, so that they are sent again, because a delete in the group may affect them.
  * `values`: parameters of `groups` from `$2` on.
  */
-export async function renewGroups(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
-  await tx.execute(`with renewed as (${renewed(groups)}) ${addChanged('select key from renewed')}`, [destinationId, ...values])
+export async function replaceGroupContent(tx: Queryable, destinationId: number, groups: string, values: readonly unknown[]): Promise<void> {
+  await tx.execute(`with written as (${writeContent(groups)}) ${addChanged('select key from written')}`, [destinationId, ...values])
 }

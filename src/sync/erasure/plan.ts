@@ -11,7 +11,7 @@ import type { Transaction } from '../../db/database.ts'
 import { batchesOfKeys, batchesOfRecords, entriesOf } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { doubtKeys } from '../../db/remote/confirmKeys.ts'
-import { renewGroups, contentVersionOf } from '../../db/remote/referenceCounts.ts'
+import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
 import type { Outer, Row, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
@@ -108,7 +108,7 @@ async function removeRecords(tx: Transaction, audience: number, records: readonl
     snapshotId: 0,
     implied: false,
     changed: new ChangedKeys(tx, audience, row?.all_changed ?? true),
-    renewed: undefined,
+    newContent: undefined,
   })
   await desired.applyRemovals()
   await tx.execute('drop table removal')
@@ -214,7 +214,7 @@ async function planRemote(
   const entry = { bytes, keys: objects.flat().map((key) => Buffer.from(key, 'hex')), users: objects.length }
   for (const waitMs of [first, first + horizonMs])
     await addErasureDelete(tx, erasureId, await insertDeleteBatch(tx, type, beside, entry, { phase: erasurePhase, waitMs }))
-  await renewGroups(
+  await replaceGroupContent(
     tx,
     audience,
     `select g.key as group_key, ${contentVersionOf('$2', 'g.key')} as content_version from unnest($3::bytea[]) as g (key)`,

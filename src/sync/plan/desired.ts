@@ -32,7 +32,7 @@ export interface DesiredContext {
    * Returns SQL of the new content of a changed group. Undefined for the first plan of a destination, and for a plan that may never be
    * applied: then `startApplying` writes the content. `group`: SQL of the group.
    */
-  readonly renewed: ((group: string) => string) | undefined
+  readonly newContent: ((group: string) => string) | undefined
 }
 
 /** Fills the table `removal` with the records to remove and the cause. `missing`: also removes records whose row is missing. */

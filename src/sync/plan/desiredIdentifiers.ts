@@ -101,7 +101,7 @@ async function countConfirmed(context: DesiredContext, enough: number | undefine
  * Stores the implied keys of updated records, and of records that have an identifier which another row gains. The reference counts
  * include `delta`. If this plan writes the new content of changed groups, the keys of updated records get that content.
  */
-async function storeChangedKeys({ tx, destinationId, changed, renewed }: DesiredContext): Promise<void> {
+async function storeChangedKeys({ tx, destinationId, changed, newContent }: DesiredContext): Promise<void> {
   await createTable(tx, 'sharing')
   for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from delta where difference > 0')) {
     if (found.length === 0) continue
@@ -116,7 +116,7 @@ async function storeChangedKeys({ tx, destinationId, changed, renewed }: Desired
     {
       refCount: 'greatest(1 + coalesce(x.difference, 0), 0)',
       joins: 'left join delta x on x.identifier = i.identifier',
-      ...(renewed === undefined ? {} : { desired: `case when r.updated then ${renewed('r.key')} else ${plainTimes} end` }),
+      ...(newContent === undefined ? {} : { desired: `case when r.updated then ${newContent('r.key')} else ${plainTimes} end` }),
     },
   )
   await records.endImplying(tx, destinationId, 'select key from sharing')
@@ -185,10 +185,10 @@ async function countReferences({ tx, destinationId }: DesiredContext, gained: st
 }
 
 /** Returns SQL of the identifiers that rows gain, with their desired content. `timed`: result of `haveTimes`. */
-function gainedIdentifiers({ renewed }: DesiredContext, timed: boolean): string {
+function gainedIdentifiers({ newContent }: DesiredContext, timed: boolean): string {
   const times = timed ? desiredTimes('s') : plainTimes
   return `select x.identifier, x.difference as n, x.group_key,
-      ${renewed === undefined ? times : `case when f.key is null then ${times} else ${renewed('x.group_key')} end`} as times
+      ${newContent === undefined ? times : `case when f.key is null then ${times} else ${newContent('x.group_key')} end`} as times
     from delta x left join former f on f.key = x.group_key
       ${timed ? 'join stage s on s.key = x.group_key' : ''} where x.difference > 0`
 }

@@ -34,7 +34,7 @@ export interface MembershipContext extends PendingContext {
   /** True if the destination has an earlier plan, other than one that waits for `apply`. */
   readonly hadPlan: boolean
   /** True if this plan is applied in any case, and `hadPlan`. Then it also gives groups with deletes their new content. */
-  readonly renews: boolean
+  readonly writesContent: boolean
 }
 
 /** Returns the pending changes of a destination of people. */
@@ -253,9 +253,9 @@ async function withholdDeletes({ tx }: PendingContext, sendCleared: boolean): Pr
   await tx.query('delete from pending_group where not deletes and not desired')
 }
 
-async function unifyChanged({ changed, renews }: MembershipContext): Promise<void> {
+async function unifyChanged({ changed, writesContent }: MembershipContext): Promise<void> {
   await unifyGroups(
     changed,
-    `select group_key, content_version from pending_group where content_version is not null ${renews ? '' : 'and not deletes'}`,
+    `select group_key, content_version from pending_group where content_version is not null ${writesContent ? '' : 'and not deletes'}`,
   )
 }

@@ -103,7 +103,7 @@ async function reviewOf(work: PlanWork, changes: Changes, guarded: GuardedChange
     updateFields: changes.updateFields,
     desiredVersion: await raiseDesiredVersion(tx, destinationId, changesDesired(changes, guarded.missing) ? 1 : 0),
     erasures: work.latestErasureId,
-    renewed: work.desired.context.renewed !== undefined,
+    writesContent: work.desired.context.newContent !== undefined,
     // The setting `destination.suppress` of an audience.
     suppress: work.type.heedsSuppression(work.pipeline.destination) ? 'do-not-reach' : 'none',
     // A plan of all keys takes over the outstanding keys of earlier plans; the plan of `rerun --failed` does not.

@@ -98,7 +98,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   await supersedeStarted(tx, destinationId)
   const resyncPlans = await collectResync(tx, destinationId)
   const hadPlan = (await tx.query(`select from plan where destination_id = $1 and status <> 'ready' limit 1`, [destinationId])).length === 1
-  const renews = run.trigger !== 'plan' && hadPlan
+  const writesContent = run.trigger !== 'plan' && hadPlan
   const sourceless = input.onlyFailedOf !== undefined || input.prepare !== undefined
   const plannedAtMs = Math.floor(Number(locked.now_ms) / 1000) * 1000
   const context: DesiredContext = {
@@ -107,7 +107,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
     snapshotId: input.snapshotId,
     implied: await hasImpliedKeys(tx, destinationId),
     changed,
-    renewed: renews ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
+    newContent: writesContent ? (group) => contentVersionOf(`'${planId}'`, group) : undefined,
   }
   const pending: PendingContext = {
     tx,
@@ -121,7 +121,7 @@ export async function openWork(deps: EngineDeps, tx: Transaction, pipeline: Pipe
   const stepsOfType =
     membership === undefined
       ? { desired: desiredProducts(context), pending: pendingProducts(pending), terms: undefined }
-      : stepsOfMembers(context, { ...pending, hadPlan, renews }, membership, plannedAtMs)
+      : stepsOfMembers(context, { ...pending, hadPlan, writesContent }, membership, plannedAtMs)
   return {
     deps,
     tx,

@@ -6,7 +6,7 @@ import { decodePlanGuards, finishPlan, imageSampleOf, startPlan } from '../../db
 import { markImpliedKeysVisible } from '../../db/impliedKeys.ts'
 import { addWarnings, attachPlan, type RunRow } from '../../db/runs.ts'
 import { recordsIn } from '../../db/entries/read.ts'
-import { renewGroups, contentVersionOf } from '../../db/remote/referenceCounts.ts'
+import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import type { Row, Value } from '../../db/row.ts'
 import type { QualityCode } from '../../mapping/statistics/qualityCodes.ts'
 import { noteBrokenImages } from './brokenImages.ts'
@@ -71,11 +71,11 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
-        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean; renewed: boolean }
+        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean; writes_content: boolean }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,
-         coalesce((p.review ->> 'renewed')::boolean, false) as renewed
+         coalesce((p.review ->> 'writesContent')::boolean, false) as writes_content
        from plan p join destination d on d.id = p.destination_id where p.id = $1 for update of p, d`,
       [planId],
     )
@@ -87,8 +87,8 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
       // The plan may add people who are no longer in the source. The next run would have to delete them again
       // (docs/guarantees.md#nothing-lost, docs/guarantees.md#suppression-wins).
       if (row.desired_changed) throw staleError(planId, row.pipeline, 'a later read of the source changed the desired content')
-      if (!row.renewed)
-        await renewGroups(
+      if (!row.writes_content)
+        await replaceGroupContent(
           tx,
           row.destination_id,
           `select e.record_key as group_key, ${contentVersionOf('$2', 'e.record_key')} as content_version
