@@ -37,9 +37,10 @@ export async function freeze(
       for (const operation of portion) {
         // Counts users, and not operations, like all run counts.
         batches.entries[operation.change] += operation.users
-        const renamed = deleted.follow(operation)
-        const next: PlannedOperation = renamed === undefined ? operation : { ...operation, phase: 2 }
-        if (renamed === 'collides' || groups.collides(next)) waiting.push(next)
+        if (operation.op === 'delete') deleted.add(operation)
+        const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
+        const next: PlannedOperation = collision === undefined ? operation : { ...operation, phase: 2 }
+        if (collision === 'certain' || groups.collides(next)) waiting.push(next)
         else groups.add(next)
         if (batches.isFull) await batches.write()
       }
@@ -139,17 +140,20 @@ class DeletedIds {
     this.#destination = destination
   }
 
-  /**
-   * Adds a delete. Returns `collides` for an operation that puts an id which the plan deletes in another case. Above `mostCompared` deletes,
-   * every put may do so, and must wait for them.
-   */
-  follow({ op, recordKey }: PlannedOperation): 'collides' | 'may collide' | undefined {
-    if (op !== 'delete' && this.#ids.size === 0) return undefined
-    if (this.#ids.size > mostCompared) return op === 'delete' ? undefined : 'may collide'
+  add({ recordKey }: PlannedOperation): void {
+    if (this.#ids.size > mostCompared) return
     const folded = this.#destination.collisionOf?.(recordKey)
-    if (folded === undefined) return undefined
-    if (op !== 'delete') return this.#ids.has(folded) ? 'collides' : undefined
-    this.#ids.add(folded)
-    return undefined
+    if (folded !== undefined) this.#ids.add(folded)
+  }
+
+  /**
+   * Returns `certain` for an operation that puts an id which the plan deletes in another case. Above `mostCompared` deletes, every put is
+   * `possible`, and must wait for them.
+   */
+  collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
+    if (this.#ids.size === 0) return undefined
+    if (this.#ids.size > mostCompared) return 'possible'
+    const folded = this.#destination.collisionOf?.(recordKey)
+    return folded !== undefined && this.#ids.has(folded) ? 'certain' : undefined
   }
 }
