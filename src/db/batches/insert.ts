@@ -24,7 +24,7 @@ export interface FrozenBatch {
   readonly load: { readonly id: number; readonly firstKey: Buffer } | undefined
 }
 
-const frozenColumns = (
+const frozenBatchColumns = (
   [
     'id',
     'plan_id',
@@ -53,7 +53,7 @@ export async function reserveBatchIds(tx: Transaction, count: number): Promise<r
 
 /** Inserts the batches of a plan. */
 export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `batch (${frozenColumns})`)
+  const copy = new CopyWriter(tx.client, `batch (${frozenBatchColumns})`)
   for (const batch of batches) {
     copy.row(13)
     copy.int8(batch.id)

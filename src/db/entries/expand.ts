@@ -3,7 +3,7 @@ import { storeBody } from '../batches/bodies.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from '../remote/implied.ts'
 import type { Row } from '../row.ts'
-import { bodyColumns, bodyOf, columns, expanded, type BodyRow } from './read.ts'
+import { bodyColumns, bodyOf, entryColumns, expanded, type BodyRow } from './read.ts'
 
 /**
  * Converts all entries of batches into rows, so that each entry can be updated. Also stores the whole bodies and the implied keys of the
@@ -19,7 +19,7 @@ export async function expandEntries(tx: Queryable, batchIds: readonly (number | 
   for (const row of rows) await storeBody(tx, row.id, bodyOf(row))
   await tx.execute(
     `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
-     insert into entry (${columns}) select ${columns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
+     insert into entry (${entryColumns}) select ${entryColumns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
     [batchIds],
   )
 }

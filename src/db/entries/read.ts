@@ -24,7 +24,7 @@ export const expanded = (
   where ${where}`
 
 /** Columns of `entry` that a plan writes. */
-export const frozenColumns = [
+export const frozenEntryColumns = [
   'batch_id',
   'ord',
   'destination_id',
@@ -39,7 +39,7 @@ export const frozenColumns = [
 ] as const satisfies ColumnName<'entry'>[]
 
 /** SQL of the columns of `entry`, in the order of `expanded`. */
-export const columns = ([...frozenColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
+export const entryColumns = ([...frozenEntryColumns, 'outcome', 'code', 'message'] satisfies ColumnName<'entry'>[]).join(', ')
 
 /**
  * SQL of the outcome of entry `e` of batch `b`. If all entries are confirmed, or all are superseded, only the state of the batch is
@@ -53,7 +53,7 @@ export const shownOutcome = `case when ${entryOutcome} = 'pending' and b.status 
 
 /** Returns SQL of the entries of a batch, to be joined laterally. `id`: SQL of the batch's id. */
 export const entriesOf = (id: string): string =>
-  `lateral (select ${columns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
+  `lateral (select ${entryColumns} from entry where batch_id = ${id} union all ${expanded(`ea.batch_id = ${id}`)})`
 
 /**
  * Returns SQL of the destination, record key, keys, hash and expiry of a batch's entries, to be joined laterally. Takes a third of the

@@ -7,7 +7,7 @@ import { recordKeyBytes, type WrittenUpdates } from '../../destinations/updateWr
 import { keyBytes, toTemplate } from '../bodyTemplate.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { ColumnName } from '../row.ts'
-import { frozenColumns } from './read.ts'
+import { frozenEntryColumns } from './read.ts'
 
 /** Frozen operation. */
 export interface FrozenEntry {
@@ -168,7 +168,7 @@ function withoutEquals(values: readonly unknown[] | Int32Array): readonly unknow
 }
 
 async function writeAsRows(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {
-  const copy = new CopyWriter(tx.client, `entry (${frozenColumns.join(', ')})`)
+  const copy = new CopyWriter(tx.client, `entry (${frozenEntryColumns.join(', ')})`)
   for (const { batchId, items, offsets, lengths } of batches) {
     for (const [ord, item] of items.entries()) {
       copy.row(11)
