@@ -110,7 +110,7 @@ export async function readSnapshot(deps: EngineDeps, tx: Transaction, pipeline: 
   await createStage(tx)
   if (comparable && bytes.same) {
     deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-    const warnings = [...notes, ...last.warnings.filter(({ code }) => !comparingCodes.has(code))]
+    const warnings = [...notes, ...last.warnings.filter(({ code }) => !notRepeated.has(code))]
     await updateRun(deps.db, run, { columns: last.columns, warnings })
     return {
       snapshotId: last.id,
@@ -202,7 +202,7 @@ function otherPipeline({ pipeline, runId }: LastSnapshot): WarningSummary {
 }
 
 /** Codes of notes on one run or on changes since the last read. The run of an unchanged source does not repeat these notes. */
-const comparingCodes: ReadonlySet<string> = new Set([
+const notRepeated: ReadonlySet<string> = new Set([
   'COLUMN_VANISHED',
   'FILL_RATE_FELL',
   'OPT_OUTS_FELL',
