@@ -120,7 +120,7 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
           snapshotId: snapshot.snapshotId,
           implied: await hasImpliedKeys(tx, destinationId),
           changed: new ChangedKeys(tx, destinationId, false),
-          renewed: undefined,
+          newContent: undefined,
         }).applyUpserts()
       }
       const appliedAt = performance.now()

@@ -5,7 +5,7 @@ import { addLines } from '../audit.ts'
 import type { Database, Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
-import { markLate } from '../remote/confirmKeys.ts'
+import { markLate } from '../remote/lateRequests.ts'
 import type { Row } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { isExpired, LeaseLost } from './lease.ts'
@@ -94,7 +94,7 @@ export async function recoverBatches(db: Database, deadWorkerIds: readonly strin
     const begun = rows.filter((row) => row.begun).map((row) => row.id)
     if (begun.length > 0) await markLate(tx, begun, horizonMs)
     if (rows.length > 0) {
-      await tx.execute(addLines(`select 'rescue', 'batch.rescued', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`), [
+      await tx.execute(addLines(`select 'recovery', 'batch.recovered', plan_id, id, '{}'::jsonb from batch where id = any($1::bigint[])`), [
         rows.map((row) => row.id),
       ])
     }

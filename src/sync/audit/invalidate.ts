@@ -2,7 +2,8 @@
 import { noteRun } from '../../db/audit.ts'
 import type { Transaction } from '../../db/database.ts'
 import { raiseStateVersion } from '../../db/destinations.ts'
-import { invalidateKeys, storeListedKeys } from '../../db/remote/confirmKeys.ts'
+import { storeListedKeys } from '../../db/remote/productKeys.ts'
+import { invalidateKeys } from '../../db/remote/syncedState.ts'
 import { unresolvedKeys } from '../plan/pendingChanges.ts'
 
 /**

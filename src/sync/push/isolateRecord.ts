@@ -12,7 +12,7 @@ import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
 import type { Row, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
-import type { BatchHandler } from './supersede.ts'
+import type { BatchHandler } from './removeEntries.ts'
 
 /** Batch that was refused, or answered with wrong counts, in the transaction that records its answer. */
 interface FailedBatch {

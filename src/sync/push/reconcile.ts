@@ -16,14 +16,16 @@ import { expandEntries } from '../../db/entries/expand.ts'
 import { confirmEntries, parkEntries, refuseEntries, reopenEntries, writeOutcomes } from '../../db/entries/outcomes.ts'
 import { noteNoLongerSuppressed } from '../../db/suppressed.ts'
 import { pauseDestination, raiseStateVersion } from '../../db/destinations.ts'
-import { confirmKeys, markLate, refuseKeys, storeRemoteKeys } from '../../db/remote/confirmKeys.ts'
+import { markLate } from '../../db/remote/lateRequests.ts'
+import { storeAnsweredKeys } from '../../db/remote/productKeys.ts'
+import { confirmKeys, refuseKeys } from '../../db/remote/syncedState.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { Exchange } from '../../service/client/exchange.ts'
 import { errorCode } from '../../unknownValue.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { setSiblingAside, splitFailed } from './isolateRecord.ts'
 import type { Answered, Sending } from './send.ts'
-import type { BatchHandler } from './supersede.ts'
+import type { BatchHandler } from './removeEntries.ts'
 
 /** Result of recording an answer, in entries of the batch. */
 export interface Reconciled {
@@ -124,7 +126,7 @@ async function applyEntries(work: Work, answer: EntriesOutcome): Promise<Reconci
   else {
     await expandEntries(tx, [batch.id])
     await writeOutcomes(tx, batch.id, outcomes)
-    await storeRemoteKeys(tx, batch, outcomes)
+    await storeAnsweredKeys(tx, batch, outcomes)
   }
   const confirmed = outcomes.filter((entry) => entry.outcome === 'confirmed').length
   const refused = outcomes.filter((entry) => entry.outcome === 'refused').length

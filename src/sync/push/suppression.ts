@@ -6,14 +6,15 @@ import { rowIdentifiers } from '../../db/identifiers.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { renderDeleteOf } from '../../destinations/userOperation.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
-import { doubtKeys, markLate } from '../../db/remote/confirmKeys.ts'
+import { markLate } from '../../db/remote/lateRequests.ts'
+import { doubtKeys } from '../../db/remote/syncedState.ts'
 import type { Outer, Row } from '../../db/row.ts'
 import type { Queryable } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { kindsWhere } from '../../destinations/index.ts'
-import { insertDeleteBatch, removeEntries, type BatchHandler } from './supersede.ts'
+import { insertDeleteBatch, removeEntries, type BatchHandler } from './removeEntries.ts'
 
 /**
  * Supersedes an update of people if it has entries with a suppressed identifier, and returns true. The other entries move to a new batch. If the batch

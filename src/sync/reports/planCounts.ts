@@ -4,7 +4,7 @@ import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 
 /**
  * SQL of the batches `b` of plan `$1` that its counts cover. Leaves out deletes of members that were suppressed while their update was in
- * flight (push/supersede.ts): the plan did not have them.
+ * flight (push/removeEntries.ts): the plan did not have them.
  */
 export const countedBatches = `(select b.* from batch b left join batch p on p.id = b.parent_id
   where b.plan_id = $1 and (p.operation is null or p.operation = b.operation)) b`

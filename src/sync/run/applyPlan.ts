@@ -71,7 +71,11 @@ export async function startApplying(deps: EngineDeps, run: RunRow, planId: strin
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
       Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
-        Row<'destination', 'state_version'> & { plan_version: Value<'plan', 'state_version'>; desired_changed: boolean; writes_content: boolean }
+        Row<'destination', 'state_version'> & {
+          plan_version: Value<'plan', 'state_version'>
+          desired_changed: boolean
+          writes_content: boolean
+        }
     >(
       `select p.status, p.pipeline, p.destination_id, p.snapshot_id, p.state_version as plan_version, d.state_version,
          coalesce((p.review ->> 'desiredVersion')::bigint <> d.desired_version, false) as desired_changed,

@@ -5,7 +5,7 @@
 import pLimit from 'p-limit'
 import { connectionOf, type Transaction } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
-import { endFalseWaits } from '../../db/remote/confirmKeys.ts'
+import { endFalseWaits } from '../../db/remote/lateRequests.ts'
 import type { Value } from '../../db/row.ts'
 import { updateRun, type RunRow } from '../../db/runs.ts'
 import { discardSnapshot } from '../../db/snapshots.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../destinations/productSets.ts'
 import { backoffMs } from '../../http/retryAfter.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
-import { Allowance } from '../push/sharedRateLimit.ts'
+import { Allowance } from '../push/allowance.ts'
 
 /** Maximum number of attempts of one request. The number is small, because the next run tries again. */
 const attempts = 3

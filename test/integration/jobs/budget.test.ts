@@ -5,7 +5,7 @@ import { blockBudget, openBudget, setBudgetLimit, takeGrants } from '../../../sr
 import type { Database } from '../../../src/db/database.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { engineSettings } from '../../../src/sync/engine.ts'
-import { Allowance } from '../../../src/sync/push/sharedRateLimit.ts'
+import { Allowance } from '../../../src/sync/push/allowance.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { testService } from '../../support/service.ts'
 

@@ -1,56 +1,17 @@
-/**
- * Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only), and the time until which late requests may change it.
- */
-import type { Destination, EntryOutcome } from '../../destinations/destination.ts'
-import { addLines } from '../audit.ts'
+/** Writes the synced and refused state of keys (docs/guarantees.md#confirmed-only). */
+import type { Destination } from '../../destinations/destination.ts'
 import type { ClaimedBatch } from '../batches/claim.ts'
 import { addChanged, outOfSync } from '../changedKeys.ts'
 import { confirmationsOf, entriesOf, keyCountOf, keysOf } from '../entries/read.ts'
 import { invalidatedBy, invalidatedKinds, type InvalidatedKind } from '../invalidated.ts'
 import type { Queryable } from '../queryable.ts'
 import { forgetDeleted } from '../records.ts'
-import { storeKeysOfBatches } from './implied.ts'
 
 /** Answered batch, in the transaction that records the answer. */
 interface Settling {
   readonly tx: Queryable
   readonly batch: ClaimedBatch
   readonly destination: Pick<Destination, 'deletesNeedRecord'>
-}
-
-/** Stores the product keys from an answer to a put, which may name the key of a refused product too. `outcomes`: outcomes in the order of the body. */
-export async function storeRemoteKeys(tx: Queryable, batch: ClaimedBatch, outcomes: readonly EntryOutcome[]): Promise<void> {
-  const keyed = outcomes.flatMap((entry, ord) =>
-    entry.outcome !== 'ambiguous' && entry.remoteKey !== undefined ? [{ ord, key: entry.remoteKey }] : [],
-  )
-  if (keyed.length === 0) return
-  const values = [batch.id, keyed.map(({ ord }) => ord), keyed.map(({ key }) => key)]
-  const of = `entry e, unnest($2::int[], $3::text[]) as x (ord, remote_key)
-     where e.batch_id = $1 and e.ord = x.ord and m.destination_id = e.destination_id and m.key = e.keys[1] and m.remote_key is distinct from x.remote_key`
-  // The product key of a product should never change. A line in the audit log reports each change.
-  await tx.execute(
-    addLines(
-      `select 'reconcile', 'product_key.changed', $4, $1, jsonb_build_object('ord', x.ord) from remote m, ${of} and m.remote_key is not null`,
-    ),
-    [...values, batch.planId],
-  )
-  await tx.execute(`update remote m set remote_key = x.remote_key from ${of}`, values)
-}
-
-/** Stores the product keys of a listing, and an audit line for each that changed. `listed`: SQL of `key` and `product_key`. */
-export async function storeListedKeys(
-  tx: Queryable,
-  run: { readonly id: number; readonly destinationId: number },
-  listed: string,
-): Promise<void> {
-  const of = `(${listed}) a where m.destination_id = $1 and m.key = a.key and m.remote_key is distinct from a.product_key`
-  await tx.execute(
-    addLines(
-      `select 'audit', 'product_key.changed', null, m.batch_id, jsonb_build_object('runId', $2::int) from remote m, ${of} and m.remote_key is not null`,
-    ),
-    [run.destinationId, run.id],
-  )
-  await tx.execute(`update remote m set remote_key = a.product_key from ${of}`, [run.destinationId])
 }
 
 /**
@@ -198,34 +159,5 @@ export async function invalidateKeys(
      noted as (${addChanged('select key from invalidated')})
      select outcome as kind, count(*)::int as n from invalidated group by outcome`,
     [destinationId, invalidatedKinds],
-  )
-}
-
-/**
- * Marks the keys of batches whose bytes may arrive until the horizon. Until then no newer request is sent for these keys
- * (docs/guarantees.md#key-order).
- */
-export async function markLate(tx: Queryable, batchIds: readonly (number | string)[], horizonMs: number): Promise<void> {
-  await storeKeysOfBatches(tx, batchIds)
-  // The keys are passed as an array. With a join, Postgres may compare all keys of the destination with those of the batch, because
-  // it has no statistics on keys that were just stored (77 batches of 5,000 keys: 163 s).
-  for (const id of batchIds) {
-    await tx.execute(
-      `update remote m set late_until = greatest(m.late_until, statement_timestamp() + $2 * interval '1 millisecond')
-       where m.destination_id = (select destination_id from batch where id = $1::bigint)
-         and m.key = any(array(select k.key from ${keysOf('$1::bigint')} k))`,
-      [id, horizonMs],
-    )
-  }
-}
-
-/**
- * Ends the waits that are longer than `longestMs`, the longest wait that is ever stored: the clock of the database was ahead when they
- * were stored. The caller has waited for a horizon.
- */
-export async function endFalseWaits(db: Queryable, destinationId: number, longestMs: number): Promise<void> {
-  await db.execute(
-    `update remote set late_until = null where destination_id = $1 and late_until > statement_timestamp() + $2 * interval '1 millisecond'`,
-    [destinationId, longestMs],
   )
 }
