@@ -71,12 +71,16 @@ async function onlyAudience(context: Context): Promise<Pipeline> {
 
 /** Repeats the erasures of an export that this database does not have. Exits as `erase`. */
 async function replay(context: Context, invocation: Invocation, file: string): Promise<number> {
+  const reason = option(invocation, 'reason')
   return withEngine(context, async ({ show }) => {
     const replayed = await show('forget', async (deps) => {
       const copy = readCopy(readText(file), deps.service.origin, file)
       const done: { readonly receipt: Receipt; readonly keys: number }[] = []
       for (const { id, ...keys } of await missingErasures(deps.db, copy)) {
-        const receipt = await forget(deps, keys, { ...operator(`replay of ${id}`), wait: waits(invocation) })
+        const receipt = await forget(deps, keys, {
+          ...operator(`replay of ${id}${reason === undefined ? '' : `: ${reason}`}`),
+          wait: waits(invocation),
+        })
         done.push({ receipt, keys: keys.records.length })
       }
       return done

@@ -50,9 +50,10 @@ test('a restored backup lacks later erasures until the copy is replayed; then no
   expect(await engine.db.query('select from erasure')).toEqual([])
 
   expect((await command('db', 'adopt')).code).toBe(0)
-  const replayed = await command('forget', '--replay', join(engine.folder, 'erasures.json'))
+  const replayed = await command('forget', '--replay', join(engine.folder, 'erasures.json'), '--reason', 'restore 12')
   expect([replayed.code, replayed.stderr]).toEqual([0, expect.not.stringContaining(canary)])
   expect((await command('forget', '--replay', 'erasures.json')).stdout).toContain('Nothing to replay')
+  expect((await command('forget', '--list')).stdout).toMatch(/ {2}replay of \w+: restore 12\n/)
   const mark = await engine.mark()
   // The merchant's file still has the person.
   expect(await engine.run('customers', { full: true })).toMatchObject({ status: 'succeeded', counts: { suppressed: 1, valid: 2 } })
