@@ -42,7 +42,7 @@ export interface SourceCheck {
   readonly filtered?: number
   /** Guards that would stop a run of these rows. */
   readonly holds: readonly { readonly code: string; readonly message: string; readonly hint: string }[]
-  /** True if the reading did not end at the limit of rows: the end of the source was reached, or `error` ended the reading. */
+  /** True if the source was read to its end, and not only to the limit of rows or to `error`. */
   readonly whole: boolean
   readonly records: readonly SampleRecord[]
   readonly rejects: readonly Pick<Reject, 'line' | 'code' | 'field' | 'message' | 'hint'>[]

@@ -168,6 +168,10 @@ test('check needs no database and no service, and writes nothing to the folder',
   expect(sources[0].records).toHaveLength(3)
   expect(existsSync(join(shop.folder, '.sluice'))).toBe(false)
   expect((await sluiceHere(['check', '--rows', '2', '--json'], { cwd: shop.folder })).stdout).toContain('"rows":2')
+  // An error after the first rows: the source was not read to its end.
+  shop.write('feed.csv', `${feed(4)}"unclosed`)
+  const [broken] = json(await sluiceHere(['check', '--json'], { cwd: shop.folder }))
+  expect(broken.sources[0]).toMatchObject({ whole: false, error: { code: expect.stringMatching(/^FILE_/) } })
 })
 
 test('check counts every row of a key as suppressed if one of its rows is opted out', async () => {

@@ -21,21 +21,19 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   const config = context.config()
   const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
   let detected: readonly string[] = []
-  let reachedLimit = true
+  let whole = false
   let error: PresentedError | undefined
   let holds: readonly GuardResult[] = []
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
-      // An error while rows are read ends the reading below the limit.
-      reachedLimit = false
       if (source.detected) {
         detected = detectedWords(source.detected)
         tally.isTable = isTable(source.detected.format)
       }
-      reachedLimit = await readRows(source, tally, limit)
+      whole = await readRows(source, tally, limit)
       tally.resolveRepeats()
-      if (!reachedLimit) {
+      if (whole) {
         const facts = source.facts()
         holds = tally.finish(facts)
         detected = [...detected, ...wordsOfEnd(facts, detected)]
@@ -60,7 +58,7 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     suppressed,
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
     holds: [...holds, ...guardNotes(pipeline, onePerCodeAndField(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
-    whole: !reachedLimit,
+    whole,
     records,
     warnings,
     rejected: rejects.length,
@@ -70,15 +68,15 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
   }
 }
 
-/** Adds up to `limit` rows to `tally`. Returns true if there are more. */
+/** Adds up to `limit` rows to `tally`. Returns true if the source has no more. */
 async function readRows(source: OpenedSource, tally: RowTally, limit: number): Promise<boolean> {
   for await (const batch of source.rows) {
     for (const [at, row] of batch.entries()) {
-      if (tally.rows === limit) return true
+      if (tally.rows === limit) return false
       tally.add(row, batch[at + 1])
     }
   }
-  return false
+  return true
 }
 
 /** Returns what is known only at the end of a source: further notes, and the proof of the end. */
