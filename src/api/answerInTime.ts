@@ -8,7 +8,7 @@ export const readyMs = 5_000
 /** Maximum value of the query parameter `wait` in seconds, because proxies close requests that stay open longer. */
 export const longestWaitS = 60
 
-/** Returns the seconds of the query parameter `wait`. */
+/** Returns the seconds of the query parameter `wait`: 0 if it is missing or not a number. */
 export function waitSeconds(value: string | undefined): number {
   return Math.min(Math.max(0, Number(value ?? 0) || 0), longestWaitS)
 }

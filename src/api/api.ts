@@ -8,6 +8,7 @@ import { ConfigError, SluiceError, UsageError } from '../errors.ts'
 import { changePause, queueRun } from '../jobs/index.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { ServiceIdentity } from '../sync/engine.ts'
+import { count, strict } from '../settings/values.ts'
 import { cancel } from '../sync/run/run.ts'
 import { listRuns, loadRun, runNumber } from '../sync/reports/history.ts'
 import { waitSeconds } from './answerInTime.ts'
@@ -31,13 +32,14 @@ interface RequestBody<Shape extends z.ZodType> {
   readonly example: string
 }
 
-const runShape = z.strictObject({
-  full: z.boolean().optional(),
-  approveDeletes: z.int().min(0).max(1_000_000_000).optional(),
-  reason: z.string().max(500).optional(),
+const reason = z.string('must be a text').max(500, 'must have at most 500 characters').optional()
+const runShape = strict({
+  full: z.boolean('must be true or false').optional(),
+  approveDeletes: count(0, 1_000_000_000).optional(),
+  reason,
 })
 const runBody: RequestBody<typeof runShape> = { shape: runShape, example: '{"full":false,"approveDeletes":0,"reason":"…"}' }
-const reasonShape = z.strictObject({ reason: z.string().max(500).optional() })
+const reasonShape = strict({ reason })
 const reasonBody: RequestBody<typeof reasonShape> = { shape: reasonShape, example: '{"reason":"…"}' }
 
 const waitStepMs = 250
@@ -46,6 +48,12 @@ const waitStepMs = 250
 export function createApi(deps: ApiDeps): Hono<ServerEnv> {
   const api = new Hono<ServerEnv>()
   api.use(apiAccess(deps.access))
+  api.use(async (c, next) => {
+    const wait = c.req.query('wait')
+    if (wait !== undefined && !Number.isFinite(Number(wait)))
+      throw new UsageError('INVALID_VALUE', '"wait" must be a number of seconds. Nothing was done.', { where: 'wait', hint: '?wait=30' })
+    await next()
+  })
   api.use(limitBody(16_384, (c) => problem(c, 413, 'INVALID_VALUE', 'the body is larger than 16 kB')))
   const actorOf = (c: Context<ServerEnv>) => c.get('caller').actor ?? 'API'
 
@@ -125,10 +133,8 @@ async function bodyOf<Shape extends z.ZodType>(c: Context, { shape, example }: R
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new UsageError('INVALID_VALUE', `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'is not valid'}. Nothing was done.`, {
-    where: issue?.path.join('.') || 'body',
-    hint: example,
-  })
+  const where = issue?.path.join('.') || 'body'
+  throw new UsageError('INVALID_VALUE', `${where}: ${issue?.message ?? 'is not valid'}. Nothing was done.`, { where, hint: example })
 }
 
 /** Removes keys whose value is undefined. */

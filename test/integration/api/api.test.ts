@@ -98,6 +98,23 @@ test('runs are the documents of the command line', async () => {
   })
   for (const limit of ['none', '0', '10001'])
     expect(await server.call('GET', `/api/runs?limit=${limit}`)).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+  for (const [method, path] of [
+    ['GET', `/api/runs/${runId}?wait=abc`],
+    ['POST', '/api/pipelines/shop/runs?wait=abc'],
+  ] as const)
+    expect(await server.call(method, path)).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE', where: 'wait' } } })
+  expect(await listRuns(engine.db, { limit: 5 })).toHaveLength(1)
+  for (const [body, message] of [
+    [{ full: 'yes' }, 'full: must be true or false'],
+    [{ approveDeletes: 1.5 }, 'approveDeletes: must be a whole number'],
+    [{ approveDeletes: -1 }, 'approveDeletes: must be 0 or more'],
+    [{ reason: 'x'.repeat(501) }, 'reason: must have at most 500 characters'],
+    [{ ful: true }, 'body: unknown key "ful"; did you mean "full"?'],
+    [[], 'body: must be an object'],
+  ] as const) {
+    const refused = await server.call('POST', '/api/pipelines/shop/runs', { body })
+    expect(refused).toMatchObject({ status: 400, json: { error: { message: `${message}. Nothing was done.` } } })
+  }
   const misspelled = await server.call('POST', `/api/runs/${runId}/cancel`, { body: { reson: 'x' } })
   expect(misspelled).toMatchObject({ status: 400, json: { error: { code: 'INVALID_VALUE', hint: '{"reason":"…"}' } } })
 })
