@@ -32,7 +32,7 @@ export const exitCodeOfStatus: Readonly<Record<RunStatus, number>> = {
 }
 
 /** Exit codes of which a command over several pipelines returns the first that occurs. */
-export const worstFirst: readonly number[] = [2, 1, 5, 4, 3, 0]
+export const worstFirst: readonly number[] = [1, 5, 4, 3, 0]
 
 /**
  * Returns the exit code of an error: 2 for a wrong command line or configuration, 5 for a pipeline that another run locks, else 1.

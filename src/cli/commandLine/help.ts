@@ -5,13 +5,22 @@ import { exitCodes, worstFirst } from '../exitCodes.ts'
 
 const width = 80
 
-/** Options that every command takes. */
-export const globalOptions: readonly OptionEntry[] = [
-  { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
-  { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },
+const outputOptions: readonly OptionEntry[] = [
   { flags: '--json', meaning: 'one JSON document on stdout' },
   { flags: '-h, --help', meaning: 'this text' },
 ]
+
+/** Options that every command takes. A standalone one ignores the first two. */
+export const globalOptions: readonly OptionEntry[] = [
+  { flags: '--pipelines <DIR>', meaning: 'folder of pipeline files, default pipelines/' },
+  { flags: '--database <URL>', meaning: 'Postgres; default DATABASE_URL, else the embedded one' },
+  ...outputOptions,
+]
+
+/** Returns the options of a command, its own ones first. */
+export function optionsOf({ options = [], standalone }: CommandEntry): readonly OptionEntry[] {
+  return [...options, ...(standalone === true ? outputOptions : globalOptions)]
+}
 
 export const topics = ['environment', 'exit-codes', 'formatting'] as const
 export type Topic = (typeof topics)[number]
@@ -58,8 +67,7 @@ export function commandHelp(path: readonly string[], entry: CommandEntry): strin
   } else {
     lines.push(`Usage: ${name}${entry.args === undefined ? '' : ` ${entry.args}`} [options]`)
   }
-  const options = [...(entry.options ?? []), ...globalOptions]
-  lines.push('', 'Options', ...formatPairs(options.map((option) => [option.flags, option.meaning])))
+  lines.push('', 'Options', ...formatPairs(optionsOf(entry).map((option) => [option.flags, option.meaning])))
   if (entry.notes) lines.push('', ...entry.notes.flatMap((note) => wrap(note, width)))
   return `${lines.join('\n')}\n`
 }

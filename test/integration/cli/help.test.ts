@@ -86,6 +86,14 @@ describe('help', () => {
     expect(print([group, '-h'])).toMatch(/Usage: sluice \w+ <command>/)
   })
 
+  test('--help of a command lists no option that the command ignores', () => {
+    const read = (...path: readonly string[]) => print(['help', ...path])
+    for (const path of [['sandbox'], ['completion'], ['schema'], ['api'], ['auth', 'login'], ['webhooks', 'add']])
+      expect(read(...path), path.join(' ')).not.toMatch(/--pipelines|--database/)
+    for (const path of [['run'], ['webhooks', 'listen']]) expect(read(...path), path.join(' ')).toMatch(/--pipelines[\s\S]*--database/)
+    expect(read('backfill')).toMatch(/--source <URI> +required:/)
+  })
+
   test('--help of a command is its help, wherever the flag stands', () => {
     expect(print(['--help', 'run'])).toBe(print(['help', 'run']))
     expect(print(['run', 'shop', '--help'])).toBe(print(['help', 'run']))

@@ -11,6 +11,8 @@ export interface CommandEntry {
   readonly options?: readonly OptionEntry[]
   /** Paragraphs that help shows after the options. */
   readonly notes?: readonly string[]
+  /** True for a command that uses neither pipeline files nor the database: help and completion leave their options out. */
+  readonly standalone?: boolean
   /** True to leave the command out of help and completion. */
   readonly hidden?: boolean
   /** Subcommands, such as `login` of `auth`. A command with subcommands has no code of its own. */

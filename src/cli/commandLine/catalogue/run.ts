@@ -1,8 +1,6 @@
 /** Commands that plan, send and stop. */
 import type { CommandEntry } from './entry.ts'
 
-const source = { flags: '--source <URI>', meaning: 'read this source instead of the one in the file' }
-
 export const runCommands: readonly CommandEntry[] = [
   {
     name: 'plan',
@@ -40,7 +38,7 @@ export const runCommands: readonly CommandEntry[] = [
     args: '<PIPELINE>',
     summary: 'send a backfill source; never deletes missing rows',
     examples: ['sluice backfill shop --source late-products.csv'],
-    options: [source],
+    options: [{ flags: '--source <URI>', meaning: 'required: the source to read instead of the one in the file' }],
   },
   {
     name: 'rerun',

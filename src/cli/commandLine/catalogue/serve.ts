@@ -22,6 +22,7 @@ export const serveCommands: readonly CommandEntry[] = [
   {
     name: 'sandbox',
     summary: 'local emulator of the ads API',
+    standalone: true,
     examples: ['sluice sandbox', 'sluice sandbox --port 4010 --state sandbox.state'],
     notes: ['To sync again to a sandbox that lost its state: sluice run PIPELINE --full'],
     options: [

@@ -10,6 +10,7 @@ export const serviceCommands: readonly CommandEntry[] = [
       {
         name: 'login',
         summary: 'three-legged sign-in, by PIN or local callback',
+        standalone: true,
         examples: ['sluice auth login', 'sluice auth login --callback --out .env'],
         options: [
           { flags: '--callback', meaning: 'receive the answer on a local port instead of a PIN' },
@@ -24,16 +25,19 @@ export const serviceCommands: readonly CommandEntry[] = [
       {
         name: 'status',
         summary: 'show the signed-in user, its accounts, and missing approvals',
+        standalone: true,
         examples: ['sluice auth status'],
       },
       {
         name: 'logout',
         summary: 'invalidate the access token',
+        standalone: true,
         examples: ['sluice auth logout'],
       },
       {
         name: 'bearer',
         summary: 'get the app-only token',
+        standalone: true,
         examples: ['sluice auth bearer --out bearer.token', 'curl -H "Authorization: Bearer $(sluice auth bearer)" https://…'],
         notes: ['The token is never printed to a terminal: pipe it, or name a file.'],
         options: [
@@ -47,6 +51,7 @@ export const serviceCommands: readonly CommandEntry[] = [
     name: 'api',
     args: '<METHOD> <PATH>',
     summary: 'any signed call to the service',
+    standalone: true,
     examples: [
       'sluice api GET /12/accounts',
       'sluice api GET /2/users/me -F user.fields=created_at --include',

@@ -7,6 +7,7 @@ export const shellCommands: readonly CommandEntry[] = [
     args: '<SHELL>',
     choices: ['bash', 'zsh', 'fish'],
     summary: 'shell completion for bash, zsh or fish',
+    standalone: true,
     examples: ['eval "$(sluice completion bash)"', 'source <(sluice completion zsh)'],
     notes: [
       'Put the line into ~/.bashrc, or into ~/.zshrc below compinit. For fish, once:',
@@ -21,6 +22,7 @@ export const shellCommands: readonly CommandEntry[] = [
     args: '[FILE_KIND]',
     choices: ['pipeline', 'project'],
     summary: 'JSON Schema of pipeline files or of sluice.yaml, for editors',
+    standalone: true,
     examples: ['sluice schema', 'sluice schema project --out .sluice/project.schema.json'],
     options: [{ flags: '--out <FILE>', meaning: 'write the schema to FILE; missing folders are created' }],
     notes: [

@@ -1,5 +1,5 @@
 import type { CommandEntry, OptionEntry } from '../../commandLine/catalogue/entry.ts'
-import { globalOptions, topics } from '../../commandLine/help.ts'
+import { globalOptions, optionsOf, topics } from '../../commandLine/help.ts'
 
 /** Word that a shell may offer, with its meaning. */
 export interface Candidate {
@@ -98,7 +98,7 @@ function placeOf(entry: CommandEntry): Place {
   const words = [...subcommands.map(candidateOf), ...(entry.choices ?? []).map((word) => ({ word, meaning: '' }))]
   const placeholders = [...(entry.args ?? '').matchAll(/[<[](.+?)(\.\.\.)?[>\]]/g)]
   return {
-    options: [...(entry.options ?? []), ...globalOptions],
+    options: optionsOf(entry),
     commands: new Map(subcommands.map((sub) => [sub.name, placeOf(sub)])),
     argument: (index) => {
       if (words.length > 0) return firstOnly(words)(index)
