@@ -4,6 +4,14 @@ import { count, duration, plural } from './html.ts'
 import type { Plot } from './plots.ts'
 import { destinationOf } from '../destinations/index.ts'
 
+/** Stages of most runs, with their colors. The plot adds up the others: sets, images, audit. */
+const everyRun = [
+  ['settle', 'idle-solid'],
+  ['read', 'info-solid'],
+  ['plan', 'warn-solid'],
+  ['push', 'ok-solid'],
+] as const
+
 /**
  * Returns the data of the plots of a pipeline: changes, rows, stages, requests, latency, and memberships that end. `runs`: oldest first.
  * Empty without runs.
@@ -19,8 +27,8 @@ export function pipelinePlots(
   const sum = (pick: (run: RunFigures) => number) => runs.reduce((total, run) => total + pick(run), 0)
   const column = (pick: (run: RunFigures) => number | null) => runs.map(pick)
   const last = runs.at(-1)
-  const stageMs = (name: string) =>
-    column(({ stages }) => stages.filter(({ stage }) => stage === name).reduce((ms, { durationMs }) => ms + durationMs, 0) / 1000)
+  const stageSeconds = (isCounted: (stage: string) => boolean) =>
+    column(({ stages }) => stages.filter(({ stage }) => isCounted(stage)).reduce((ms, { durationMs }) => ms + durationMs, 0) / 1000)
   const refused = sum(({ counts }) => counts.refused ?? 0)
   const limited = sum(({ rateLimited }) => rateLimited)
   const withEndings = endings.filter(({ users }) => users > 0)
@@ -68,10 +76,8 @@ export function pipelinePlots(
       of,
       labels,
       series: [
-        { name: 'resolve', color: 'idle-solid', values: stageMs('settle') },
-        { name: 'read', color: 'info-solid', values: stageMs('read') },
-        { name: 'plan', color: 'warn-solid', values: stageMs('plan') },
-        { name: 'send', color: 'ok-solid', values: stageMs('push') },
+        ...everyRun.map(([name, color]) => ({ name, color, values: stageSeconds((stage) => stage === name) })),
+        { name: 'others', color: 'accent', values: stageSeconds((stage) => everyRun.every(([name]) => name !== stage)) },
       ],
     },
     {

@@ -169,16 +169,6 @@ function openSets({ productSets = [], pipeline }: StoredRun): Html {
   )
 }
 
-const stageNames: Readonly<Record<string, string>> = {
-  settle: 'resolve',
-  read: 'read',
-  plan: 'plan',
-  push: 'send',
-  sets: 'product sets',
-  images: 'check images',
-  audit: 'read back',
-}
-
 function stages({ run }: RunData): Html {
   const longest = Math.max(1, ...run.stages.map(({ durationMs }) => durationMs))
   return html`<section aria-labelledby="stages">
@@ -191,7 +181,7 @@ function stages({ run }: RunData): Html {
               ${run.stages.map(
                 ({ stage, durationMs }) =>
                   html`<li>
-                    <span>${stageNames[stage] ?? stage}</span
+                    <span>${stage}</span
                     ><svg class="stack" aria-hidden="true">
                       <rect class="accent" x="0" y="0" height="22" width="${((durationMs / longest) * 100).toFixed(1)}%" /></svg
                     ><strong>${duration(durationMs)}</strong>

@@ -43,6 +43,21 @@ test('the dashed line ignores withheld runs and runs that read nothing, as the g
   expect(dashedLine([runWith(100), runWith(30, 'withheld'), runWith(0), runWith(90), runWith(1)])).toEqual([5, 50, 50, 50, 45])
 })
 
+test('the plot of the stages adds up to the duration of the run', () => {
+  if (pipeline === undefined) throw new Error('the pipeline is not valid')
+  const ms = { settle: 1000, read: 2000, plan: 3000, push: 4000, sets: 5000, images: 6000 }
+  const run = { ...runWith(40), stages: Object.entries(ms).map(([stage, durationMs]) => ({ stage, durationMs })) }
+  const stages = pipelinePlots(pipeline, [run], []).find(({ id }) => id === 'plot-stages')
+  expect(stages?.series.map(({ name, values }) => [name, ...values])).toEqual([
+    ['settle', 1],
+    ['read', 2],
+    ['plan', 3],
+    ['push', 4],
+    ['others', 11],
+  ])
+  expect(stages?.summary).toBe('The stages of the last run took 21 s.')
+})
+
 test('a do-not-reach list has neither the dashed line nor a limit of deletes, because no guard withholds its deletes', async () => {
   if (pipeline === undefined || list === undefined) throw new Error('a pipeline is not valid')
   const rows = pipelinePlots(list, [runWith(40)], []).find(({ id }) => id === 'plot-rows')
