@@ -21,6 +21,7 @@ import { eraseKeys } from './remote/drop.ts'
 import { eraseRejects } from './rejects.ts'
 import { eraseInRuns } from './runs.ts'
 import { kindsWhere } from '../destinations/index.ts'
+import { plainType, renderValue } from '../destinations/userOperation.ts'
 
 /** Lock between erasures and attempts: exclusive for erasures, shared for attempts. */
 const erasureLock = schemaLock(`'erasures'`)
@@ -232,7 +233,7 @@ const isConfirmed = `(b.status = 'settled' and exists (select from attempt f whe
 
 /**
  * Deletes the stored data of erased people, except data that an open request needs. Safe to repeat, and one short query if there is nothing
- * to delete. Skips an audience with a run in progress; the end of that run calls this function again.
+ * to delete. Skips an audience with a run in progress; the end of that run, or of a later one, calls this function again.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
   const erasures = await db.query<Row<'erasure', 'id'>>(
@@ -260,8 +261,10 @@ export async function purgeErasures(db: Database, service: string): Promise<void
       [id],
     )
     if (row?.left !== 0) continue
-    await db.execute('update erasure set purged_at = statement_timestamp() where id = $1', [id])
-    await noteEvent(db, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
+    await db.transaction(async (tx) => {
+      if ((await tx.execute('update erasure set purged_at = statement_timestamp() where id = $1 and purged_at is null', [id])) === 1)
+        await noteEvent(tx, { actor: 'purge', what: 'erasure.purged', detail: { erasure: `e_${id}` } })
+    })
   }
 }
 
@@ -284,7 +287,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (carriers.some((batch) => batch.open)) return false
   const ids = carriers.map(({ id }) => id)
   await expandEntries(tx, ids)
-  await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(sentText) })
+  await eraseBodies(tx, destinationId, { batches: ids, texts: keys.identifiers.map(renderValue) })
   await eraseEntries(tx, erasureId, { batches: ids, identifiers: keys.identifiers, records })
   await eraseKeys(tx, destinationId, { identifiers: keys.identifiers, records })
   await eraseChanged(tx, destinationId, keys.identifiers)
@@ -293,7 +296,8 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
     // Without digests the next run reads the whole source.
     await forgetDigests(tx, destinationId)
   }
-  await forgetMentions(tx, destinationId, [...keys.identifiers.map((key) => key.subarray(1)), ...records])
+  const hashed = keys.identifiers.filter((key) => key[0] !== plainType)
+  await forgetMentions(tx, destinationId, [...hashed.map((key) => key.subarray(1)), ...records])
   await eraseRejects(tx, destinationId, records)
   const [left] = await tx.query<{ n: number }>(
     'select count(*)::int as n from remote where destination_id = $1 and key = any($2::bytea[])',
@@ -302,16 +306,11 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   return left?.n === 0
 }
 
-/** Removes the first digits of the digests, which guards show as examples, from plans and runs. */
+/** Removes the first digits of the digests, which guards show as examples, from plans and runs. Guards never show a partner id. */
 async function forgetMentions(tx: Queryable, destinationId: number, digests: readonly Buffer[]): Promise<void> {
   for (const digest of digests) {
     const shown = digest.toString('hex', 0, 6)
     await eraseInPlans(tx, destinationId, shown)
     await eraseInRuns(tx, destinationId, shown)
   }
-}
-
-/** Returns the text of a packed identifier in a request body: a partner id as plain text, any other identifier in hex. */
-function sentText(key: Buffer): string {
-  return key[0] === 6 ? key.toString('utf8', 1) : key.toString('hex', 1)
 }

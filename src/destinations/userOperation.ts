@@ -101,7 +101,8 @@ function typeOf(identifier: PackedIdentifier | string): number {
   return typeof identifier === 'string' ? identifier.charCodeAt(1) - 48 : identifier[0]!
 }
 
-function renderValue(identifier: PackedIdentifier | string): string {
+/** Returns a packed identifier as a JSON string. */
+export function renderValue(identifier: PackedIdentifier | string): string {
   if (typeOf(identifier) === plainType) {
     return JSON.stringify(
       typeof identifier === 'string' ? Buffer.from(identifier.slice(2), 'hex').toString() : identifier.toString('utf8', 1),

@@ -91,22 +91,25 @@ async function onceConnected(deps: EngineDeps, write: () => Promise<void>): Prom
 
 /**
  * Purges erased people, and in the first run of a day all expired data, so that this also happens without workers. An error is only
- * logged.
+ * logged, and does not prevent the other.
  */
 async function deleteExpiredData(deps: EngineDeps, run: RunRow): Promise<void> {
   if (deps.signal?.aborted) return
-  try {
-    await purgeErasures(deps.db, deps.service.origin)
-    if (await isFirstOfDay(deps.db, run.id)) {
-      const { applyRetention } = await import('../../db/retention.ts')
-      await applyRetention(deps.db, deps.settings)
-    }
-  } catch (error) {
-    deps.log.warn(
-      { reason: error instanceof Error ? error.message : 'error' },
-      'expired data could not be deleted; a later run tries again',
+  const orLog = (work: Promise<unknown>) =>
+    work.catch((error: unknown) =>
+      deps.log.warn(
+        { reason: error instanceof Error ? error.message : 'error' },
+        'expired data could not be deleted; a later run tries again',
+      ),
     )
-  }
+  await orLog(purgeErasures(deps.db, deps.service.origin))
+  await orLog(applyDailyRetention(deps, run))
+}
+
+async function applyDailyRetention(deps: EngineDeps, run: RunRow): Promise<void> {
+  if (!(await isFirstOfDay(deps.db, run.id))) return
+  const { applyRetention } = await import('../../db/retention.ts')
+  await applyRetention(deps.db, deps.settings)
 }
 
 /** Returns the error of a run that was cancelled (`sluice cancel`). */

@@ -105,6 +105,50 @@ test('an erased person is deleted from every audience and table, and a new file 
   expect(audit.map(({ what }) => what)).toEqual(['erasure.requested', 'erasure.purged'])
 })
 
+test('a short partner id is erased without a change to other data', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline(
+    'customers',
+    `source: { url: "{folder}/people.csv" }
+map: { key: id, partner_user_id: partner }
+destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }
+`,
+  )
+  const write = (...partners: readonly string[]) =>
+    engine.write('people.csv', `id,partner\n${partners.map((partner, i) => `k${i},${partner}\n`).join('')}`)
+  write('a', 'b')
+  await engine.run('customers')
+  // The plan stores the version 37, whose digits are the bytes of the partner id in hex.
+  await engine.db.execute('update sluice.destination set desired_version = 36')
+  write('a', 'b', '7')
+  await engine.run('customers')
+  // The times of the first request have the digit 7 too.
+  const first = () => engine.db.query(`select from sluice.batch where id = (select min(id) from sluice.batch) and body is not null`)
+  expect(await first()).toHaveLength(1)
+  const receipt = await forgets(engine, { keys: ['k2'] }, { pipeline: 'customers' })
+  expect(receipt).toMatchObject({ deletes: { planned: 2, confirmed: 2 } })
+  expect(receipt.purgedAt).not.toBeNull()
+  const versions = await engine.db.query<{ version: string }>(
+    `select review ->> 'desiredVersion' as version from sluice.plan order by created_at`,
+  )
+  expect(versions.map(({ version }) => version)).toContain('37')
+  expect(await first()).toHaveLength(1)
+})
+
+test('expired data is deleted although a purge of an erased person fails', async () => {
+  await using engine = await setUp()
+  await engine.run('customers')
+  await forgets(engine, { emails: [canary] }, { wait: false })
+  await engine.db.execute(`create function sluice.fail() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`)
+  await engine.db.execute('create trigger fail before update on sluice.erasure_delete execute function sluice.fail()')
+  await engine.db.execute('delete from sluice.tick')
+  await engine.db.execute(
+    `insert into sluice.audit (at, actor, what, detail) values (statement_timestamp() - interval '20 years', 'test', 'test.old', '{}')`,
+  )
+  await engine.run('customers')
+  expect(await engine.db.query(`select from sluice.audit where what = 'test.old'`)).toEqual([])
+})
+
 /** Requests that contain the person, oldest first: the hash of that entry. */
 async function sendings(engine: EngineUnderTest): Promise<readonly string[]> {
   const lines = await engine.sandbox.control.ledger()
