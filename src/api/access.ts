@@ -3,7 +3,7 @@
  * - every request: the host, and of one that changes something the origin
  * - API: the token
  * - metrics: the token, but for requests from this machine that no proxy passed on
- * - pages: the same, or a session, or a user that the trusted proxy names
+ * - pages: the token, a session, a user that the proxy on this machine names, or a request from this machine that no proxy passed on
  *
  * Without SLUICE_API_TOKEN, the server listens on loopback only, requires no token, and rejects requests that a proxy passes on.
  */
@@ -57,7 +57,7 @@ export function checkedAccess(settings: AccessSettings): AccessSettings {
   )
 }
 
-/** Rejects requests for another host (DNS rebinding) and requests that another site sends. */
+/** Rejects requests for another host (DNS rebinding) and changes that another site requests (cross-site request forgery, CSRF). */
 export function sameHostOnly(settings: AccessSettings) {
   return createMiddleware<ServerEnv>(async (c, next) => {
     const host = c.req.header('host') ?? ''
@@ -77,7 +77,7 @@ export function sameHostOnly(settings: AccessSettings) {
         'the request came through a proxy, and this server has no token. Nothing was done.',
         'SLUICE_API_TOKEN=$(openssl rand -hex 32)   (in .env)',
       )
-    if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(c, host))
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && isCrossSite(settings, c, host))
       return deny(
         c,
         403,
@@ -149,7 +149,7 @@ export function signIn(settings: AccessSettings, c: Context, given: string): boo
 
 /** Returns true for a request from this machine that no proxy passed on, or whose user the trusted proxy on this machine names. */
 function isLocal(settings: AccessSettings, c: Context): boolean {
-  return isDirect(settings, c) || (isOnLoopback(settings, c) && userIn(settings, c) !== undefined)
+  return isDirect(settings, c) || (isLoopback(bracketed(settings.host)) && userIn(settings, c) !== undefined)
 }
 
 /**
@@ -158,12 +158,8 @@ function isLocal(settings: AccessSettings, c: Context): boolean {
  */
 function isDirect(settings: AccessSettings, c: Context): boolean {
   const isPublished = settings.publicUrl !== undefined && !isLoopback(new URL(settings.publicUrl).hostname)
-  return !isPublished && isOnLoopback(settings, c) && !isForwarded(c)
-}
-
-/** Returns true if the server listens on loopback, and the host of the request is a loopback name. */
-function isOnLoopback(settings: AccessSettings, c: Context): boolean {
-  return isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
+  const isOnLoopback = isLoopback(bracketed(settings.host)) && isLoopback(hostnameOf(c.req.header('host') ?? ''))
+  return !isPublished && isOnLoopback && !isForwarded(c)
 }
 
 /** Headers that a proxy adds to a request which it passes on. */
@@ -179,9 +175,13 @@ function isOwnHost(settings: AccessSettings, host: string): boolean {
   return isLoopback(bracketed(settings.host)) ? isLoopback(hostnameOf(host)) : host !== ''
 }
 
-function isCrossSite(c: Context, host: string): boolean {
+/** Returns true for a request that a page of another site sends. Behind a proxy that sets its own host, pages have the public address. */
+function isCrossSite({ publicUrl }: AccessSettings, c: Context, host: string): boolean {
   const origin = c.req.header('origin')
-  if (origin !== undefined) return !URL.canParse(origin) || new URL(origin).host !== host.toLowerCase()
+  if (origin !== undefined) {
+    const isPublic = publicUrl !== undefined && origin === new URL(publicUrl).origin
+    return !isPublic && (!URL.canParse(origin) || new URL(origin).host !== host.toLowerCase())
+  }
   const site = c.req.header('sec-fetch-site')
   return site !== undefined && site !== 'same-origin' && site !== 'none'
 }

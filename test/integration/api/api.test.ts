@@ -323,6 +323,22 @@ test('a request that a proxy on this machine passes on is not a request from thi
   })
 })
 
+test('behind a proxy with a public address, its pages may change something, with either host', async () => {
+  await using engine = await shop()
+  const access = { token: 'correct-horse', publicUrl: 'https://ops.example.com', userHeader: 'x-user' }
+  await using server = await startServer(engine, { access })
+  const run = (headers: Record<string, string>) => server.call('POST', '/pipelines/shop/run', { headers: { 'x-user': 'anna', ...headers } })
+  // nginx sends its own host by default, and the public one after `proxy_set_header Host $host`.
+  for (const host of ['127.0.0.1', 'ops.example.com']) {
+    const ran = await run({ host, origin: 'https://ops.example.com', 'x-forwarded-for': '203.0.113.9' })
+    expect(ran, host).toMatchObject({ status: 303, headers: { location: '/runs/r_1' } })
+    for (const origin of ['https://evil.example.com', 'http://ops.example.com:8443', 'null'])
+      expect((await run({ host, origin })).status, `${host} ${origin}`).toBe(403)
+    expect((await server.call('POST', '/pipelines/shop/run', { headers: { host } })).headers.location).toMatch('sign-in')
+  }
+  expect(await engine.db.query(`select distinct actor from audit where what = 'run.requested'`)).toEqual([{ actor: 'anna' }])
+})
+
 test('health answers while the process lives; readiness names the checks that fail', async () => {
   await using engine = await shop()
   await using server = await startServer(engine)
