@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 import { waiting } from './terminal/waiting.ts'
 
 /** Calls to the service for one command. Each is sent once, waits at most 60 s, and is aborted with the command. */
-export type ServiceCalls = Pick<Client, 'call' | 'bearerToken'>
+export type ServiceCalls = Pick<Client, 'call' | 'bearerToken' | 'authorizeUrl'>
 
 /** Opens the client for one command. Does not retry: the user decides whether to call again. */
 export async function withClient<Result>(
@@ -17,6 +17,7 @@ export async function withClient<Result>(
   const sendVisibly = <Answer>(send: () => Promise<Answer>) => waiting(context, 'waiting for the service', send)
   try {
     return await work({
+      authorizeUrl: client.authorizeUrl,
       call: (name, params, options) => sendVisibly(() => client.call(name, params, { ...options, ...once })),
       bearerToken: (options) => sendVisibly(() => client.bearerToken({ ...options, ...once })),
     })

@@ -28,12 +28,12 @@ export const run: CommandRun = async (context, invocation) => {
     const request = pin === undefined ? undefined : readPending(pending)
     const access =
       pin !== undefined && request
-        ? await exchangeVerifier(calls, request, pin)
+        ? await exchangePin(calls, request, pin)
         : flag(invocation, 'callback')
-          ? await signInByCallback(context, calls, service.baseUrl)
-          : await signInByPin(context, calls, service.baseUrl, pending)
-    rmSync(pending, { force: true })
+          ? await signInByCallback(context, calls)
+          : await signInByPin(context, calls, pending)
     storeUserToken(files, access)
+    rmSync(pending, { force: true })
     if (context.json) writeJson(context, { userId: access.userId, handle: access.handle, storedIn: files })
     else
       context.stdout.write(
@@ -55,9 +55,9 @@ interface Access extends UserToken {
 }
 
 /** Asks for the PIN. @throws {UsageError} `PIN_NEEDED` without a terminal (the request token is stored in `pending`) or without a PIN */
-async function signInByPin(context: Context, calls: ServiceCalls, baseUrl: string, pending: string): Promise<Access> {
+async function signInByPin(context: Context, calls: ServiceCalls, pending: string): Promise<Access> {
   const request = await requestToken(calls, 'oob')
-  const url = `${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}`
+  const url = calls.authorizeUrl({ oauth_token: request.token })
   if (!canAsk(context)) {
     mkdirSync(join(pending, '..'), { recursive: true })
     writePrivately(pending, JSON.stringify(request))
@@ -71,29 +71,31 @@ async function signInByPin(context: Context, calls: ServiceCalls, baseUrl: strin
   try {
     const pin = (await prompt.ask('PIN: ')) ?? ''
     if (pin === '') throw new UsageError('PIN_NEEDED', 'no PIN was given. Nothing was kept.', { where: '--pin', hint: 'sluice auth login' })
-    return await exchangeVerifier(calls, request, pin)
+    return await exchangePin(calls, request, pin)
   } finally {
     prompt.close()
   }
 }
 
 /** Waits until the browser calls a port of this machine. @throws {RunError} `LOGIN_DENIED`, `LOGIN_MISMATCH` */
-async function signInByCallback(context: Context, calls: ServiceCalls, baseUrl: string): Promise<Access> {
+async function signInByCallback(context: Context, calls: ServiceCalls): Promise<Access> {
   const state = randomBytes(16).toString('hex')
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   try {
     const port = listeningPort(server)
     const called = receiveCallback(server, state, context.signal)
+    // A signal also ends the request for a token, so nothing may await the callback yet.
+    called.catch(() => undefined)
     const request = await requestToken(calls, `http://127.0.0.1:${port}/callback?state=${state}`)
-    context.stderr.write(`Open this address and agree:\n  ${baseUrl}/oauth/authorize?oauth_token=${encodeURIComponent(request.token)}\n`)
+    context.stderr.write(`Open this address and agree:\n  ${calls.authorizeUrl({ oauth_token: request.token })}\n`)
     const { token, verifier } = await called
     if (token !== request.token)
       throw new RunError('LOGIN_MISMATCH', 'the answer belongs to another sign-in. Nothing was kept.', {
         where: 'callback',
         hint: 'sluice auth login',
       })
-    return await exchangeVerifier(calls, request, verifier)
+    return await exchangeVerifier(calls, request, verifier, { what: 'the verifier of the callback', where: 'callback' })
   } finally {
     server.close()
     server.closeAllConnections()
@@ -109,11 +111,14 @@ function receiveCallback(
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
     server.on('request', (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
-      if (pathname !== '/callback' || searchParams.get('state') !== state) {
+      const target = request.url ?? '/'
+      // A target such as `//` is not a URL.
+      const url = URL.canParse(target, 'http://127.0.0.1') ? new URL(target, 'http://127.0.0.1') : undefined
+      if (url?.pathname !== '/callback' || url.searchParams.get('state') !== state) {
         response.writeHead(404).end()
         return
       }
+      const { searchParams } = url
       const denied = searchParams.has('denied')
       response
         .writeHead(200, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
@@ -131,35 +136,52 @@ function receiveCallback(
 }
 
 async function requestToken({ call }: ServiceCalls, callbackUrl: string): Promise<UserToken> {
-  const field = fieldOf(await call('oauth.requestToken', { oauth_callback: callbackUrl }))
-  return { token: field('oauth_token'), secret: field('oauth_token_secret') }
+  return tokenOf(await call('oauth.requestToken', { oauth_callback: callbackUrl }), 'POST /oauth/request_token')
 }
 
-/** Exchanges a request token and its PIN or verifier for an access token. @throws {RunError} `PIN_REFUSED` */
-async function exchangeVerifier({ call }: ServiceCalls, { token, secret }: UserToken, verifier: string): Promise<Access> {
+function exchangePin(calls: ServiceCalls, request: UserToken, pin: string): Promise<Access> {
+  return exchangeVerifier(calls, request, pin, { what: 'the PIN', where: '--pin' })
+}
+
+/**
+ * Exchanges a request token and its verifier, which is a PIN or comes with the callback, for an access token.
+ *
+ * @throws {RunError} `PIN_REFUSED`
+ */
+async function exchangeVerifier(
+  { call }: ServiceCalls,
+  { token, secret }: UserToken,
+  verifier: string,
+  { what, where }: { readonly what: string; readonly where: string },
+): Promise<Access> {
   const answer = await call('oauth.accessToken', { oauth_token: token, oauth_verifier: verifier }, { tokenSecret: secret }).catch(
     (error: unknown) => {
       if (!(error instanceof ServiceError) || error.status !== 401) throw error
-      // The service accepted the consumer credentials for the request token, so the PIN is wrong or too old.
-      throw new RunError('PIN_REFUSED', 'the service refused the PIN: it is wrong, was used before, or is too old. Nothing was kept.', {
-        where: '--pin',
+      // The service accepted the consumer credentials for the request token, so the verifier is wrong or too old.
+      throw new RunError('PIN_REFUSED', `the service refused ${what}: it is wrong, was used before, or is too old. Nothing was kept.`, {
+        where,
         hint: 'sluice auth login',
       })
     },
   )
-  const field = fieldOf(answer)
+  const fields = recordOf(answer.data)
   return {
-    token: field('oauth_token'),
-    secret: field('oauth_token_secret'),
-    userId: field('user_id'),
-    handle: field('screen_name'),
+    ...tokenOf(answer, 'POST /oauth/access_token'),
+    userId: textOf(fields['user_id']),
+    handle: textOf(fields['screen_name']),
   }
 }
 
-/** Returns a function that returns a field of the answer; empty if the answer lacks the field. */
-function fieldOf({ data }: CallResult): (name: string) => string {
+/** Returns token and secret of an answer. @throws {RunError} `SERVICE_ANSWER_UNREADABLE` unless it has both */
+function tokenOf({ data }: CallResult, where: string): UserToken {
   const fields = recordOf(data)
-  return (name) => (typeof fields[name] === 'string' ? fields[name] : '')
+  const [token, secret] = [textOf(fields['oauth_token']), textOf(fields['oauth_token_secret'])]
+  if (token !== '' && secret !== '') return { token, secret }
+  throw new RunError('SERVICE_ANSWER_UNREADABLE', 'the answer has no token. Nothing was kept.', { where, hint: 'sluice doctor' })
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** Reads the stored request token. @throws {UsageError} `NO_PENDING_LOGIN` */
