@@ -11,6 +11,31 @@ export interface Page<Item> {
 }
 
 /**
+ * Yields the pages of a list in order. `fetchPage` gets the cursor of a page; undefined for the first one.
+ *
+ * @throws {RepeatingCursorError} if the service returns a cursor twice, because the list would never end
+ */
+export async function* eachPage<Page extends { readonly nextCursor: string | undefined }>(
+  fetchPage: (cursor: string | undefined) => Promise<Page>,
+  where: string,
+): AsyncGenerator<Page, void, undefined> {
+  const seen = new Set<string>()
+  let cursor: string | undefined
+  do {
+    const page = await fetchPage(cursor)
+    yield page
+    cursor = page.nextCursor
+    if (cursor !== undefined && seen.has(cursor)) {
+      throw new RepeatingCursorError('the service returned the same cursor twice', {
+        where,
+        hint: 'List again; if it repeats, use a smaller count or report the endpoint to the service.',
+      })
+    }
+    if (cursor !== undefined) seen.add(cursor)
+  } while (cursor !== undefined)
+}
+
+/**
  * List of records. Each iteration reads it again from the first page. If the service refuses a cursor, the iteration restarts once and
  * omits the records whose ids it has returned; records without an id are returned again. Memory: one page, and the returned ids of a list
  * of several pages.
@@ -27,21 +52,8 @@ export class List<Item> implements AsyncIterable<Item> {
   }
 
   /** Yields the pages in order. Does not restart: throws the error of the call if the service refuses a cursor. */
-  async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const seen = new Set<string>()
-    let cursor: string | undefined
-    do {
-      const page = await this.#fetchPage(cursor)
-      yield page
-      cursor = page.nextCursor
-      if (cursor !== undefined && seen.has(cursor)) {
-        throw new RepeatingCursorError('the service returned the same cursor twice', {
-          where: this.#where,
-          hint: 'List again; if it repeats, use a smaller count or report the endpoint to the service.',
-        })
-      }
-      if (cursor !== undefined) seen.add(cursor)
-    } while (cursor !== undefined)
+  pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    return eachPage(this.#fetchPage, this.#where)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {

@@ -1,5 +1,6 @@
 /** Commands that call the service directly, as processes against the sandbox. */
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -115,6 +116,34 @@ test('api reads all pages of a search, with the records that they include and wi
   expect(paged.meta).not.toHaveProperty('next_token')
 })
 
+test('api ends a listing that repeats a cursor or a page that is not JSON with an error, and prints an empty answer as it is', async () => {
+  await using shop = await workspace()
+  const campaigns = '/12/accounts/18ce54d4x5t/campaigns'
+  const list = (...args: readonly string[]) => shop.here(['api', 'GET', `${campaigns}?count=1`, '--paginate', '--json', ...args])
+  const arm = (fault: Record<string, unknown>, nth?: number) =>
+    shop.sandbox.control.fault({ path: campaigns, ...(nth && { nth }) }, fault, nth ? 1 : 'always')
+  await arm({ kind: 'cursor_repeats' })
+  expect(json(await list()).error).toMatchObject({ code: 'SERVICE_CURSOR_REPEATS', where: `GET ${campaigns}` })
+  await shop.sandbox.control.clearFaults()
+  await arm({ kind: 'html', status: 200 }, 2)
+  expect(json(await list()).error).toMatchObject({ code: 'SERVICE_ANSWER_UNREADABLE', where: `GET ${campaigns}` })
+  await arm({ kind: 'empty', status: 200 })
+  expect(await list()).toMatchObject({ code: 0, stdout: '""\n' })
+})
+
+test('api sends a field as the type of its parameter, and rejects an object or array that is not JSON', async () => {
+  await using shop = await workspace()
+  const post = (...fields: readonly string[]) =>
+    shop.here(['api', 'POST', '/12/product_catalogs/4001/product_sets', '-F', 'name=x', ...fields.flatMap((field) => ['-F', field])])
+  const made = await post('type=FILTERED', 'filters=[{"attribute":"custom_label_0","operator":"MATCH","value":"Acme"}]')
+  expect(json(made).data.filters).toEqual([{ attribute: 'custom_label_0', operator: 'MATCH', value: 'Acme' }])
+  const broken = await post('type=FILTERED', 'filters=[{')
+  expect([broken.code, broken.stderr]).toEqual([
+    2,
+    expect.stringContaining('filters is an array, and the value is not JSON. Nothing was sent.'),
+  ])
+})
+
 test('api sends every value of a repeated list, and rejects another parameter that is given twice', async () => {
   await using shop = await workspace()
   const ids = ['8wku2', '8wku3']
@@ -202,6 +231,28 @@ test('sign-in writes to the file of --out although the environment names files, 
   expect(existsSync(join(shop.folder, 'token.txt'))).toBe(false)
 })
 
+test('sign-in keeps the tokens and the pending sign-in if the answer has no token', async () => {
+  await using shop = await workspace()
+  const answers: Record<string, string> = { '/oauth/request_token': 'oauth_token=r&oauth_token_secret=s&oauth_callback_confirmed=true' }
+  const server = createServer((request, response) => response.end(answers[request.url ?? ''] ?? 'ok=1'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    shop.write('.env', 'SLUICE_ACCESS_TOKEN=old\nSLUICE_ACCESS_TOKEN_SECRET=older\n')
+    const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...rest } = shop.env
+    const env = { ...rest, SLUICE_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+    const login = (...args: readonly string[]) => sluiceHere(['auth', 'login', '--json', ...args], { cwd: shop.folder, env })
+    expect(json(await login()).error.code).toBe('PIN_NEEDED')
+    const { error } = json(await login('--pin', '1234'))
+    expect([error.code, error.where]).toEqual(['SERVICE_ANSWER_UNREADABLE', 'POST /oauth/access_token'])
+    expect(readFileSync(join(shop.folder, '.env'), 'utf8')).toBe('SLUICE_ACCESS_TOKEN=old\nSLUICE_ACCESS_TOKEN_SECRET=older\n')
+    expect(existsSync(join(shop.folder, '.sluice', 'login.json'))).toBe(true)
+    answers['/oauth/request_token'] = 'ok=1'
+    expect(json(await login()).error.where).toBe('POST /oauth/request_token')
+  } finally {
+    server.close()
+  }
+})
+
 test('sign-in by callback checks the state', async () => {
   await using shop = await workspace()
   const { SLUICE_ACCESS_TOKEN: _, SLUICE_ACCESS_TOKEN_SECRET: __, ...env } = shop.env
@@ -218,6 +269,7 @@ test('sign-in by callback checks the state', async () => {
   const forged = new URL(location)
   forged.searchParams.set('state', '0'.repeat(32))
   expect((await fetch(forged)).status).toBe(404)
+  expect((await fetch(`${forged.origin}//`)).status).toBe(404)
   expect((await fetch(location)).status).toBe(200)
   expect((await over).code).toBe(0)
   expect(readFileSync(join(shop.folder, 'tokens.env'), 'utf8')).toMatch(/^SLUICE_ACCESS_TOKEN=\S+\nSLUICE_ACCESS_TOKEN_SECRET=\S+\n$/)

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { parse, stringify } from 'lossless-json'
 import { needService } from '../../../config/config.ts'
-import { UsageError } from '../../../errors.ts'
+import { RunError, UsageError } from '../../../errors.ts'
 import type { Answer } from '../../../service/client/exchange.ts'
+import { eachPage } from '../../../service/client/list.ts'
 import type { Auth, Endpoint } from '../../../service/contract/endpoint.ts'
 import { createCaller, serviceError, type Call, type Caller } from './caller.ts'
 import { argument, flag, many, option, type CommandRun, type Context, type Invocation } from '../../context.ts'
@@ -117,13 +118,23 @@ function readData(given: string | undefined): string | undefined {
   return text
 }
 
-/** Builds a JSON body from fields. A field has the type of the endpoint's parameter if the value fits; else it is a text. */
+/**
+ * Builds a JSON body from fields. A number or boolean that fits the endpoint's parameter is one in the body, a list is an array of
+ * texts, and an object or array is the JSON of the value. Every other field is a text.
+ *
+ * @throws {UsageError} `INVALID_VALUE` for an object or array that is not JSON
+ */
 function jsonBody(fields: Readonly<Record<string, string>>, endpoint: Endpoint): string {
   const members = Object.entries(fields).map(([name, value]) => {
     const type = endpoint.parameters.find((parameter) => parameter.name === name)?.type
+    if ((type === 'object' || type === 'array') && !isJson(value))
+      throw new UsageError('INVALID_VALUE', `${name} is an ${type}, and the value is not JSON. Nothing was sent.`, {
+        where: name,
+        hint: `-F '${name}=${type === 'object' ? '{"key":"value"}' : '["value"]'}'`,
+      })
     const isLiteral =
       type === 'integer' || type === 'long'
-        ? /^-?\d+$/.test(value)
+        ? /^-?(0|[1-9]\d*)$/.test(value)
         : type === 'boolean'
           ? /^(true|false)$/.test(value)
           : type === 'object' || type === 'array'
@@ -155,28 +166,35 @@ function print(context: Context, answer: Answer, include: boolean): void {
  * Follows `next_cursor`, or `meta.next_token` of v2. Returns the first answer with the items and `includes` of all pages, and without the
  * cursor. Returns an answer that is not a list unchanged.
  *
- * @throws the error of the first page that the service refuses
+ * @throws {ServiceError} if the service refuses a page or returns a cursor twice
+ * @throws {RunError} `SERVICE_ANSWER_UNREADABLE` for a later page that is not JSON
  */
 async function withAllPages(context: Context, caller: Caller, call: Call, first: Answer): Promise<Answer> {
-  const whole = recordOf(parse(first.body.toString('utf8')))
+  const text = first.body.toString('utf8')
+  const whole = isJson(text) ? recordOf(parse(text)) : {}
   if (!Array.isArray(whole['data'])) return first
-  const items: unknown[] = [...whole['data']]
-  const includes: Record<string, unknown[]> = {}
-  addIncludes(includes, whole)
+  const where = `${call.method} ${call.path}`
   // The service accepts with_total_count only without a cursor (spec Conventions).
   const { with_total_count: _total, ...query } = call.query ?? {}
-  const seen = new Set<string>()
-  let last = whole
-  let next = nextPage(whole)
-  // A repeated cursor would cause an endless loop.
-  while (next !== undefined && !seen.has(next.value)) {
-    seen.add(next.value)
-    const answer = await caller.answer({ ...call, query: { ...query, [next.name]: next.value } })
+  const items: unknown[] = []
+  const includes: Record<string, unknown[]> = {}
+  let last: Readonly<Record<string, unknown>> = whole
+  const parameter = nextPage(whole)?.name ?? 'cursor'
+  const laterPage = async (cursor: string) => {
+    const answer = await caller.answer({ ...call, query: { ...query, [parameter]: cursor } })
     if (answer.status >= 400) throw serviceError(answer, call, context.clock.now())
-    last = recordOf(parse(answer.body.toString('utf8')))
-    items.push(...listOf(last['data']))
-    addIncludes(includes, last)
-    next = nextPage(last)
+    const body = answer.body.toString('utf8')
+    if (isJson(body)) return recordOf(parse(body))
+    throw new RunError('SERVICE_ANSWER_UNREADABLE', 'a later page is not JSON', { where, hint: 'sluice doctor' })
+  }
+  const fetchPage = async (cursor: string | undefined) => {
+    const page = cursor === undefined ? whole : await laterPage(cursor)
+    return { page, nextCursor: nextPage(page)?.value }
+  }
+  for await (const { page } of eachPage(fetchPage, where)) {
+    last = page
+    items.push(...listOf(page['data']))
+    addIncludes(includes, page)
   }
   const { next_cursor: _cursor, meta, ...rest } = whole
   const body = {
