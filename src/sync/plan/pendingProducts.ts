@@ -1,6 +1,7 @@
 /** Pending changes of products in the table `pending_product`. Each product is one key. */
 import { outOfSync } from '../../db/changedKeys.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
+import { dropRenamedProducts } from '../../db/remote/drop.ts'
 import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
 import { firstProducts, productOperations } from './operations.ts'
 import { fillTable } from './planTables.ts'
@@ -38,7 +39,21 @@ async function collect(context: PendingContext): Promise<number> {
   )
   const deferred = await tx.execute('delete from pending_product where deferred')
   await tx.query('analyze pending_product')
+  await dropRenamed(context)
   return deferred
+}
+
+/**
+ * Leaves out the deletes of products that the service has under another id of this catalog. An earlier plan put the new id, but its delete
+ * of the old id was withheld or deferred. Now the delete would remove the product of the new id (docs/inputs.md, case 59).
+ */
+async function dropRenamed({ tx, destinationId }: PendingContext): Promise<void> {
+  const deletes = `pending_product where what in ('delete', 'lookup')`
+  if ((await countRows(tx, `select from ${deletes} limit 1`)) === 0) return
+  if ((await dropRenamedProducts(tx, destinationId, `select key from ${deletes}`)) === 0) return
+  await tx.query(
+    `delete from pending_product where what in ('delete', 'lookup') and not exists (select from remote m where m.destination_id = ${destinationId} and m.key = pending_product.key)`,
+  )
 }
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {

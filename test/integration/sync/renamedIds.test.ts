@@ -28,3 +28,18 @@ test.for(['exact', 'case_blind'])('a product whose id changes only in case stays
   expect((await control.catalog('4001')).products).toBe(count)
   expect(await control.violations()).toEqual([])
 })
+
+test('a product whose id changed only in case stays in the catalog if its delete was withheld first', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  await control.switches({ id_comparison: 'case_blind' })
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  write(engine, (i) => `SKU-${i}`)
+  await engine.run('shop')
+  write(engine, (i) => (i < 20 ? `sku-${i}` : `SKU-${i}`))
+  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20, creates: 20 } })
+  // The service has each of these products once, so there is nothing to delete.
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0, withheld: 0, requests: 0 } })
+  expect(await engine.run('shop', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+  expect((await control.catalog('4001')).products).toBe(count)
+})
