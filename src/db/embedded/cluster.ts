@@ -1,7 +1,7 @@
 /** Creates the files of the server by initdb, and starts, finds and stops its process. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -15,45 +15,35 @@ const database = 'sluice'
 const user = 'sluice'
 
 /**
- * Creates the files of the server, with a new password.
+ * Creates the files of the server, with a new password. They are made in another folder, which is renamed at the end: if this process is
+ * killed meanwhile, the next start makes them again.
  *
  * @throws {RunError} `POSTGRES_UNAVAILABLE`, `DISK_FULL`; then removes the files
  */
 export function initialize(places: Places): void {
   const { initdb } = findBinaries(places.account, places.binaries)
-  rmSync(places.data, { recursive: true, force: true })
-  mkdirSync(places.data, { mode: 0o700 })
+  const made = `${places.data}.new`
+  for (const path of [made, places.data]) rmSync(path, { recursive: true, force: true })
+  mkdirSync(made, { mode: 0o700 })
   const password = randomBytes(24).toString('hex')
   writeFileSync(places.password, password, { mode: 0o600 })
   // initdb reads the password from a file that its user can read. The file is removed when initdb has ended.
   const handover = `${places.data}.password`
   writeFileSync(handover, password, { mode: 0o600 })
   if (places.account) {
-    for (const path of [places.data, handover]) chownSync(path, places.account.uid, places.account.gid)
+    for (const path of [made, handover]) chownSync(path, places.account.uid, places.account.gid)
   }
-  const made = spawnSync(
+  const { status, stderr } = spawnSync(
     initdb,
-    [
-      '-D',
-      places.data,
-      '-U',
-      user,
-      `--pwfile=${handover}`,
-      '-A',
-      'scram-sha-256',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-sync',
-      '--no-instructions',
-    ],
+    ['-D', made, '-U', user, `--pwfile=${handover}`, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
     { encoding: 'utf8', cwd: '/', ...places.account },
   )
   rmSync(handover, { force: true })
-  if (made.status !== 0) {
-    rmSync(places.data, { recursive: true, force: true })
-    throw gaveUp('the embedded Postgres could not be set up', made.stderr, places.home)
+  if (status !== 0) {
+    rmSync(made, { recursive: true, force: true })
+    throw gaveUp('the embedded Postgres could not be set up', stderr, places.home)
   }
+  renameSync(made, places.data)
 }
 
 /** Time in milliseconds in which the processes of a killed server end. */
@@ -123,7 +113,8 @@ async function startOnce(places: Places, maxConnections: number): Promise<string
   let ended = false
   child.once('exit', () => (ended = true))
   const deadline = performance.now() + 30_000
-  while (performance.now() < deadline && !ended) {
+  // After a crash the server first replays its log, which may take minutes.
+  while ((performance.now() < deadline || isStarting(places)) && !ended) {
     if (await running(places)) return createDatabase(places)
     await sleep(20)
   }
@@ -135,6 +126,7 @@ export async function running(places: Places): Promise<string | undefined> {
   const server = readAddress(places)
   if (server === undefined) return undefined
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres'), connectionTimeoutMillis: 5_000 })
+  ignoreLaterErrors(client)
   try {
     await client.connect()
     await client.query('select 1')
@@ -169,15 +161,14 @@ export async function connectedPrograms(places: Places): Promise<readonly Connec
   })
 }
 
-/** Stops the server. Returns false if no server runs. @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop */
+/**
+ * Stops the server. Returns false if no server answers: then the pid in an outdated file may be that of another program.
+ * @throws {RunError} `POSTGRES_UNAVAILABLE` if the server does not stop
+ */
 export async function stop(places: Places): Promise<boolean> {
-  let pid: number
-  try {
-    pid = Number(readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')[0])
-  } catch {
-    return false
-  }
-  if (!pid || !isAlive(pid)) return false
+  if ((await running(places)) === undefined) return false
+  const pid = Number(readServerFile(places)[0])
+  if (!pid) return false
   process.kill(pid, 'SIGINT') // fast shutdown: sessions end, nothing is lost
   const deadline = performance.now() + 20_000
   while (performance.now() < deadline) {
@@ -185,6 +176,11 @@ export async function stop(places: Places): Promise<boolean> {
     await sleep(10)
   }
   throw unavailable('the embedded Postgres did not stop within 20 s')
+}
+
+/** Prevents that a connection which the server ends later ends this process. Its next query fails. */
+function ignoreLaterErrors(client: pg.Client): void {
+  client.on('error', () => undefined)
 }
 
 async function createDatabase(places: Places): Promise<string> {
@@ -200,6 +196,7 @@ async function asAdministrator<Result>(places: Places, work: (client: pg.Client,
   const server = readAddress(places)
   if (server === undefined) throw unavailable('the embedded Postgres has just stopped')
   const client = new pg.Client({ connectionString: addressOf(server, 'postgres') })
+  ignoreLaterErrors(client)
   await client.connect()
   try {
     return await work(client, server)
@@ -216,17 +213,30 @@ interface Server {
 
 /** Reads port and password of the server from its files. Undefined if the server is not set up, not running, or not ready yet. */
 function readAddress(places: Places): Server | undefined {
-  let lines: string[]
-  let password: string
+  const lines = readServerFile(places)
+  const pid = Number(lines[0])
+  const port = Number(lines[3])
+  if (!pid || !port || lines[7]?.trim() !== 'ready' || !isAlive(pid)) return undefined
   try {
-    lines = readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')
-    password = readFileSync(places.password, 'utf8')
+    return { port, password: readFileSync(places.password, 'utf8') }
   } catch {
     return undefined
   }
-  const pid = Number(lines[0])
-  const port = Number(lines[3])
-  return pid && port && lines[7]?.trim() === 'ready' && isAlive(pid) ? { port, password } : undefined
+}
+
+/** Returns true if the process of a server runs that does not accept connections yet. */
+function isStarting(places: Places): boolean {
+  const lines = readServerFile(places)
+  return lines[7]?.trim() === 'starting' && isAlive(Number(lines[0]))
+}
+
+/** Returns the lines of the file that Postgres keeps while it runs: pid first, port fourth, state eighth. Empty without the file. */
+function readServerFile(places: Places): readonly string[] {
+  try {
+    return readFileSync(join(places.data, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
 }
 
 function addressOf({ port, password }: Server, name: string): string {

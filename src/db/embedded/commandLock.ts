@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive } from './processes.ts'
 import { errorCode } from '../../unknownValue.ts'
 
-/** Age in milliseconds at which a lock has expired. */
-const longest = 60_000
+/** Age at which a lock has expired, even if its holder runs. */
+const expiresAfterMs = 60_000
 
 /**
  * Locks the server, so that only one command at a time starts or stops it. Waits for the lock; removes a lock whose process has ended, or
@@ -42,7 +42,7 @@ function hasExpired(path: string): boolean {
   const found = read(path)
   if (found === undefined) return false
   const holder = parseInt(found.text)
-  return (holder > 0 && !isAlive(holder)) || Date.now() - found.writtenAtMs > longest
+  return (holder > 0 && !isAlive(holder)) || Date.now() - found.writtenAtMs > expiresAfterMs
 }
 
 /** Returns the text of a lock file; undefined if there is none. */

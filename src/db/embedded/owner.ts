@@ -17,14 +17,19 @@ export function checkOwner(home: string, me: number | undefined = process.getuid
     where: home,
     hint:
       me === 0
-        ? `sudo -u ${owner} sluice …   (run it as ${owner}, as before)`
+        ? `sudo -u ${owner.startsWith('#') ? `'${owner}'` : owner} sluice …   (run it as ${owner}, as before)`
         : `run it as ${owner}; another SLUICE_DATA_DIR is an empty database, which knows nothing of what was sent`,
   })
 }
 
+/** Returns the name of a user, or `#` and the number of a user who is not in `/etc/passwd`. */
 function userName(uid: number): string {
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((user) => user.split(':')[2] === String(uid))
-  return line?.split(':')[0] ?? `number ${uid}`
+  let users = ''
+  try {
+    users = readFileSync('/etc/passwd', 'utf8')
+  } catch {
+    // Not every system has the file.
+  }
+  const line = users.split('\n').find((user) => user.split(':')[2] === String(uid))
+  return line?.split(':')[0] ?? `#${uid}`
 }

@@ -16,15 +16,15 @@ const systemFolder = '/var/lib/sluice'
 
 /** Paths of the server's files, and its account. */
 export interface Places {
-  /** Path shown to the user: `.sluice`. */
+  /** Absolute path of the data directory, without symbolic links. */
   readonly home: string
   /** Folder of Postgres' files. Not below `home` if the user of the server cannot access it. */
   readonly data: string
   /** Folder for copies of the binaries, if the account cannot read the original. */
   readonly binaries: string
   /**
-   * If `data` is not below `home`: file in `home` with the name of the folder of `data`, so that a data directory that is moved keeps its
-   * database. The file exists once the database does.
+   * Only if `data` is outside `home`: a file in `home` that names its folder, so that a data directory that was moved still finds its
+   * database. Written once the database exists.
    */
   readonly elsewhere: { readonly file: string; readonly name: string } | undefined
   /** File with the password. */

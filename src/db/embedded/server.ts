@@ -100,8 +100,13 @@ export function superviseEmbedded(dataDir: string, onRestart: (error?: unknown) 
 /** Stops the server, even if a command uses it. Returns false if no server runs. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
   const places = placesOf(dataDir)
-  rmSync(places.keep, { force: true })
-  return stop(places)
+  const unlock = await lock(places.lock)
+  try {
+    rmSync(places.keep, { force: true })
+    return await stop(places)
+  } finally {
+    unlock()
+  }
 }
 
 /** Stops the server if no program is connected and no command keeps it. */

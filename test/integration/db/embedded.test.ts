@@ -1,9 +1,11 @@
 /** The embedded server: its start, its use by several commands, its end. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -66,6 +68,32 @@ test('a server whose predecessor was killed and is still ending starts when that
   writeFileSync(join(places.data, 'postmaster.pid'), `${ending.pid}\n`)
   const server = await startEmbedded(folder)
   await server.release()
+})
+
+test('a server whose first start was killed while its files were made is set up by the next start', async () => {
+  const places = placesOf(folder)
+  const module = join(import.meta.dirname, '../../../src/db/embedded/server.ts')
+  const code = `import { startEmbedded } from ${JSON.stringify(module)}; await startEmbedded(${JSON.stringify(folder)})`
+  const starting = spawn(process.execPath, ['--input-type=module', '-e', code], { detached: true, stdio: 'ignore' })
+  const begun = () => ['', '.new'].some((end) => existsSync(join(`${places.data}${end}`, 'PG_VERSION')))
+  await expect.poll(begun, { timeout: 20_000, interval: 2 }).toBe(true)
+  process.kill(-starting.pid!, 'SIGKILL')
+  await once(starting, 'exit')
+  const server = await startEmbedded(folder)
+  expect(await embeddedUrl(folder)).toBe(server.url)
+})
+
+test('a program that has the pid of an outdated file is not stopped', async () => {
+  await (await startEmbedded(folder)).release()
+  const { data, account } = placesOf(folder)
+  const other = spawn('sleep', ['30'], { ...account })
+  const ended = once(other, 'exit')
+  writeFileSync(join(data, 'postmaster.pid'), `${other.pid}\n${data}\n0\n1\n\n\n\nready\n`)
+  expect(await stopEmbedded(folder)).toBe(false)
+  expect(other.exitCode ?? other.signalCode).toBeNull()
+  other.kill()
+  await ended
+  rmSync(join(data, 'postmaster.pid'))
 })
 
 test('the hint of a server that does not start keeps its data', async () => {
