@@ -19,13 +19,16 @@ export interface BudgetClass {
 /** Number of slots of a ring. Larger than any limit, so that a slot is never overwritten while it is needed. */
 const ringSize = 16_384
 
-/** Inserts the class if it is new. Keeps a limit that answers have changed. */
-export async function openBudget(db: Queryable, budget: BudgetClass): Promise<void> {
-  await db.execute(`insert into budget (class, request_limit, window_ms) values ($1, $2, $3) on conflict (class) do nothing`, [
-    budget.name,
-    Math.max(1, Math.min(budget.limit, ringSize - 1)),
-    budget.windowMs,
-  ])
+/** Inserts the class if it is new. Keeps a limit that answers have changed. Returns the stored limit. */
+export async function openBudget(db: Queryable, budget: BudgetClass): Promise<number> {
+  const limit = Math.max(1, Math.min(budget.limit, ringSize - 1))
+  const [row] = await db.query<Row<'budget', 'request_limit'>>(
+    `with added as (
+       insert into budget (class, request_limit, window_ms) values ($1, $2, $3) on conflict (class) do nothing returning request_limit)
+     select request_limit from added union all select request_limit from budget where class = $1`,
+    [budget.name, limit, budget.windowMs],
+  )
+  return row?.request_limit ?? limit
 }
 
 /** Seconds by which a grant may be in the future, because a process got the lock of the row after another one that had asked later. */

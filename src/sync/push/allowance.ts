@@ -45,7 +45,7 @@ export class Allowance {
   readonly #isSpecified: boolean
   #waiting: Waiter[] = []
   #isServing = false
-  /** Limit that this process wrote last. */
+  /** Stored limit, as this process read or wrote it last. */
   #knownLimit: number
   /** End of the requested wait for this process, by the monotonic clock. Other processes read it from the database. */
   #blockedUntil = 0
@@ -69,7 +69,7 @@ export class Allowance {
   static async open(deps: AllowanceDeps, limitClass: string): Promise<Allowance> {
     const rate = limitOf(limitClass)
     const allowance = new Allowance(deps, `${deps.service.origin} ${deps.service.credentials} ${limitClass}`, rate)
-    await openBudget(deps.db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
+    allowance.#knownLimit = await openBudget(deps.db, { name: allowance.name, limit: rate.limit, windowMs: rate.windowMs + slackMs })
     return allowance
   }
 

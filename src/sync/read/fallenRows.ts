@@ -19,8 +19,9 @@ export interface FallenSource {
 const comparedFrom = 20
 
 /**
- * Returns the note on rows that fell by more than half within a day, although each read passed the guards: they compare a read with the one
- * before. An approval of deletes starts the comparison again. `goodValid`: reference of `GUARD_ROWS_FELL`, which reports a fall in one step.
+ * Returns the note on rows that fell by more than half within a day. The guards compare a read only with the one before, so several small
+ * falls pass them. Rows that were suppressed since, or opted out, did not fall. An approval of deletes starts the comparison again.
+ * `goodValid`: reference of `GUARD_ROWS_FELL`, which reports a fall in one step.
  */
 export async function erodedNotes(
   db: Database,
@@ -30,21 +31,21 @@ export async function erodedNotes(
   goodValid: number | undefined,
 ): Promise<WarningSummary[]> {
   if (goodValid === undefined || readsBackfillSource(run) || !destinationOf(pipeline.destination.kind).guardsDeletes) return []
-  const now = valid + suppressed
-  if (now < goodValid / 2) return []
-  const [row] = await db.query<{ most: number | null }>(
-    `select max((s.counts ->> 'valid')::int) as most from snapshot s join run r on r.id = s.run_id
+  const [most] = await db.query<{ valid: number; suppressed: number }>(
+    `select (s.counts ->> 'valid')::int as valid, (s.counts ->> 'suppressed')::int as suppressed from snapshot s join run r on r.id = s.run_id
      where s.destination_id = $1 and s.status = 'closed' and r.trigger <> 'backfill' and r.options ->> 'source' is null
        and r.started_at > statement_timestamp() - interval '1 day'
        and not exists (select from plan p where p.snapshot_id = s.id and jsonb_array_length(p.guards) > 0)
        and s.id >= coalesce((select max(a.id) from snapshot a join run q on q.id = a.run_id
-         where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)`,
+         where a.destination_id = $1 and q.options ->> 'approveDeletes' is not null), 0)
+     order by 1 desc limit 1`,
     [run.destinationId],
   )
-  const most = row?.most ?? 0
-  if (most < comparedFrom || now >= most / 2) return []
-  const message = `valid rows fell from ${most} to ${valid} within a day, in steps that no guard withholds`
-  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: most - valid, lines: [] }]
+  if (most === undefined || most.valid < comparedFrom) return []
+  const now = valid + Math.max(0, suppressed - most.suppressed)
+  if (now < goodValid / 2 || now >= most.valid / 2) return []
+  const message = `valid rows fell from ${most.valid} to ${valid} within a day, in steps that no guard withholds`
+  return [{ code: 'ROWS_ERODED' satisfies QualityCode, field: '', message, count: most.valid - valid, lines: [] }]
 }
 
 /**

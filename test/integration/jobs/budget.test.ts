@@ -119,6 +119,21 @@ describe('the shared budget', () => {
     expect(await Promise.all([taken(1), taken(2)])).toEqual([false, true])
   })
 
+  test('a limit that the service raises again applies in a new process too', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const open = () =>
+      Allowance.open({ db, clock: systemClock, settings: engineSettings(origin), service: { ...testService, origin } }, 'user_lists')
+    const stated = async (limit: number) => {
+      const headers = { 'x-account-rate-limit-limit': String(limit) }
+      await (await open()).update({ kind: 'answer', status: 200, headers, body: Buffer.from(''), durationMs: 1 }, 1)
+      const [row] = await db.query<{ request_limit: number }>('select request_limit from sluice.budget')
+      return row?.request_limit
+    }
+    expect(await stated(300)).toBe(300)
+    expect(await stated(1_500)).toBe(1_500)
+  })
+
   test('K4: grants and blocks of a clock that was ahead count as of now', async () => {
     await using database = await testDatabase({ mayBeUsed: true })
     const { db } = database

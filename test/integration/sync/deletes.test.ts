@@ -253,35 +253,38 @@ test('a pipeline that wrote to another destination before has a note, and is wit
   expect(await notes(engine.run('people'))).toEqual(['succeeded'])
 })
 
-test('rows that fall by more than half in small steps are noted, and withheld with guards.hold', async () => {
-  await using engine = await engineUnderTest()
-  const write = (count: number) =>
-    engine.write('people.csv', `id,mail\n${Array.from({ length: count }, (_, i) => `${i},p${i}@example.com\n`).join('')}`)
-  const pipeline = (more: string) =>
-    engine.pipeline(
-      'people',
-      `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\n${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`,
-    )
-  const codes: (string | undefined)[] = []
-  const run = async (count: number, approveDeletes?: number) => {
-    write(count)
-    const report = await engine.run('people', approveDeletes === undefined ? {} : { approveDeletes })
-    codes.push(report.warnings?.find(({ code }) => code === 'ROWS_ERODED')?.message)
-    return report
-  }
-  pipeline('')
-  for (const count of [60, 50, 40, 30, 29]) expect(await run(count)).toMatchObject({ status: 'succeeded' })
-  expect(codes).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    'valid rows fell from 60 to 29 within a day, in steps that no guard withholds',
-  ])
-  pipeline('guards: { hold: [ROWS_ERODED] }\n')
-  expect(await run(28)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_ERODED' }], counts: { deletes: 0 } })
-  // An approval accepts the rows of its run.
-  pipeline('')
-  await run(15, 20)
-  expect((await run(14)).warnings).toEqual([])
-})
+test.for([0, 60])(
+  'rows that fall by more than half in small steps are noted, and withheld with guards.hold (%i opted out)',
+  async (optedOut) => {
+    await using engine = await engineUnderTest()
+    const rows = (count: number, ok: string) => Array.from({ length: count }, (_, i) => `${ok}${i},${ok}${i}@example.com,${ok}\n`).join('')
+    const write = (count: number) => engine.write('people.csv', `id,mail,ok\n${rows(count, 'yes')}${rows(optedOut, 'no')}`)
+    const pipeline = (more: string) =>
+      engine.pipeline(
+        'people',
+        `source: { url: "{folder}/people.csv" }\nmap: { key: id, email: mail }\nconsent: { column: ok, values: ["yes"] }\n${more}destination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n`,
+      )
+    const codes: (string | undefined)[] = []
+    const run = async (count: number, approveDeletes?: number) => {
+      write(count)
+      const report = await engine.run('people', approveDeletes === undefined ? {} : { approveDeletes })
+      codes.push(report.warnings?.find(({ code }) => code === 'ROWS_ERODED')?.message)
+      return report
+    }
+    pipeline('')
+    for (const count of [60, 50, 40, 30, 29]) expect(await run(count)).toMatchObject({ status: 'succeeded' })
+    expect(codes).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'valid rows fell from 60 to 29 within a day, in steps that no guard withholds',
+    ])
+    pipeline('guards: { hold: [ROWS_ERODED] }\n')
+    expect(await run(28)).toMatchObject({ status: 'withheld', guards: [{ code: 'GUARD_ROWS_ERODED' }], counts: { deletes: 0 } })
+    // An approval accepts the rows of its run.
+    pipeline('')
+    await run(15, 20)
+    expect((await run(14)).warnings).toEqual([])
+  },
+)
