@@ -14,8 +14,8 @@ import { recordText } from '../recordBatch.ts'
 import { trailerReader } from '../trailer.ts'
 
 /**
- * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line is invalid and has no line end, the file was
- * cut off (FILE_TRUNCATED).
+ * Reads JSON lines in UTF-8. An invalid line becomes a row with a fault. If the last line has no line end, and ends inside an object or a
+ * string, the file was cut off (FILE_TRUNCATED).
  *
  * @throws RunError FILE_TRUNCATED, FILE_NOT_JSON_LINES, FILE_FAULTY_ROWS, FILE_RECORD_TOO_LARGE
  */
@@ -28,7 +28,9 @@ export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatCont
     const rest = cutter.end()
     const before = reader.faults
     yield* reader.batches(rest)
-    if (rest.count > 0 && reader.faults > before) {
+    const isCut = rest.count > 0 && reader.faults > before && endsInside(recordText(rest, rest.count - 1))
+    // A single line that ends inside an object is more likely cut than spread.
+    if (isCut && (reader.faults === 1 || !reader.isSpread)) {
       throw fileError('FILE_TRUNCATED', 'the last line is cut', {
         name: context.name,
         at: `line ${rest.lines[0]}`,
@@ -110,9 +112,13 @@ class JsonReader {
     }
   }
 
+  /** True if one object is spread over several lines: the first of them begins an object, and none is valid JSON. */
+  get isSpread(): boolean {
+    return this.#spread > 0 && this.faults === this.#faulty.rows
+  }
+
   rejectIfTooMany(): void {
-    // If the first line begins an object and no line is valid JSON, one object is spread over several lines.
-    if (this.#spread > 0 && this.faults === this.#faulty.rows) throw this.#notLines(this.#spread)
+    if (this.isSpread) throw this.#notLines(this.#spread)
     this.#faulty.rejectIfTooMany('Write one valid JSON object for each record.')
   }
 

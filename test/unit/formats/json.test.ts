@@ -9,6 +9,10 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(await refusal('{"id":"1"}\n{"id":"2')).toBe('FILE_TRUNCATED')
     expect(await refusal('{"id":"1"}\n{"id":"2"}')).toBe('none')
   })
+  test('a complete last line without a line end is one bad line', async () => {
+    expect(await refusal(`${good(100)}{"id":"1","id":"2"}`)).toBe('none')
+    expect(await refusal(`${good(100)}{"id":}`)).toBe('none')
+  })
   test('case 46: one bad line is rejected; more than one in a hundred reject the file', async () => {
     expect(faultsOf(await read('{"id":"1"}\n{"id":}\n{"id":"3"}\n'))).toEqual([undefined, 'ROW_JSON', undefined])
     expect(await refusal(`${good(100)}{"id":}\n`)).toBe('none')
@@ -23,6 +27,7 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
   test('case 48: an object over several lines rejects the file', async () => {
     expect(await refusal('{\n  "id": "1",\n  "title": "a"\n}\n')).toBe('FILE_NOT_JSON_LINES')
     expect(await refusal('{"id":"1",\n"tags": [\n"a",\n"b"\n]}\n')).toBe('FILE_NOT_JSON_LINES')
+    expect(await refusal('{"id":"1",\n"title":"a"}')).toBe('FILE_NOT_JSON_LINES')
     // But an object around records is read as its records.
     expect((await read('{"items": [\n{"id":"1"},\n{"id":"2"}\n]}\n')).rows.map(cellsOf)).toEqual([{ id: '1' }, { id: '2' }])
   })
