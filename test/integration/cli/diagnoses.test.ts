@@ -5,7 +5,7 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { loadPipeline } from '../../../src/pipeline/load.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { item, products, rss } from '../acceptance/products.ts'
-import { feed, json, shopYaml, workspace } from './workspace.ts'
+import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
 test.each([
   ['SLUICE_ACCESS_TOKEN', 'SLUICE_ACCESS_TOKEN refused'],
@@ -40,6 +40,35 @@ test('a wrong PIN is reported as such', async () => {
   expect((await space.here(['auth', 'login'])).stderr).toContain('PIN_NEEDED')
   const { code, stderr } = await space.here(['auth', 'login', '--pin', '0000000'])
   expect([code, stderr]).toEqual([1, expect.stringMatching(/error {2}PIN_REFUSED .*\nhint {3}sluice auth login/)])
+}, 30_000)
+
+test('doctor reports a service that fails as such, and not as refused credentials', async () => {
+  await using space = await workspace()
+  space.write('pipelines/shop.yaml', shopYaml)
+  for (const [fault, hint] of [
+    [{ kind: 'status', status: 503 }, /^the service fails at the moment/],
+    [{ kind: 'rate_limit', retry_after: 1 }, /^too many requests/],
+    [{ kind: 'status', status: 404 }, /SLUICE_ADS_BASE_URL/],
+    [{ kind: 'html', status: 200 }, /SLUICE_ADS_BASE_URL/],
+  ] as const) {
+    await space.sandbox.control.clearFaults()
+    await space.sandbox.control.fault({ path: '/12/accounts' }, fault, 'always')
+    const { checks } = json(await space.here(['doctor', '--json']))
+    const failed = checks.filter(({ state }: { state: string }) => state === 'failed')
+    expect(failed).toMatchObject([
+      { check: 'service', message: expect.stringMatching(/answers \/12\/accounts with \d+$/), hint: expect.stringMatching(hint) },
+    ])
+  }
+}, 30_000)
+
+test('doctor finds an account that is not on the first page of accounts', async () => {
+  await using space = await workspace()
+  space.write('pipelines/customers.yaml', customersYaml)
+  await space.sandbox.control.switches({ rate_limits: 'off' })
+  for (let n = 0; n < 201; n++) await space.sandbox.call('POST', '/12/accounts')
+  const { checks } = json(await space.here(['doctor', '--json']))
+  expect(checks).toContainEqual(expect.objectContaining({ check: 'credentials', message: 'more than 200 accessible advertising accounts' }))
+  expect(checks).toContainEqual(expect.objectContaining({ check: 'pipeline customers', state: 'ok' }))
 }, 30_000)
 
 test('a clock that is off by 900 s causes one warning of doctor, and fails no run', async () => {

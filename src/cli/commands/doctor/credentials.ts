@@ -1,19 +1,21 @@
 import type { Answer } from '../../../service/client/exchange.ts'
 import { plural } from '../../terminal/text.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
-import { parsed, textOf } from './answers.ts'
+import { parsed, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 
 /**
- * Reports whether the service accepted the credentials. Returns the ids of the accessible accounts; undefined unless the status is 200.
- * `refused`: names of the refused variables, if the transport found them.
+ * Reports whether the service accepted the credentials. Returns the ids of the accessible accounts on the first page; undefined for an
+ * answer 401 or 403. `refused`: names of the refused variables, if the transport found them.
  */
 export function examineCredentials(answer: Answer, refused: string | undefined, report: ReportFinding): readonly string[] | undefined {
   const body = parsed(answer)
   if (answer.status === 200) {
-    const accounts = listOf(recordOf(body)['data']).flatMap((account) => textOf(recordOf(account)['id']))
+    const { data, next_cursor: next } = recordOf(body)
+    const accounts = listOf(data).flatMap((account) => textOf(recordOf(account)['id']))
+    const more = typeof next === 'string' ? 'more than ' : ''
     if (accounts.length > 0)
-      report({ check: 'credentials', state: 'ok', message: `${plural(accounts.length, 'accessible advertising account')}` })
+      report({ check: 'credentials', state: 'ok', message: `${more}${plural(accounts.length, 'accessible advertising account')}` })
     else
       report({
         check: 'credentials',

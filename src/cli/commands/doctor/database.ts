@@ -8,7 +8,7 @@ import { clockWarningS } from './clock.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
 
-/** Opens and migrates the database, then checks its disk, the privileges of a run, and its clock. */
+/** Opens and migrates the database, then checks whether it is a copy, its disk, the privileges of a run, and its clock. */
 export async function examineDatabase(context: Context, report: ReportFinding): Promise<void> {
   try {
     await withStore(context, async (store) => {

@@ -1,11 +1,12 @@
 import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
-import type { Transport } from '../../../service/client/exchange.ts'
+import type { Answer, Transport } from '../../../service/client/exchange.ts'
 import { createTransport } from '../../../service/client/index.ts'
 import type { Context } from '../../context.ts'
 import { serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
-import { get } from './answers.ts'
+import { recordOf } from '../../../unknownValue.ts'
+import { get, parsed } from './serviceReads.ts'
 import { examineClock } from './clock.ts'
 import { examineCredentials } from './credentials.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
@@ -42,7 +43,8 @@ async function examineService(
     exchange: (request) => waiting(context, 'waiting for the service', () => direct.exchange(request)),
   }
   try {
-    const first = await get(transport, `/${service.adsVersion}/accounts`)
+    const path = `/${service.adsVersion}/accounts`
+    const first = await get(transport, path)
     if (first.kind !== 'answer') {
       return report({
         check: 'service',
@@ -51,17 +53,37 @@ async function examineService(
         hint: 'check SLUICE_ADS_BASE_URL and the network; for the sandbox: sluice sandbox',
       })
     }
-    report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
-    examineClock(first, context.clock.now(), report)
     // The transport signs the second request with the service's time. So a wrong clock is not reported as refused credentials too.
-    const again = first.status === 401 ? await get(transport, `/${service.adsVersion}/accounts`) : first
+    const again = first.status === 401 ? await get(transport, path) : first
     const answer = again.kind === 'answer' ? again : first
+    const isUsable = isDecision(answer)
+    if (isUsable) report({ check: 'service', state: 'ok', message: `${service.adsBaseUrl} answers in ${Math.round(first.durationMs)} ms` })
+    else
+      report({
+        check: 'service',
+        state: 'failed',
+        message: `${service.adsBaseUrl} answers ${path} with ${answer.status}`,
+        hint: hintOf(answer),
+      })
+    examineClock(first, context.clock.now(), report)
+    if (!isUsable) return
     const refused = answer.status === 401 ? await transport.refusedCredentials?.() : undefined
     const accounts = examineCredentials(answer, refused, report)
     if (accounts) await examineTargets(transport, service, pipelines, accounts, report)
   } finally {
     await transport.close()
   }
+}
+
+/** Returns true if the answer is a list of accounts, or denies access, so that it is about the credentials. */
+function isDecision(answer: Answer): boolean {
+  return answer.status === 200 ? Array.isArray(recordOf(parsed(answer))['data']) : answer.status === 401 || answer.status === 403
+}
+
+function hintOf({ status }: Answer): string {
+  if (status === 429) return 'too many requests: wait some minutes, then: sluice doctor'
+  if (status >= 500) return 'the service fails at the moment: wait, then: sluice doctor'
+  return 'check SLUICE_ADS_BASE_URL and SLUICE_ADS_VERSION: another server may answer there'
 }
 
 /** Reports findings with the settings of a named set in `sluice.yaml` instead of the variables of the environment. */
@@ -78,4 +100,4 @@ function reportForSet(set: string, report: ReportFinding): ReportFinding {
     })
 }
 
-const variables = /\bSLUICE_((?:ADS_)?BASE_URL|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g
+const variables = /\bSLUICE_((?:ADS_)?BASE_URL|ADS_VERSION|CONSUMER_(?:KEY|SECRET)|ACCESS_TOKEN(?:_SECRET)?)\b/g

@@ -2,11 +2,14 @@ import type { KnownService } from '../../../config/config.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import type { Transport } from '../../../service/client/exchange.ts'
 import { listOf, recordOf } from '../../../unknownValue.ts'
-import { get, parsed, textOf } from './answers.ts'
+import { get, parsed, textOf } from './serviceReads.ts'
 import type { ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
 
-/** Reports for each pipeline whether its destination exists and is accessible. `accounts`: ids of the accessible accounts. */
+/**
+ * Reports for each pipeline whether its destination exists and is accessible. `accounts`: ids of accessible accounts; others, which a
+ * longer list has on later pages, are read on their own.
+ */
 export async function examineTargets(
   transport: Transport,
   service: KnownService,
@@ -14,11 +17,15 @@ export async function examineTargets(
   accounts: readonly string[],
   report: ReportFinding,
 ): Promise<void> {
+  const isAccessible = async (accountId: string) => {
+    const exchange = await get(transport, `/${service.adsVersion}/accounts/${accountId}`)
+    return exchange.kind === 'answer' && exchange.status === 200
+  }
   for (const { name, destination } of pipelines) {
     const check = `pipeline ${name}`
     const type = destinationOf(destination.kind)
     const { path, accountId, listed } = type.probe(destination, service.adsVersion)
-    if (accountId !== undefined && !accounts.includes(accountId)) {
+    if (accountId !== undefined && !accounts.includes(accountId) && !(await isAccessible(accountId))) {
       report({
         check,
         state: 'failed',
