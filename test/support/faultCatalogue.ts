@@ -74,7 +74,7 @@ export const faultCatalogue: readonly CataloguedFault[] = [
   row(
     'C4',
     'a delete answered by `failed_product_key` or 404',
-    'refused; deleted only if an earlier attempt had no answer ([why](decisions/lost-deletes.md))',
+    'refused; deleted only if an earlier attempt had no answer ([why](decisions/lost-delete-answers.md))',
   ),
   row('C5', 'catalog or audience missing, access revoked', 'the destination is paused, the records keep their state'),
   row('C6', 'killed during the search for a failing record', 'the search continues; no record is lost'),

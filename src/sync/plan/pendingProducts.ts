@@ -33,7 +33,7 @@ async function collect(context: PendingContext): Promise<number> {
     tx,
     'pending_product',
     // lookup: the product must be deleted, but its product_key is unknown or was refused. The product is put once more, because the
-    // answer has the current product_key (docs/decisions/lost-deletes.md).
+    // answer has the current product_key (docs/decisions/lost-delete-answers.md).
     `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )

@@ -86,7 +86,7 @@ describe.for([
         expect(report.error).toBeUndefined()
         if (what === 'products' && (fault['kind'] === 'partial_apply' || fault['status'] === 429)) {
           // The service refuses each product: the refusals are reported, and the products sent again. A refused delete takes two more runs:
-          // one to get the current key, one to delete it (docs/decisions/lost-deletes.md). A 429 means that nothing was applied, so an
+          // one to get the current key, one to delete it (docs/decisions/lost-delete-answers.md). A 429 means that nothing was applied, so an
           // applied delete is refused the second time.
           expect(report.status).toBe('partial')
           expect((await engine.run(under.name)).status).toBe('partial')
