@@ -1,6 +1,7 @@
 /**
  * Declares the temporary tables of a plan. They are dropped after the plan (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
  */
+import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'
 
 /** Columns of a table with their types. */
@@ -89,8 +90,15 @@ type PlanTableName = keyof typeof planTables
  * number of rows.
  */
 export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
-  await tx.query(`drop table if exists ${name}`)
-  return tx.execute(`create temp table ${name} (${Object.keys(planTables[name].columns).join(', ')}) as ${query}`, [...values])
+  const drop = `drop table if exists ${name}`
+  const create = `create temp table ${name} (${Object.keys(planTables[name].columns).join(', ')}) as ${query}`
+  if (values.length > 0) {
+    await tx.query(drop)
+    return tx.execute(create, values)
+  }
+  // Both in one message, because a plan fills some ten tables. The driver then returns a result for each statement.
+  const results = (await tx.client.query(`${drop}; ${create}`)) as unknown as readonly pg.QueryResult[]
+  return results.at(-1)?.rowCount ?? 0
 }
 
 /** Creates an empty table, or replaces an existing table by an empty one. */
