@@ -41,6 +41,7 @@ function countRequests(transport: Transport, inFlight: { requests: number }): Tr
       }
     },
     ...(transport.refusedCredentials === undefined ? {} : { refusedCredentials: transport.refusedCredentials }),
+    ...(transport.load === undefined ? {} : { load: transport.load }),
     close: () => transport.close(),
   }
 }

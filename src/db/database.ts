@@ -167,6 +167,15 @@ export function connectionOf(client: pg.PoolClient): Transaction {
   return { client, ...queryable(client) }
 }
 
+/**
+ * Opens `count` connections of the pool at the same time, so that the first statements need not connect. Resolves with the first
+ * connection, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
+ */
+export async function openConnections({ connect }: Pick<Database, 'connect'>, count: number): Promise<void> {
+  const opened = Array.from({ length: count }, async () => (await connect()).release())
+  await Promise.any(opened).catch(() => undefined)
+}
+
 /** Wraps one connection, or the pool, as a `Queryable`. */
 export function queryable(client: pg.Pool | pg.PoolClient): Queryable {
   return {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { openDatabase, type Database } from './database.ts'
+import { openConnections, openDatabase, type Database } from './database.ts'
 import { isMigrated, migrateDatabase } from './migrate.ts'
 import { connectPlain, connectUnpooled } from './poolerProbe.ts'
 import { RunError } from '../errors.ts'
@@ -69,15 +69,6 @@ export async function openStore(options: {
     throw error
   }
   return { db, url, embedded: embedded !== undefined, close }
-}
-
-/**
- * Opens `count` connections of the pool at the same time, so that the first statements need not connect. Resolves with the first
- * connection, because a pooler may permit fewer. Ignores errors, because the first statement reports them.
- */
-async function openConnections({ connect }: Database, count: number): Promise<void> {
-  const opened = Array.from({ length: count }, async () => (await connect()).release())
-  await Promise.any(opened).catch(() => undefined)
 }
 
 /** Encodings of databases that can store every text. SQL_ASCII stores the bytes of UTF-8 unchanged. */

@@ -53,5 +53,7 @@ export interface Transport {
    * service answers with another status than 401. The function is missing if the credentials cannot be tested.
    */
   readonly refusedCredentials?: () => Promise<string | undefined>
+  /** Loads the code that sends requests, so that the first one need not wait for it. Missing if it is loaded already. */
+  readonly load?: () => Promise<void>
   readonly close: () => Promise<void>
 }

@@ -23,6 +23,8 @@ export interface Sender {
   readonly open: (request: SentRequest) => Promise<Opened>
   /** Returns true once after the clock of signatures was corrected. The caller may then send the request again. */
   readonly clockWasCorrected: () => boolean
+  /** Loads the code that sends requests. */
+  readonly load: () => Promise<void>
   readonly close: () => Promise<void>
 }
 

@@ -24,6 +24,7 @@ export function createTransport(config: ServiceConfig, options: TransportOptions
   return {
     exchange: (request) => sender.send({ ...request, proof }),
     refusedCredentials: async () => (await import('./refusedCredentials.ts')).refusedCredentials(sender, config),
+    load: () => sender.load(),
     close: () => sender.close(),
   }
 }
@@ -57,6 +58,7 @@ export function createSender(config: ServiceConfig, options: TransportOptions = 
       return openWire(prepare({ spelling, base, request, config, nowMs: offset.now() }))
     },
     clockWasCorrected: () => offset.takeCorrection(),
+    load: async () => void (await loadWire()),
     close: async () => (await wire)?.close(),
   }
 }

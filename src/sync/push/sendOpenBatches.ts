@@ -5,6 +5,7 @@ import { destinationOf } from '../../destinations/index.ts'
 import { claimBatches, findOpenWork, type BatchScope, type ClaimedBatch, type OpenWork } from '../../db/batches/claim.ts'
 import { LeaseLost, renewLeases } from '../../db/batches/lease.ts'
 import { recoverBatches } from '../../db/batches/release.ts'
+import { openConnections } from '../../db/database.ts'
 import { pauseDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
 import { deadWorkers } from '../../db/workers.ts'
@@ -89,6 +90,8 @@ class PushLoop {
   readonly #running = new Set<Promise<void>>()
   /** Resolves when a slot or a batch is released. */
   #released = Promise.withResolvers<void>()
+  /** Number of connections that were opened to record answers. */
+  #connections = 1
   #failure: unknown
   #recoveredAt: number
 
@@ -134,7 +137,19 @@ class PushLoop {
     crashPoint('push.batches_claimed')
     if (claimed.length < count) pace.starved()
     for (const batch of claimed) this.#start(batch)
+    this.#openConnections()
     return claimed.length > 0 && this.#claims.room(pace.slots) > 0
+  }
+
+  /**
+   * Opens the connections that record answers, once several requests are in flight. They open while the service works. Opened on demand,
+   * two of them delayed the requests that follow the deletes of a plan by 40 ms.
+   */
+  #openConnections(): void {
+    const needed = Math.min(this.#claims.count, recordAtOnce)
+    if (needed <= this.#connections) return
+    this.#connections = needed
+    void openConnections(this.#sending.deps.db, this.#connections + 1)
   }
 
   #start(batch: ClaimedBatch): void {

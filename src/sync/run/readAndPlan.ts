@@ -139,6 +139,8 @@ async function plan(
 ): Promise<Planned> {
   const { pipeline, effective, run, input, onPart } = of
   const isReplaced = await noteSandboxInstance(deps, run)
+  // Meanwhile Postgres plans, and this process is idle. An error is thrown by the first request.
+  if (run.trigger !== 'plan' && input.reading !== 'unchanged') deps.transport.load?.().catch(() => undefined)
   const planned = await timed(deps, run, 'plan', () =>
     cancellingStatements(deps, tx.client, () => makePlan(deps, tx, effective, run, input, onPart)),
   )
