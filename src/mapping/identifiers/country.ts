@@ -7,14 +7,17 @@ const threeLetters =
   'ABWAW AFGAF AGOAO AIAAI ALAAX ALBAL ANDAD AREAE ARGAR ARMAM ASMAS ATGAG AUSAU AUTAT AZEAZ BDIBI BELBE BENBJ BESBQ BFABF BGDBD BGRBG BHRBH BHSBS BIHBA BLMBL BLRBY BLZBZ BMUBM BOLBO BRABR BRBBB BRNBN BTNBT BWABW CAFCF CANCA CCKCC CHECH CHLCL CHNCN CIVCI CMRCM CODCD COGCG COKCK COLCO COMKM CPVCV CRICR CUBCU CUWCW CXRCX CYMKY CYPCY CZECZ DEUDE DJIDJ DMADM DNKDK DOMDO DZADZ ECUEC EGYEG ERIER ESHEH ESPES ESTEE ETHET FINFI FJIFJ FLKFK FRAFR FROFO FSMFM GABGA GBRGB GEOGE GGYGG GHAGH GIBGI GINGN GLPGP GMBGM GNBGW GNQGQ GRCGR GRDGD GRLGL GTMGT GUFGF GUMGU GUYGY HKGHK HNDHN HRVHR HTIHT HUNHU IDNID IMNIM INDIN IOTIO IRLIE IRNIR IRQIQ ISLIS ISRIL ITAIT JAMJM JEYJE JORJO JPNJP KAZKZ KENKE KGZKG KHMKH KIRKI KNAKN KORKR KWTKW LAOLA LBNLB LBRLR LBYLY LCALC LIELI LKALK LSOLS LTULT LUXLU LVALV MACMO MAFMF MARMA MCOMC MDAMD MDGMG MDVMV MEXMX MHLMH MKDMK MLIML MLTMT MMRMM MNEME MNGMN MNPMP MOZMZ MRTMR MSRMS MTQMQ MUSMU MWIMW MYSMY MYTYT NAMNA NCLNC NERNE NFKNF NGANG NICNI NIUNU NLDNL NORNO NPLNP NRUNR NZLNZ OMNOM PAKPK PANPA PERPE PHLPH PLWPW PNGPG POLPL PRIPR PRKKP PRTPT PRYPY PSEPS PYFPF QATQA REURE ROURO RUSRU RWARW SAUSA SDNSD SENSN SGPSG SHNSH SJMSJ SLBSB SLESL SLVSV SMRSM SOMSO SPMPM SRBRS SSDSS STPST SURSR SVKSK SVNSI SWESE SWZSZ SXMSX SYCSC SYRSY TCATC TCDTD TGOTG THATH TJKTJ TKLTK TKMTM TLSTL TONTO TTOTT TUNTN TURTR TUVTV TWNTW TZATZ UGAUG UKRUA URYUY USAUS UZBUZ VATVA VCTVC VENVE VGBVG VIRVI VNMVN VUTVU WLFWF WSMWS XKXXK YEMYE ZAFZA ZMBZM ZWEZW'
 
 /**
- * Returns the two-letter country code: `de`, `DE`, `DEU`, `Germany` → `DE`. Returns any other text in upper case: `isCountry` decides
+ * Returns the two-letter country code: `de`, `DE`, `DEU`, `Germany` → `DE`; `UK` → `GB`. Returns any other text in upper case: `isCountry` decides
  * whether that is a country.
  */
 export function countryCode(text: string): string {
-  if (text.length === 2) return text.toUpperCase()
+  if (text.length === 2) return otherCodes[text.toUpperCase()] ?? text.toUpperCase()
   byName ??= codesByName()
   return byName.get(text.toLowerCase()) ?? text.toUpperCase()
 }
+
+/** Two-letter codes that are in use beside ISO 3166: of the United Kingdom, and of Greece in the European Union. */
+const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' }
 
 /** Returns codes by lower-case name: English names of the runtime, three-letter codes, and other names that exports use. */
 function codesByName(): ReadonlyMap<string, string> {
@@ -24,7 +27,6 @@ function codesByName(): ReadonlyMap<string, string> {
     ...names,
     ...threeLetters.split(' ').map((codes) => [codes.slice(0, 3).toLowerCase(), codes.slice(3)] as const),
     ['united states of america', 'US'],
-    ['uk', 'GB'],
     ['great britain', 'GB'],
     ['england', 'GB'],
     ['turkey', 'TR'],

@@ -1,5 +1,7 @@
 import { columnMissing } from '../boundColumns.ts'
 import { findColumn } from '../fields.ts'
+import { countryCode } from '../identifiers/country.ts'
+import { isCountry } from '../identifiers/phoneFast.ts'
 import { redactPersonalData } from '../mask.ts'
 import type { IdentifierType } from '../../model/record.ts'
 import type { BoundIdentifier } from './memberBinding.ts'
@@ -19,7 +21,8 @@ export function bindIdentifiers(header: MemberHeader, kinds: readonly Identifier
     let country: string | number | undefined
     if (defaultCountry !== undefined) {
       const index = findColumn(columns, defaultCountry)
-      country = index >= 0 ? index : /^[A-Za-z]{2}$/.test(defaultCountry) ? defaultCountry.toUpperCase() : undefined
+      const code = countryCode(defaultCountry)
+      country = index >= 0 ? index : isCountry(code) ? code : undefined
       if (country === undefined) header.warnings.push(columnMissing(`${kind}.default_country`, defaultCountry, columns))
       if (index >= 0) header.used.add(index)
     }

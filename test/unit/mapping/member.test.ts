@@ -47,6 +47,21 @@ const held = (record: MemberRecord | undefined) =>
     (packed) => `${packed[0]} ${packed[0] === 6 ? packed.subarray(1).toString() : packed.subarray(1).toString('hex')}`,
   )
 
+test.for([
+  ['column', 'uk', '020 7946 0958', '+442079460958'],
+  ['column', 'EL', '21 2345 6789', '+302123456789'],
+  ['constant', 'UK', '020 7946 0958', '+442079460958'],
+  ['constant', 'Germany', '030 901820', '+4930901820'],
+] as const)('the country of a phone number may have another code or a name (%s %s)', ([from, country, phone, sent]) => {
+  const definition = { map: { key: 'id', phone_number: { column: 'phone', default_country: from === 'column' ? 'country' : country } } }
+  expect(held(mapped({ id: 'C1', phone, country }, definition).record)).toEqual([`5 ${digest(sent)}`])
+})
+
+test('a constant that is not a country is noted as a missing column', () => {
+  const mapper = mapperOf({ map: { key: 'id', phone_number: { column: 'phone', default_country: 'XX' } } })
+  expect(mapper.start(['id', 'phone']).map(({ field }) => field)).toContain('phone_number.default_country')
+})
+
 test('a row becomes its packed identifiers, sorted and without duplicates, under the hash of its key', () => {
   const { record, codes } = mapped({
     id: 'C1',
