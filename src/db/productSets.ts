@@ -137,10 +137,11 @@ async function noteSet(tx: Queryable, run: { readonly id: number; readonly actor
   await noteRun(tx, { actor: run.actor, what, runId: run.id, detail })
 }
 
-/** Returns the ids of at most `limit` live products of a brand, sorted. */
+/** Returns the ids of at most `limit` desired products of a brand, sorted. Includes stale products, and missing ones that are kept. */
 export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
   const rows = await db.query<Row<'record', 'key'>>(
-    `select key from record where destination_id = $1 and status = 'live' and ${hasBrand} order by key limit $3`,
+    `select r.key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
+     where r.destination_id = $1 and m.ref_count > 0 and ${hasBrand} order by r.key limit $3`,
     [destinationId, brandText(brand), limit],
   )
   return rows.map(({ key }) => key.toString())

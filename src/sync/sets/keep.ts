@@ -21,7 +21,7 @@ import { crashPoint } from '../crashPoint.ts'
 import { interrupted, type EngineDeps } from '../engine.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, isResultOf, withListed } from './compare.ts'
-import { desiredContent, isProblem } from './setContent.ts'
+import { confirmedContent, isProblem } from './setContent.ts'
 import { listProductSets, sendSetRequest } from './listing.ts'
 import { newestOf } from './plan.ts'
 
@@ -110,7 +110,7 @@ async function keepSet(work: Work, rule: ProductSetRule, unresolved: ReadonlySet
     }
   const stored = await loadProductSets(deps.db, run.destinationId)
   let kept = newestOf(stored, name)
-  const desired = await desiredContent(deps.db, run.destinationId, rule)
+  const desired = await confirmedContent(deps.db, run.destinationId, rule)
   const found = listed?.find(({ id }) => id === kept?.setId)
   if (kept !== undefined && found === undefined && (await isDeleted(work, kept))) {
     await forgetProductSet(deps.db, actor, kept, 'gone')

@@ -6,7 +6,7 @@ import type { Row } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf } from './compare.ts'
-import { isProblem, plannedContent } from './setContent.ts'
+import { isProblem, desiredContent } from './setContent.ts'
 
 /** Stores the planned product sets with the plan. Returns undefined if the pipeline has no rules for sets and has created none. */
 export async function planProductSets(
@@ -36,7 +36,7 @@ export async function plannedSetsOf(db: Queryable, planId: string): Promise<Plan
 /** Returns the planned change of the set of one rule. */
 async function changeOf(db: Queryable, destinationId: number, rule: ProductSetRule, set: StoredSet | undefined): Promise<ProductSetChange> {
   const { name } = rule
-  const desired = await plannedContent(db, destinationId, rule)
+  const desired = await desiredContent(db, destinationId, rule)
   const action =
     set === undefined || set.state === 'creating' ? 'create' : isProblem(desired) ? 'unchanged' : actionOf(desired, set.content)
   return { name, action, outcome: 'planned', ...(isProblem(desired) ? desired : {}) }

@@ -18,35 +18,35 @@ export function isProblem(desired: Desired): desired is SetProblem {
 }
 
 /** Returns the content to send, with the confirmed products of the brand and their keys. */
-export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
+export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, mostSetProducts + 1)
   return manualContent(
     rule,
     products.map(({ id }) => id),
     products.map(({ productKey }) => productKey),
+    'the catalog has no confirmed product',
   )
 }
 
 /** Returns the content for a plan, with the desired products of the brand, without their keys. */
-export async function plannedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
+export async function desiredContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<Desired> {
   if (rule.brand === undefined) return filteredContent(rule)
-  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [])
+  return manualContent(rule, await productsOfBrand(db, destinationId, rule.brand, mostSetProducts + 1), [], 'the source has no product')
 }
 
 function filteredContent(rule: ProductSetRule): StoredContent {
   return { ...headOf(rule), type: 'FILTERED', filters: rule.filters, productKeys: [], productIds: [] }
 }
 
-/** Returns the content of a set that lists its products. `productKeys`: keys of the products, or empty for a plan. */
-function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[]): Desired {
+/** Returns the content of a set that lists its products. `productKeys`: keys of the products, or empty for a plan. `none`: start of the message without products. */
+function manualContent(rule: ProductSetRule, productIds: readonly string[], productKeys: readonly string[], none: string): Desired {
   if (productIds.length > mostSetProducts)
     return {
       code: 'PRODUCT_SET_TOO_LARGE',
       message: `brand "${rule.brand ?? ''}" has more than ${mostSetProducts} products, the maximum of a set without filters; map the brand to a custom label and write the rule for that label`,
     }
-  if (productIds.length === 0)
-    return { code: 'PRODUCT_SET_EMPTY', message: `the catalog has no confirmed product of brand "${rule.brand ?? ''}"` }
+  if (productIds.length === 0) return { code: 'PRODUCT_SET_EMPTY', message: `${none} of brand "${rule.brand ?? ''}"` }
   return { ...headOf(rule), type: 'MANUAL', filters: [], productKeys, productIds }
 }
 

@@ -111,6 +111,17 @@ test('product sets are created once, updated or replaced, and deleted with their
   expect(await engine.sandbox.control.violations()).toEqual([])
 })
 
+test('a plan shows the set of a brand as the run leaves it, with a product whose row is now rejected', async () => {
+  await using engine = await engineUnderTest()
+  engine.write('feed.csv', feed(rows))
+  engine.pipeline('shop', yaml(acme))
+  await engine.run('shop')
+  engine.write('feed.csv', feed(rows).replace(/(A2,.*)10.00 EUR/, '$1free'))
+  const plan = await engine.plan('shop')
+  expect(plan).toMatchObject({ counts: { rejected: 1, stale: 1 }, productSets: [{ name: 'Acme', action: 'unchanged' }] })
+  expect((await engine.apply(plan.planId)).productSets).toMatchObject([{ name: 'Acme', action: 'unchanged' }])
+})
+
 test('an unmanaged set of the same name is neither changed nor created a second time, also after the rule was removed', async () => {
   await using engine = await engineUnderTest()
   engine.write('feed.csv', feed(rows))
