@@ -1,4 +1,4 @@
-/** Links between pages, and from code to pages: every target exists, and the index lists every decision. */
+/** Links between pages, and from code to pages: every page and heading exists, and the index lists every decision. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -19,6 +19,32 @@ test('every link from page to page has a file', () => {
   )
   expect(links.length, 'the checker must see links').toBeGreaterThan(30)
   expect(links.filter(({ page, to }) => !existsSync(join(root, dirname(page), to)))).toEqual([])
+})
+
+/** Returns the anchors of the headings of a page, as GitHub makes them. */
+const anchorsOf = (page: string): readonly string[] =>
+  [...withoutCode(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+const withoutCode = (page: string): string => read(page).replaceAll(/```[\s\S]*?```/g, '')
+
+test('every heading that a page or code links to exists', () => {
+  const ofPages = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].map(([, to = '', anchor = '']) => ({
+      file: page,
+      page: to === '' ? page : join(dirname(page), to),
+      anchor,
+    })),
+  )
+  const ofCode = [...filesBelow('src', '.ts'), ...filesBelow('test', '.ts'), ...filesBelow('bench', '.ts')].flatMap((file) =>
+    [...read(file).matchAll(/\b(docs\/[\w/-]+\.md)#([\w-]+)/g)].map(([, page = '', anchor = '']) => ({ file, page, anchor })),
+  )
+  expect(Math.min(ofPages.length, ofCode.length), 'the checker must see links').toBeGreaterThan(30)
+  const missing = [...ofPages, ...ofCode].filter(({ page, anchor }) => !anchorsOf(page).includes(anchor))
+  expect(missing).toEqual([])
 })
 
 test('every page that code or a test names exists', () => {
