@@ -27,7 +27,7 @@ export function classifyEnvelope(exchange: Exchange, entryCount: number): Succes
     case 'not-sent':
       return { kind: 'retry', reason: 'not-sent' }
     case 'lost':
-      return ambiguous('connection-lost', { mayLandLater: exchange.status === undefined || mayArriveAfter.has(exchange.status) })
+      return ambiguous('connection-lost', { mayLandLater: exchange.status === undefined || mayBeOfGateway(exchange.status) })
     case 'answer':
       return classifyStatus(exchange, entryCount)
   }
@@ -63,16 +63,24 @@ export function readErrors(value: Json | undefined): ServiceError[] | undefined 
   return errors
 }
 
-/** Statuses of a gateway that timed out, or of a server that did not wait for the body: the bytes of the request may still arrive. */
-const mayArriveAfter = new Set([408, 502, 504])
+/** Returns true for a status that a gateway may have sent after it gave up: the bytes of the request may still arrive. */
+function mayBeOfGateway(status: number): boolean {
+  return status === 408 || status >= 500
+}
+
+/** Statuses that only a gateway or a server that did not wait for the body sends, whatever the body. */
+const neverOfService = new Set([408, 502, 504])
 
 function classifyStatus(answer: Answer, entryCount: number): Success | RequestOutcome {
   const { status } = answer
   if (status === 429) return { kind: 'retry', reason: 'rate-limited', status }
-  if (mayArriveAfter.has(status)) return ambiguous(`http-${status}`, { mayLandLater: true })
-  if (status < 200 || (status >= 300 && status < 400) || status >= 500) return ambiguous(`http-${status}`)
+  if (status < 200 || (status >= 300 && status < 400)) return ambiguous(`http-${status}`)
 
   const body = readBody(answer)
+  if (mayBeOfGateway(status)) {
+    const ofService = !neverOfService.has(status) && body !== undefined && readFailure(body, entryCount) !== undefined
+    return ambiguous(`http-${status}`, { mayLandLater: !ofService })
+  }
   if (status < 300) {
     if (body === undefined) return ambiguous('unreadable-answer')
     return classifySuccess(body, entryCount)

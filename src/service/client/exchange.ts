@@ -18,7 +18,7 @@ export interface NotSent {
 
 /**
  * Bytes of the request may have been sent, and no complete answer arrived (reset, timeout, truncated body). `status` is set if the headers
- * arrived. Then the service has handled the request and cannot apply it later, except with 408, 502 and 504.
+ * arrived. Then the service has handled the request and cannot apply it later, except with 408 and 5xx.
  */
 export interface Lost {
   readonly kind: 'lost'

@@ -56,8 +56,7 @@ describe('exchanges without a usable response, for every destination', () => {
     ['nothing left this machine', { kind: 'not-sent', error, durationMs: 1 }, 'retry not-sent'],
     ['lost without a head', { kind: 'lost', error, durationMs: 1 }, 'ambiguous connection-lost late []'],
     ['lost behind the head', { kind: 'lost', error, status: 200, durationMs: 1 }, 'ambiguous connection-lost []'],
-    ['lost behind the head of a 500', { kind: 'lost', error, status: 500, durationMs: 1 }, 'ambiguous connection-lost []'],
-    ...[408, 502, 504].map(
+    ...[408, 500, 502, 503, 504, 524].map(
       (status) =>
         [
           `lost behind the head of a ${status}`,
@@ -93,6 +92,10 @@ describe('exchanges without a usable response, for every destination', () => {
     ['500', answer(500, errors('INTERNAL_ERROR')), 'ambiguous http-500 []'],
     ['502', answer(502, html), 'ambiguous http-502 late []'],
     ['503', answer(503, errors('OVER_CAPACITY')), 'ambiguous http-503 []'],
+    ['500 of a gateway', answer(500, html), 'ambiguous http-500 late []'],
+    ['503 of a gateway', answer(503, 'upstream connect error or disconnect/reset before headers'), 'ambiguous http-503 late []'],
+    ['503 without a body', answer(503, ''), 'ambiguous http-503 late []'],
+    ['524 of a gateway', answer(524, html), 'ambiguous http-524 late []'],
     ['504', answer(504, html), 'ambiguous http-504 late []'],
     ['Q5: 200 with errors only', answer(200, errors('INVALID_PARAMETER')), 'refused INVALID_PARAMETER []'],
     ['200 with errors and null data', answer(200, { ...errors('X'), data: null }), 'refused X []'],
