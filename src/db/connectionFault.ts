@@ -19,14 +19,15 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Returns the error for a failed connection. Never suggests the embedded Postgres, because the configured database has the synced state,
+ * Returns the error for a failed connection. `url`: undefined for a connection that was lost later; then the error names
+ * the address. Never suggests the embedded Postgres, because the configured database has the synced state,
  * and with an empty database all records would be created again.
  */
-export function connectionFault(error: unknown, url: string): RunError {
-  const place = placeOf(url)
+export function connectionFault(error: unknown, url: string | undefined): RunError {
+  const place = url === undefined ? placeOfError(error) : placeOf(url)
   const { code, message } = factsOf(error)
-  const failed = (errorCode: ErrorCode, text: string, hint: string) =>
-    new RunError(errorCode, text, { where: safeUrl(url), hint, cause: error })
+  const where = url === undefined ? place.host : safeUrl(url)
+  const failed = (errorCode: ErrorCode, text: string, hint: string) => new RunError(errorCode, text, { where, hint, cause: error })
 
   if (code === '28P01' || code === '28000')
     return failed(
@@ -68,7 +69,9 @@ export function connectionFault(error: unknown, url: string): RunError {
     return failed(
       'DATABASE_UNREACHABLE',
       `no database server listens on ${place.host}`,
-      `start it, or correct host and port in DATABASE_URL: pg_isready -h ${place.hostname} -p ${place.port}`,
+      url === undefined
+        ? 'the same command again; it starts the embedded Postgres, and any other server must be started first'
+        : `start it, or correct host and port in DATABASE_URL: pg_isready -h ${place.hostname} -p ${place.port}`,
     )
   return failed(
     'DATABASE_UNREACHABLE',
@@ -156,13 +159,25 @@ function placeOf(url: string): Place {
       role: decodeURIComponent(username),
     }
   } catch {
-    return { host: 'of DATABASE_URL', hostname: 'localhost', port: '5432', database: '', role: '' }
+    return { host: 'DATABASE_URL', hostname: 'localhost', port: '5432', database: '', role: '' }
   }
 }
 
+/** Returns the address that a failed connection tried, if its error names it. */
+function placeOfError(error: unknown): Place {
+  const { address, hostname, port } = recordOf(firstOf(error))
+  const name = typeof address === 'string' ? address : typeof hostname === 'string' ? hostname : undefined
+  if (name === undefined) return placeOf('')
+  return placeOf(`postgres://${name.includes(':') ? `[${name}]` : name}${typeof port === 'number' ? `:${port}` : ''}`)
+}
+
+/** Returns the first error if several addresses were tried. */
+function firstOf(error: unknown): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error
+}
+
 function factsOf(error: unknown): { readonly code: string; readonly message: string } {
-  // If several addresses were tried, the first error is reported.
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const first = firstOf(error)
   const { code, message } = recordOf(first)
   const text = typeof message === 'string' ? message : String(first)
   // The driver sets no code for this error.

@@ -47,7 +47,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
     }
   const full = diskFault(error)
   if (full !== undefined) return presentError(full, secrets)
-  if (isConnectionFault(error)) return presentError(connectionFault(error, ''), secrets)
+  if (isConnectionFault(error)) return presentError(connectionFault(error, undefined), secrets)
   const missing = missingPackage(error)
   if (missing !== undefined)
     return {

@@ -41,3 +41,15 @@ test('names a missing optional package, with the command that installs it', () =
   const error = Object.assign(new Error("Cannot find package '@aws-sdk/client-s3' imported from s3.js"), { code: 'ERR_MODULE_NOT_FOUND' })
   expect(presentError(error)).toMatchObject({ code: 'PACKAGE_MISSING', hint: 'npm install @aws-sdk/client-s3' })
 })
+
+test('a connection that fails later names the address that the pool tried', () => {
+  const refused = (facts: object) => presentError(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', ...facts }))
+  expect(refused({ address: '192.0.2.7', port: 6543 })).toMatchObject({
+    code: 'DATABASE_UNREACHABLE',
+    message: 'no database server listens on 192.0.2.7:6543',
+    where: '192.0.2.7:6543',
+    hint: 'the same command again; it starts the embedded Postgres, and any other server must be started first',
+  })
+  expect(refused({ address: '::1', port: 6543 }).message).toBe('no database server listens on [::1]:6543')
+  expect(refused({}).message).toBe('no database server listens on DATABASE_URL')
+})
