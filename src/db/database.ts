@@ -34,8 +34,8 @@ export interface Database extends Queryable {
 
 /**
  * Maximum time in milliseconds to open a connection of a pool. A server that is stopped, or a proxy without a server, accepts it and never
- * answers. By default Postgres gives a new connection up after this time too (`authentication_timeout`), so a run survives a shorter hang.
- * Not a setting of the pool, which would apply it to the wait for a free connection too.
+ * answers. Postgres itself gives up a login after 60 s (`authentication_timeout`), so a longer wait is useless, and a shorter one would end
+ * runs that a hang only delays. Not a setting of the pool, which would apply it to the wait for a free connection too.
  */
 const defaultConnectMs = 60_000
 
@@ -135,30 +135,35 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     connection,
     ...queryable(pool),
     async transaction(work) {
-      for (let attempt = 1; ; attempt++) {
-        const client = await pool.connect()
-        let broken = false
-        try {
-          await client.query('begin')
-          const result = await work(connectionOf(client))
-          await client.query('commit')
-          return result
-        } catch (error) {
-          try {
-            await client.query('rollback')
-          } catch {
-            broken = true
-          }
-          if (attempt < 5 && isRetryable(error)) continue
-          throw error
-        } finally {
-          client.release(broken)
-        }
+      const client = await pool.connect()
+      const tx = connectionOf(client)
+      try {
+        return await inTransaction(tx, () => work(tx))
+      } finally {
+        client.release()
       }
     },
     connect: () => pool.connect(),
     listen: (listener) => notifications.listen(listener),
     close: () => pool.end(),
+  }
+}
+
+/**
+ * Runs `work` in a transaction of this connection: commits if `work` returns, rolls back if `work` throws. After a serialization failure or a
+ * deadlock calls `work` again, five times in total.
+ */
+export async function inTransaction<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    await tx.query('begin')
+    try {
+      const result = await work()
+      await tx.query('commit')
+      return result
+    } catch (error) {
+      await tx.query('rollback').catch(() => undefined)
+      if (attempt === 5 || !isRetryable(error)) throw error
+    }
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { isRetryable, type Transaction } from '../../db/database.ts'
+import { inTransaction, type Transaction } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { RunRow } from '../../db/runs.ts'
 import { applyGuards } from './applyGuards.ts'
@@ -21,8 +21,8 @@ export type { PlanInput } from './planWork.ts'
 export type { Planned } from './planRow.ts'
 
 /**
- * Makes a plan. `onPart`: called after each part of a first load except the last one is stored; the batches of the part may be sent
- * from then on. Without `onPart`, the whole plan is one transaction.
+ * Makes a plan. `onPart`: called after each stored part of a first load in several parts; the batches of the part may be sent from then on.
+ * Without `onPart`, the whole plan is one transaction.
  *
  * @throws {RunWithheld} if a guard stops the run
  */
@@ -35,41 +35,37 @@ export async function makePlan(
   onPart?: (planId: string) => Promise<void>,
 ): Promise<Planned> {
   let pages = await recordPages(tx)
-  let stored = await inTransaction(tx, async () => planInTransaction(await openWork(deps, tx, pipeline, run, input), onPart !== undefined))
+  let stored = await planTransaction(tx, async () =>
+    planInTransaction(await openWork(deps, tx, pipeline, run, input), onPart !== undefined),
+  )
   for (;;) {
     const { planned, next } = stored
     if (next !== undefined) await onPart?.(planned.planId)
     if (stored.isLoad) await markRecordsVisible(tx, run.destinationId, pages)
     if (next === undefined) return planned
     pages = await recordPages(tx)
-    stored = await inTransaction(tx, next)
+    stored = await planTransaction(tx, next)
   }
 }
 
-/**
- * Runs `work` in a transaction, at most five times: a deadlock is possible with a worker that records an answer at the same time. Rolls
- * back and throws any other error.
- */
-async function inTransaction<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    await tx.query('begin')
+/** Runs `work` in a transaction of a plan. A deadlock is possible with a worker that records an answer at the same time. */
+async function planTransaction(tx: Transaction, work: () => Promise<PlannedPart>): Promise<PlannedPart> {
+  const stored = await inTransaction(tx, async () => {
+    // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
+    await tx.query(`set local work_mem = '64MB'`)
     try {
-      // Enough for hash aggregates of a few million digests. More does not make the join of the diff faster.
-      await tx.query(`set local work_mem = '64MB'`)
       const result = await work()
       crashPoint('plan.before_commit')
-      await tx.query('commit')
-      crashPoint('plan.after_commit')
       return result
     } catch (thrown) {
-      const error = causeOf(tx.client, thrown)
-      await tx.query('rollback').catch(() => undefined)
-      if (attempt === 5 || !isRetryable(error)) throw error
+      throw causeOf(tx.client, thrown)
     }
-  }
+  })
+  crashPoint('plan.after_commit')
+  return stored
 }
 
-/** Makes the whole plan. With `inParts`, makes only the first part of a first load; `next` is undefined after the last part. */
+/** Makes the whole plan. With `inParts`, makes only the first part of a first load; `next` is undefined if nothing is left. */
 async function planInTransaction(work: PlanWork, inParts: boolean): Promise<PlannedPart> {
   const { deps, tx, destinationId, planId, pending, terms } = work
   deps.onProgress?.({ stage: 'diff', done: 0 })
