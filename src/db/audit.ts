@@ -26,7 +26,7 @@ export async function noteBatch(
   ])
 }
 
-/** Adds a line about an action of a run that belongs neither to a plan nor to a batch. */
+/** Adds a line about an action of a run. The line names no plan and no batch. */
 export async function noteRun(
   tx: Queryable,
   line: { readonly actor: string; readonly what: string; readonly runId: number; readonly detail: object },

@@ -159,7 +159,10 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
 }
 
-/** Pauses a destination. If the destination is already paused, keeps the earlier time and replaces the reason. */
+/**
+ * Pauses a destination, because a cause outside of its records stops all requests. If the destination is already paused, keeps the earlier
+ * time and replaces the reason. Not the pause of an operator (`pauses.ts`): the next run ends it.
+ */
 export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
   await tx.execute(
     `with paused as (
@@ -170,7 +173,7 @@ export async function pauseDestination(tx: Queryable, destinationId: number, rea
   )
 }
 
-/** Ends a pause at the start of a run. If the cause still exists, the run pauses the destination again. */
+/** Ends a pause before something is sent again. If the cause still exists, the destination is paused again. */
 export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
   await db.execute(
     `with resumed as (

@@ -19,7 +19,7 @@ export const invalidatedBy = (kind: string, runId: number): string =>
 /** Returns the SQL condition that `hash` marks invalidated content. A content hash has 16 bytes, or one byte for members without times. */
 export const isInvalidated = (hash: string): string => `(length(${hash}) = ${markerBytes})`
 
-/** Returns the SQL condition that an audit did not find the product, so that its product_key may not exist any more. Null for null. */
+/** Returns the SQL condition that an audit did not find the product, so that its product_key may not exist any more. SQL null if `hash` is null. */
 export const isNotListed = (hash: string): string =>
   `(${isInvalidated(hash)} and get_byte(${hash}, 0) = ${invalidatedKinds.indexOf('notListed')})`
 

@@ -85,7 +85,7 @@ export async function endedRequestsAfter(db: Queryable, id: number, limit: numbe
 /** Current state. */
 export interface GaugeValues {
   readonly pipelines: readonly { readonly pipeline: string; readonly succeededAt: Date | null; readonly withheld: number }[]
-  readonly unresolved: readonly { readonly pipeline: string; readonly users: number; readonly oldestS: number }[]
+  readonly unresolved: readonly { readonly pipeline: string; readonly operations: number; readonly oldestS: number }[]
   readonly budgets: readonly { readonly class: string; readonly limit: number; readonly used: number }[]
   readonly queueOldestS: number
   readonly ending: readonly EndingMembers[]
@@ -121,7 +121,7 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[]): P
     pipelines: pipelines.map((row) => ({ pipeline: row.pipeline, succeededAt: row.succeeded_at, withheld: row.withheld ?? 0 })),
     unresolved: unresolved.map(({ pipeline, operations, since }) => ({
       pipeline,
-      users: operations,
+      operations,
       oldestS: (now - since.getTime()) / 1000,
     })),
     budgets,

@@ -131,8 +131,8 @@ export function createMetrics(deps: { readonly db: Database; readonly version: s
       gauges.unsettled.set({ pipeline }, 0)
       gauges.unsettledAge.set({ pipeline }, 0)
     }
-    for (const { pipeline, users, oldestS } of now.unresolved) {
-      gauges.unsettled.set({ pipeline }, users)
+    for (const { pipeline, operations, oldestS } of now.unresolved) {
+      gauges.unsettled.set({ pipeline }, operations)
       gauges.unsettledAge.set({ pipeline }, oldestS)
     }
     for (const { limitClass, seconds } of rateWaits()) rateWait.inc({ class: limitClass }, seconds)

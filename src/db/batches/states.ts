@@ -1,9 +1,9 @@
 /** Names the states of a batch (docs/states.md), and the reasons of batches that wait for other batches. */
 
-/** SQL of the statuses of batches with unresolved entries. */
+/** SQL of the statuses of batches that have not ended. */
 export const openStatuses = `('pending', 'in_flight', 'ambiguous', 'parked')`
 
-/** SQL condition: entry `e` of batch `b` is unresolved, which means ambiguous, or sent and not answered yet. */
+/** SQL condition: entry `e` of batch `b` is unresolved, which means ambiguous, or attempted without a final answer. */
 export const isUnresolved = `e.outcome in ('pending', 'ambiguous')
   and (b.status in ('in_flight', 'ambiguous', 'parked') or (b.status = 'pending' and b.attempts > 0))`
 

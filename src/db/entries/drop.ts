@@ -7,7 +7,7 @@ import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeySearch.ts'
 import type { Row, Value } from '../row.ts'
 import { lastDeletingPlans, outstandingRefreshes } from '../plans.ts'
 import { entryOutcome, keysTogether, usersOf } from './read.ts'
-import { kindsWhere } from '../../destinations/index.ts'
+import { destinationTypes } from '../../destinations/index.ts'
 
 /** Deletes all entries of these batches. */
 export async function deleteEntries(tx: Queryable, batches: readonly string[]): Promise<void> {
@@ -32,7 +32,9 @@ export async function dropOldTemplates(db: Queryable): Promise<number> {
  * Returns the number of deleted operations.
  */
 export async function dropOldEntries(db: Database): Promise<number> {
-  const keepFor = `case when d.kind = any($1) then interval '12 months' else interval '30 days' end`
+  const keepFor = `case d.kind ${destinationTypes()
+    .map(({ kind, keepsEntries }) => `when '${kind}' then interval '${keepsEntries}'`)
+    .join(' ')} end`
   const unfinished = `select distinct b.plan_id from batch b cross join ${usersOf('b')} e
      where ${entryOutcome} <> 'confirmed' and case b.operation when 'upsert' then b.plan_id in (${outstandingRefreshes})
        else b.plan_id in (select l.id from (${lastDeletingPlans}) l) end`
@@ -43,12 +45,10 @@ export async function dropOldEntries(db: Database): Promise<number> {
          and (o.status in ${openStatuses} or o.settled_at >= statement_timestamp() - ${keepFor}))
        and not exists (select from plan p where p.id = b.plan_id and p.status = 'applying')
        and not exists (select from (${unfinished}) f where f.plan_id = b.plan_id)`
-  const values = [kindsWhere(({ keepsEntries }) => keepsEntries === '12 months')]
   return db.transaction(async (tx) => {
     // No plan may run meanwhile: one of its queries finds the batches of a record, and a later one reads their entries.
     await tx.query(
       `select from destination where id in (select o.destination_id from batch o where o.id in (${expiredBatches})) order by id for update`,
-      values,
     )
     const compactRows = await tx.query<
       Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
@@ -56,7 +56,6 @@ export async function dropOldEntries(db: Database): Promise<number> {
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
        returning ea.destination_id, cardinality(ea.record_keys) as n, ${isOfLoad('b')} as of_load,
          case when b.operation = 'delete' then (select array_agg(k.key) from (${keysTogether('ea')}) k) end as deleted`,
-      values,
     )
     const rows = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
       `with dropped as (delete from entry where batch_id in (${expiredBatches}) returning destination_id, change, keys)
@@ -64,7 +63,6 @@ export async function dropOldEntries(db: Database): Promise<number> {
          select array_agg(k.key) from dropped d cross join lateral unnest(d.keys) as k (key)
          where d.destination_id = g.destination_id and d.change = 'delete') as deleted
        from dropped g group by g.destination_id`,
-      values,
     )
     // The index of implied keys contains digests of people too. Therefore deleted identifiers, and identifiers of a load that was not sent
     // completely, are removed from the index.

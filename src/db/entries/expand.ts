@@ -19,7 +19,7 @@ export async function expandEntries(tx: Queryable, batchIds: readonly (number | 
   for (const row of rows) await storeBody(tx, row.id, bodyOf(row))
   await tx.execute(
     `with taken as (delete from batch_entries where batch_id = any($1::bigint[]) returning *)
-     insert into entry (${entryColumns}) select ${entryColumns} from (${expanded('true').replace('from batch_entries ea', 'from taken ea')}) x`,
+     insert into entry (${entryColumns}) select ${entryColumns} from (${expanded('true', 'taken')}) x`,
     [batchIds],
   )
 }

@@ -1,7 +1,6 @@
 /**
  * Builds the SQL to read entries of batches, which have two forms (docs/decisions/packed-state.md): one row of `batch_entries` for
- * all people of a batch, or one row of `entry` each. All code that reads entries uses this SQL, so that it sees both.
- * Code that writes an entry expands the batch first (`expand.ts`).
+ * all people of a batch, or one row of `entry` each. Code that may meet both forms reads entries by this SQL. Code that writes an entry expands the batch first (`expand.ts`).
  */
 import { fillTemplate, keyBytes } from '../bodyTemplate.ts'
 import type { ColumnName, Row } from '../row.ts'
@@ -10,15 +9,19 @@ import type { ColumnName, Row } from '../row.ts'
 const keysIn = (joined: string) =>
   `array(select substring(${joined} from eg.at for ${keyBytes}) from generate_series(1, length(${joined}), ${keyBytes}) as eg (at))`
 
-/** Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. */
+/**
+ * Returns SQL that expands rows of `batch_entries` to rows with the columns of `entry`. `where`: condition on the row `ea`. `from`: table of
+ * these rows.
+ */
 export const expanded = (
   where: string,
+  from = 'batch_entries',
 ) => `select ea.batch_id, (er.place - 1)::int as ord, ea.destination_id, er.record_key, ${keysIn('er.keys')} as keys,
     coalesce(er.change, ea.changes[1]) as change, coalesce(er.hash, ea.hashes[1]) as hash, ea.expires_at, coalesce(er.users, ea.users[1]) as users,
     (ea.first_offset + sum(coalesce(er.bytes, ea.byte_lengths[1]) + 1) over (partition by ea.batch_id order by er.place)
       - coalesce(er.bytes, ea.byte_lengths[1]) - 1)::int as byte_offset,
     coalesce(er.bytes, ea.byte_lengths[1]) as byte_length, 'pending' as outcome, null::text as code, null::text as message
-  from batch_entries ea
+  from ${from} ea
     cross join lateral unnest(ea.record_keys, ea.keys, ea.changes, ea.hashes, ea.users, ea.byte_lengths) with ordinality
       as er (record_key, keys, change, hash, users, bytes, place)
   where ${where}`

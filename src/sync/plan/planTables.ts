@@ -1,5 +1,6 @@
 /**
- * Declares the temporary tables of a plan. They are dropped after the plan (`readAndPlan.ts`). The read fills the tables `stage`, `opted_out` and `unseen_key`.
+ * Declares the temporary tables of a plan. `readAndPlan.ts` drops them; an erasure drops its own `removal`. The tables of the read (`stage`,
+ * `opted_out`, `unseen_key`) are declared in `sync/read`.
  */
 import type pg from 'pg'
 import type { Transaction } from '../../db/database.ts'

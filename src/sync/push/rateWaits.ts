@@ -1,7 +1,7 @@
 /** Sums the time that requests of this process waited for the shared rate budget, by budget, for metrics. */
 const waitedMs = new Map<string, number>()
 
-/** Adds a wait. `budget`: its name, `<service> <class>`. `ms`: sum over the requests that waited. */
+/** Adds a wait. `budget`: its name, `<service> <credentials> <class>`. `ms`: sum over the requests that waited. */
 export function noteRateWait(budget: string, ms: number): void {
   waitedMs.set(budget, (waitedMs.get(budget) ?? 0) + ms)
 }
