@@ -81,12 +81,12 @@ function withholds(guards: Guards, { code }: WarningSummary): boolean {
   return withholdingCodes.includes(code)
 }
 
-/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. Adds to the messages that nothing was sent. */
+/** Thrown if a guard stops the run. Within the transaction of a plan, it rolls the plan back. Adds to the messages that nothing of this read was sent. */
 export class RunWithheld extends Error {
   readonly results: readonly GuardResult[]
   constructor(results: readonly GuardResult[]) {
     super('the run is withheld')
-    this.results = results.map((result) => ({ ...result, message: `${result.message}: nothing was sent` }))
+    this.results = results.map((result) => ({ ...result, message: `${result.message}: nothing of this read was sent` }))
   }
 }
 

@@ -222,7 +222,7 @@ test('JSON without the consent column withholds the run, because a test of an em
     guards: [
       {
         code: 'GUARD_CONSENT_UNKNOWN',
-        message: 'no row has the column "unsubscribed", by which consent: decides who may be reached: nothing was sent',
+        message: 'no row has the column "unsubscribed", by which consent: decides who may be reached: nothing of this read was sent',
       },
     ],
   }
@@ -261,7 +261,7 @@ test('an export without its consent column removes no one from a do-not-reach li
     guards: [
       {
         code: 'GUARD_CONSENT_UNKNOWN',
-        message: 'the export has no column "Unsubscribed from all email", which says who may be reached: nothing was sent',
+        message: 'the export has no column "Unsubscribed from all email", which says who may be reached: nothing of this read was sent',
         hint: 'write in pipeline optouts: guards: { accept: [CONSENT_UNKNOWN] }, if every person of the file belongs on the list; else export the file with that column',
       },
     ],
@@ -321,7 +321,7 @@ describe('a consent column whose values are written in another way', () => {
       guards: [
         {
           code: 'GUARD_OPT_OUTS_FELL',
-          message: '20 rows opt out, last time 50, and 30 more people would be sent: nothing was sent',
+          message: '20 rows opt out, last time 50, and 30 more people would be sent: nothing of this read was sent',
           hint: expect.stringMatching(/values of the consent column.*accept: \[OPT_OUTS_FELL\]/) as string,
         },
       ],

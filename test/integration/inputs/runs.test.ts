@@ -437,7 +437,7 @@ test('another id column withholds the run, so that the catalog does not have eve
     guards: [
       {
         code: 'GUARD_IDS_CHANGED',
-        message: '61 of 120 products of the last sync are missing, and 61 ids are new: nothing was sent',
+        message: '61 of 120 products of the last sync are missing, and 61 ids are new: nothing of this read was sent',
         hint: 'set map: { id: … } to the column of the earlier ids; if it is right, sluice run shop --approve-deletes 61',
       },
     ],

@@ -28,7 +28,7 @@ test('a file of other people withholds the run, and an approval of the deletes r
     guards: [
       {
         code: 'GUARD_PEOPLE_CHANGED',
-        message: '150 of 150 synced people would be removed, and 150 new people sent: nothing was sent',
+        message: '150 of 150 synced people would be removed, and 150 new people sent: nothing of this read was sent',
         hint: expect.stringContaining('sluice run people --approve-deletes 150') as string,
       },
     ],
@@ -54,7 +54,7 @@ test.for([
     guards: [
       {
         code: 'GUARD_PEOPLE_CHANGED',
-        message: '140 of 140 synced people would be removed, of which 140 opt out, and 60 new people sent: nothing was sent',
+        message: '140 of 140 synced people would be removed, of which 140 opt out, and 60 new people sent: nothing of this read was sent',
       },
     ],
   })
