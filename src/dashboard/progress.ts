@@ -25,7 +25,6 @@ export function progressView(progress: StoredProgress, now: number, form: 'short
     total === undefined ? (done > 0 ? `${count(done)} rows` : '') : `${count(done)} of ${count(total)}`,
     perSecond === undefined ? '' : `${count(Math.round(perSecond))}/s`,
     left === undefined ? '' : `${duration(left * 1000)} left`,
-    progress.refused ? `${count(progress.refused)} refused` : '',
     progress.rejected ? `${count(progress.rejected)} rejected` : '',
   ].filter((part) => part !== '')
   if (form === 'short') return html` ${stageWords[stage].toLowerCase()} ${parts.slice(0, 1).join('')}`

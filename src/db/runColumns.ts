@@ -139,7 +139,6 @@ const progress: z.ZodType<StoredProgress> = z.object({
   done: number,
   total: number.exactOptional(),
   rejected: number.exactOptional(),
-  refused: number.exactOptional(),
   waiting: text.exactOptional(),
   stageStartedAt: text,
   at: text,

@@ -223,7 +223,6 @@ export interface Progress {
   readonly done: number
   readonly total?: number
   readonly rejected?: number
-  readonly refused?: number
   /** Reason for a wait: `waiting for the rate limit until …`. */
   readonly waiting?: string
 }

@@ -81,7 +81,7 @@ function plainLines(output: Output, clock: Clock, { label, format }: { label: st
 type Fact = readonly [name: string, value: string | number]
 
 function facts(progress: Progress, perSecond: number | undefined): readonly Fact[] {
-  const { stage, done, total, rejected, refused, waiting } = progress
+  const { stage, done, total, rejected, waiting } = progress
   const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
   return [
     ...(stage === 'read' ? [['rows', done] as const] : isCounted(progress) ? [['done', done] as const] : []),
@@ -89,7 +89,6 @@ function facts(progress: Progress, perSecond: number | undefined): readonly Fact
     ...(moving ? [['per_second', Math.round(perSecond)] as const] : []),
     ...(moving && total !== undefined && done < total ? [['left', `${Math.ceil((total - done) / perSecond)}s`] as const] : []),
     ...(rejected ? [['rejected', rejected] as const] : []),
-    ...(refused ? [['refused', refused] as const] : []),
     ...(waiting === undefined ? [] : [['waiting', waiting] as const]),
   ]
 }
@@ -170,7 +169,7 @@ interface Bar {
 
 /** Returns the text and share of the bar for a stage. Exported for its test, because cli-progress skips frames. */
 export function barOf(progress: Progress, perSecond: number | undefined): Bar {
-  const { stage, done, total, rejected, refused, waiting } = progress
+  const { stage, done, total, rejected, waiting } = progress
   const moving = waiting === undefined && perSecond !== undefined && perSecond > 0
   const parts = [
     ...(!isCounted(progress)
@@ -179,7 +178,6 @@ export function barOf(progress: Progress, perSecond: number | undefined): Bar {
     ...(moving ? [`${count(Math.round(perSecond))}/s`] : []),
     ...(moving && total !== undefined && done < total ? [`${duration(((total - done) / perSecond) * 1000).replace(/\.\d/, '')} left`] : []),
     ...(rejected ? [`rejected ${count(rejected)}`] : []),
-    ...(refused ? [`refused ${count(refused)}`] : []),
     ...(waiting === undefined ? [] : [waiting]),
   ]
   return {

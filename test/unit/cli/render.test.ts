@@ -399,7 +399,7 @@ test('plain progress is a line for each stage, then at most one in ten seconds, 
 test.for([
   [{ stage: 'read', done: 0 }, undefined, { line: 'read  \u0000', share: undefined }],
   [{ stage: 'read', done: 1200 }, 600, { line: 'read  \u00001,200 rows  600/s', share: undefined }],
-  [{ stage: 'push', done: 228, total: 334, refused: 1 }, 21, { line: 'push  \u0000228/334  21/s  5 s left  refused 1', share: 228 / 334 }],
+  [{ stage: 'push', done: 228, total: 334 }, 21, { line: 'push  \u0000228/334  21/s  5 s left', share: 228 / 334 }],
   [{ stage: 'push', done: 0, total: 0 }, undefined, { line: 'push  \u00000/0', share: undefined }],
 ] as const)('a terminal shows for %j at %s/s no unknown number, and no share of another stage', ([progress, rate, bar]) => {
   // Compared strictly, because a missing share would leave the share of the stage before.

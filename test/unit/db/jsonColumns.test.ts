@@ -97,7 +97,6 @@ const progress = {
   done: 1,
   total: 2,
   rejected: 3,
-  refused: 4,
   waiting: 'for the service',
   stageStartedAt: '2026-01-01T00:00:00.000Z',
   at: '2026-01-01T00:00:01.000Z',
