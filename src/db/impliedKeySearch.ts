@@ -13,7 +13,7 @@ import type { Row, Value } from './row.ts'
 /** Number of bytes of the digest in an entry. */
 const digestBytes = 4
 /** Number of bytes of the record key in an entry. */
-const keyBytes = 6
+const shortKeyBytes = 6
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
 /** Number of chunks. Digests with the same first 12 bits are in one chunk. */
@@ -62,7 +62,7 @@ export class ImpliedKeyIndex {
     this.#destinationId = destinationId
     this.#parts = firstPart
     this.#digests = new Uint32Array(entriesOfPart)
-    this.#keys = Buffer.allocUnsafe(entriesOfPart * keyBytes)
+    this.#keys = Buffer.allocUnsafe(entriesOfPart * shortKeyBytes)
   }
 
   /** Adds records. `keys`: their identifiers, in hex and joined by commas. */
@@ -89,9 +89,9 @@ export class ImpliedKeyIndex {
   /** Adds an identifier. `digest`: its first 4 bytes. The record key is at `at` in `source`. */
   addOne(digest: number, source: Buffer, at: number): void {
     this.#digests[this.#entries] = digest
-    const to = this.#entries * keyBytes
+    const to = this.#entries * shortKeyBytes
     // The index is within the key.
-    for (let i = 0; i < keyBytes; i++) this.#keys[to + i] = source[at + i] as number
+    for (let i = 0; i < shortKeyBytes; i++) this.#keys[to + i] = source[at + i] as number
     this.#entries++
   }
 
@@ -114,13 +114,13 @@ export class ImpliedKeyIndex {
       ends[chunk] = (ends[chunk] ?? 0) + (ends[chunk - 1] ?? 0)
     }
     const digests = Buffer.allocUnsafe(this.#entries * digestBytes)
-    const keys = Buffer.allocUnsafe(this.#entries * keyBytes)
+    const keys = Buffer.allocUnsafe(this.#entries * shortKeyBytes)
     for (let i = 0; i < this.#entries; i++) {
       const digest = this.#digests[i] ?? 0
       const place = places[digest >>> otherBits] ?? 0
       places[digest >>> otherBits] = place + 1
       digests.writeUInt32BE(digest, place * digestBytes)
-      this.#keys.copy(keys, place * keyBytes, i * keyBytes, (i + 1) * keyBytes)
+      this.#keys.copy(keys, place * shortKeyBytes, i * shortKeyBytes, (i + 1) * shortKeyBytes)
     }
     const copy = new CopyWriter(this.#tx.client, 'implied_key (destination_id, chunk, part, digests, record_keys)')
     let start = 0
@@ -132,7 +132,7 @@ export class ImpliedKeyIndex {
       copy.int4(chunk)
       copy.int4(this.#parts)
       copy.bytes(digests.subarray(start * digestBytes, end * digestBytes))
-      copy.bytes(keys.subarray(start * keyBytes, end * keyBytes))
+      copy.bytes(keys.subarray(start * shortKeyBytes, end * shortKeyBytes))
       if (copy.full) await copy.flush()
       start = end
     }
@@ -246,7 +246,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
   for (const row of rows) {
     const places = placesOf(row, wanted.get(row.chunk)).map(({ place }) => place)
     if (places.length === 0) continue
-    const keys = places.map((place) => row.record_keys.subarray(place * keyBytes, (place + 1) * keyBytes))
+    const keys = places.map((place) => row.record_keys.subarray(place * shortKeyBytes, (place + 1) * shortKeyBytes))
     const implied = await tx.query<{ key: Buffer }>(
       `select k.key from unnest($2::bytea[]) as k (key) where exists (
          select from record r where r.destination_id = $1 and ${recordImplies('r')} and r.key >= k.key and r.key < k.key || ${behindAll})`,
@@ -258,7 +258,7 @@ export async function eraseImpliedKeys(tx: Queryable, destinationId: number, ide
       row.chunk,
       row.part,
       without(row.digests, digestBytes, outdated),
-      without(row.record_keys, keyBytes, outdated),
+      without(row.record_keys, shortKeyBytes, outdated),
     ])
   }
 }
@@ -323,7 +323,7 @@ async function recordsAt(db: Queryable, destinationId: number, places: readonly 
     // Without the "offset 0" of `w`, Postgres may read the records first.
     `select w.identifier, r.key as record_key
      from (
-       select c.identifier, substring(ik.record_keys from c.place * ${keyBytes} + 1 for ${keyBytes}) as first
+       select c.identifier, substring(ik.record_keys from c.place * ${shortKeyBytes} + 1 for ${shortKeyBytes}) as first
        from unnest($2::int[], $3::int[], $4::int[], $5::bytea[]) as c (chunk, part, place, identifier)
          join implied_key ik on ik.destination_id = $1 and ik.chunk = c.chunk and ik.part = c.part offset 0) w
        cross join lateral (

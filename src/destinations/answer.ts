@@ -1,4 +1,7 @@
-/** Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). */
+/**
+ * Classifies the status and the error body of a response, for every destination (docs/guarantees.md#confirmed-only). `catalog.ts` and
+ * `userList.ts` classify the results of a success, by id and by order.
+ */
 import { redactServiceText } from '../redactServiceText.ts'
 import type { Answer, Exchange } from '../service/client/exchange.ts'
 import type { RequestOutcome } from './destination.ts'

@@ -30,7 +30,7 @@ export interface UserAt {
   identifiers: number
   /** Distance between the positions of two identifiers. */
   stride: number
-  /** Number of identifiers, at least one. */
+  /** Number of identifiers. 0 if other rows send all of them: such a user is not added. */
   count: number
 }
 

@@ -4,10 +4,8 @@ import { ConfigError, UsageError } from '../errors.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import type { JobDeps } from './deps.ts'
 
-/**
- * Time in milliseconds after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run.
- */
-const retryAfterMs = 3_000
+/** Time after which a worker reads a pipeline file again for a queued run, or tries again to claim a postponed run. */
+const lookAgainAfterMs = 3_000
 
 export interface Definitions {
   /** Returns the first run whose pipeline this worker can load; undefined if there is none. The claim checks the version later. */
@@ -37,7 +35,7 @@ export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' |
     const found = known.get(name)
     if (found !== undefined && found.until > deps.clock.monotonic()) return found.pipeline
     const pipeline = await load(name)
-    known.set(name, { pipeline, until: deps.clock.monotonic() + retryAfterMs })
+    known.set(name, { pipeline, until: deps.clock.monotonic() + lookAgainAfterMs })
     return pipeline
   }
   return {
@@ -52,7 +50,7 @@ export function createDefinitions(deps: Pick<JobDeps, 'loadPipeline' | 'clock' |
       return undefined
     },
     postpone(runId) {
-      postponed.set(runId, deps.clock.monotonic() + retryAfterMs)
+      postponed.set(runId, deps.clock.monotonic() + lookAgainAfterMs)
     },
   }
 }

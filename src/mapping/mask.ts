@@ -62,7 +62,7 @@ export function showValue(text: string, length = 60): string {
   return redactPersonalData(cut)
 }
 
-/** Masks credentials, emails and international phone numbers in a text. */
+/** Masks credentials, emails and international phone numbers in a text of a source. Texts of the service: `redactServiceText.ts`. */
 export function redactPersonalData(text: string): string {
   let shown = text
   if (shown.includes('//')) shown = shown.replace(credentials, '//***@')

@@ -1,4 +1,8 @@
-/** Binds a consent test to a column, and decides whether a cell passes it. */
+/**
+ * Binds a consent test to a column, and decides whether a cell passes it. `members/mapMember.ts` applies it to rows,
+ * `members/rowIdentifiers.ts` to single identifiers, and `sync/read/optedOut.ts` withholds the identifiers of such rows from other rows
+ * (docs/guarantees.md#a-no-is-never-sent).
+ */
 import type { ConsentTest, ValueTest } from '../../model/pipeline.ts'
 import type { Row } from '../../model/record.ts'
 import { allTexts, findColumn } from '../fields.ts'

@@ -1,6 +1,6 @@
 /**
- * Packs identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`) and hashes record keys, with as few allocations as
- * possible (docs/benchmarks.md).
+ * Hashes and packs normalized identifiers (a type byte, then the SHA-256 or the plain `partner_user_id`), and hashes record keys, with as few
+ * allocations as possible (docs/benchmarks.md).
  */
 import { hash } from 'node:crypto'
 import { identifierTypes, type IdentifierType, type PackedIdentifier } from '../../model/record.ts'

@@ -1,3 +1,4 @@
+/** Normalizes emails. `hashIdentifier` (`digest.ts`) hashes the result. */
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { trimText } from '../text.ts'
 import type { Normalized } from './result.ts'

@@ -1,4 +1,4 @@
-/** Maps one row to one member: its identifiers, its key, consent and times (spec 4.3 rule 3; docs/inputs.md). */
+/** Maps one row to one member: its identifiers, its key, consent (docs/guarantees.md#a-no-is-never-sent) and times (spec 4.3 rule 3; docs/inputs.md). */
 import { isChild } from '../age.ts'
 import { allTexts, firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'

@@ -81,8 +81,8 @@ function figuresOf({ items }: PackedBatch<PlannedOperation>, { op, phase }: Plan
 }
 
 /**
- * Packs operations into batches of one operation and phase each. Ids that differ only in case never share a batch (docs/inputs.md, case
- * 59).
+ * Packs operations into batches. Each batch has one method (upsert or delete) and one phase. Ids with an equal `collisionOf` never share a
+ * batch (docs/inputs.md, case 59).
  */
 class OperationGroups {
   readonly #destination: Destination
@@ -97,7 +97,7 @@ class OperationGroups {
     this.#take = take
   }
 
-  /** Returns true if the current batch has the id of the operation in another case. */
+  /** Returns true if the current batch has an id with the same `collisionOf` as the operation. */
   collides({ op, recordKey }: PlannedOperation): boolean {
     if (this.#current?.op !== op) return false
     const id = this.#destination.collisionOf?.(recordKey)

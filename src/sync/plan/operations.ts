@@ -51,7 +51,7 @@ const fetchRows = 5_000
 /** SQL of the keys of a group as one text, because reading an array of bytea costs an object, a parse and a copy per key. */
 const hexKeys = `string_agg(encode(m.key, 'hex'), ',' order by m.key)`
 /** Maximum number of bytes of an identifier in a request, with its JSON name and quotes. */
-const identifierBytes = 160
+const longestIdentifierBytes = 160
 /** Maximum bytes of an operation with several users, well below the 5,000,000 bytes of a request (spec 8). */
 const operationBytes = 4_500_000
 
@@ -239,7 +239,7 @@ async function* packUsers(portions: AsyncIterable<readonly GroupRow[]>, terms: M
     for (const group of portion) {
       const first = pending[0]
       // Estimate: a key in hex with its comma has about 68 characters.
-      const bytes = 16 + (group.keys.length / 68 + 1) * identifierBytes
+      const bytes = 16 + (group.keys.length / 68 + 1) * longestIdentifierBytes
       if (first && (pending.length >= terms.usersPerOperation || pendingBytes + bytes > operationBytes || !sameOperation(first, group))) {
         operations.push(userOperation(pending, terms))
         pending = []

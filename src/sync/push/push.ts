@@ -1,6 +1,6 @@
 /**
- * Sends the batches of a plan until each is settled, parked or blocked. Any number of processes may push one plan together: they
- * share the leases in the batch table, and one rate budget.
+ * Sends the batches of a plan, or the deletes of an erasure, until each is settled, parked or blocked. Any number of processes may push one
+ * plan together: they share the leases in the batch table, and one rate budget.
  */
 import { resumeDestination } from '../../db/destinations.ts'
 import type { Row } from '../../db/row.ts'
@@ -8,7 +8,7 @@ import type { EngineDeps } from '../engine.ts'
 import { sendOpenBatches, type PushOptions } from './sendOpenBatches.ts'
 
 /**
- * Sends the batches of the plan. Returns if nothing more can be sent now: each batch is settled or parked, the destination is
+ * Sends the batches of the plan. Returns when nothing more can be sent now: each batch is settled or parked, the destination is
  * paused, updates wait for a parked delete, or the signal aborted. `planCounts` then returns the outcomes.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
@@ -21,8 +21,8 @@ export async function pushPlan(deps: EngineDeps, planId: string, options: PushOp
 }
 
 /**
- * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Returns if all are settled, or
- * if nothing more can be sent now; the next run of the audience sends the open deletes.
+ * Sends the deletes of an erasure in one audience: each delete twice, the second time one horizon after the first. Returns when all are settled, or
+ * nothing more can be sent now; the next run of the audience sends the open deletes.
  */
 export async function pushErasure(deps: EngineDeps, erasure: number, audience: number, options: PushOptions = {}): Promise<void> {
   const [first] = await deps.db.query<Row<'plan', 'run_id'>>(

@@ -1,4 +1,7 @@
-/** Records an answer: classifies it, writes it in one fenced transaction, and logs it. */
+/**
+ * Records an answer: classifies it by the destination (`destinations/answer.ts`, `catalog.ts`, `userList.ts`), corrects the outcome by the
+ * state of the push, writes it in one fenced transaction (`reconcile.ts`), and logs it.
+ */
 import type { EntryOutcome, RequestOutcome, SentEntry } from '../../destinations/destination.ts'
 import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'

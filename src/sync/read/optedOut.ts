@@ -1,6 +1,6 @@
 /**
  * Collects the identifiers that a row of this read opted out, in the temporary table `opted_out`, which the diff uses too. No other row
- * may send these identifiers (docs/consent.md).
+ * may send these identifiers (docs/guarantees.md#a-no-is-never-sent).
  */
 import type { Transaction } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
