@@ -25,7 +25,7 @@ export function errorsDoc(): string {
     ]),
     '## Notes that withhold a run',
     '',
-    'Exit code 4. Nothing was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run, others only if `guards.hold` names them.',
+    'Exit code 4. Nothing of the read was sent, because a note on the source (docs/rejects.md) casts doubt on all of it. Some notes always withhold the run, others only if `guards.hold` names them.',
     '',
     ...guardedCodes.flatMap((code) => [
       `### GUARD_${code}`,
