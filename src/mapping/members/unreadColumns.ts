@@ -4,7 +4,7 @@
  */
 import type { ConsentTest } from '../../model/pipeline.ts'
 import { consentName, isDetailOf, type ConsentName } from '../consent/columnName.ts'
-import { ColumnValues } from '../consent/columnValues.ts'
+import { ColumnValues, looksLikeDate } from '../consent/columnValues.ts'
 import { holdsEmail, holdsPhone, belongsToSomeoneElse, isPhoneName } from '../consent/columnIdentifiers.ts'
 import { consentLine, seenText } from '../consent/consentText.ts'
 import { proposeTest } from '../consent/proposeTest.ts'
@@ -208,7 +208,8 @@ export class UnreadColumns {
     if (this.#isOtherChannel(name)) return undefined
     if (name === undefined) return isStateWord(cell) ? 'LEFT_UNMAPPED' : undefined
     if (name.certain) return undefined
-    return isConsent || consentMeaning(cell) !== undefined ? 'CONSENT_UNMAPPED' : undefined
+    const fits = isConsent || consentMeaning(cell) !== undefined || (name.polarity === 'out' && looksLikeDate(trimText(cell)))
+    return fits ? 'CONSENT_UNMAPPED' : undefined
   }
 
   #countIdentifier(row: Row, state: Watched, text: string, mapped: readonly number[]): void {

@@ -200,6 +200,36 @@ test('no proposed test passes a value that means no', () => {
     }
 })
 
+test.for([
+  ['withdrawn', ['', '2025-01-02', ''], '{ column: "withdrawn", values: [""] }'],
+  ['gesperrt', ['', '02.01.2025', ''], '{ column: "gesperrt", values: [""] }'],
+  ['objected', ['0', '1', '0'], '{ column: "objected", values: ["0"] }'],
+  ['dnd', ['false', 'true', 'false'], '{ column: "dnd", values: ["false"] }'],
+  ['ccpa', ['0', '1', ''], '{ column: "ccpa", values: ["0", ""] }'],
+  ['email_opt', ['in', 'out', 'in'], '{ column: "email_opt", values: ["in"] }'],
+  ['Pref_Email', ['1', '0', '1'], '{ column: "Pref_Email", values: ["1"] }'],
+  ['Email preferences', ['yes', 'no', 'yes'], '{ column: "Email preferences", values: ["yes"] }'],
+  ['LOPD', ['S', 'N', 'S'], '{ column: "LOPD", values: ["S"] }'],
+] as const)('an unread column %s with %j is about consent: %s', ([column, cells, line]) => {
+  expect(unreadLine(column, cells)).toBe(`consent: ${line}`)
+})
+
+test.for([
+  ['withdrawn', ['12.50', '0.00', '3.10']],
+  ['Optional', ['yes', 'no', 'yes']],
+  ['Preferred size', ['M', 'L', 'S']],
+  ['blocked_at_branch', ['Berlin', 'Bonn', 'Rome']],
+] as const)('an unread column %s with %j is not', ([column, cells]) => {
+  expect(unreadLine(column, cells)).toBeUndefined()
+})
+
+function unreadLine(column: string, cells: readonly string[]) {
+  const unread = new UnreadColumns({ consent: true, kinds: ['email'], ignored: () => false })
+  const { checkRow } = unread.bind({ columns: [column], used: new Set(), identifiers: [] })
+  for (const [at, cell] of cells.entries()) checkRow({ line: at + 2, columns: [column], cells: [cell] })
+  return unread.consentHint([])
+}
+
 function proposalFor(column: string, cells: readonly string[]) {
   const values = new ColumnValues()
   for (const cell of cells) values.add(cell)
