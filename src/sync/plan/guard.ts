@@ -90,10 +90,13 @@ export function guardDeletes(facts: GuardFacts): GuardResult[] {
     results.push({ code, message, hint, withheld, examples: facts.examples })
 
   if (facts.deletesMissing && facts.valid < facts.guards.minRows) {
+    const leftOut = facts.valid === 0 && facts.rejected < facts.read
     withhold(
       'GUARD_MIN_ROWS',
-      `${count(facts.valid)} valid rows, fewer than min_rows ${count(facts.guards.minRows)}: nothing is deleted`,
-      `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
+      `${count(facts.valid)} of ${count(facts.read)} rows are valid, fewer than min_rows ${count(facts.guards.minRows)}: nothing is deleted`,
+      leftOut
+        ? `compare the cells of the consent and filter columns with those in the pipeline: sluice check ${facts.pipeline}; if all are right, set guards.min_rows there`
+        : `check the source; if it is right, set guards.min_rows in the pipeline and sluice check ${facts.pipeline}`,
       facts.deletes,
     )
   }

@@ -114,6 +114,19 @@ describe('deletes', () => {
     ])
   })
 
+  test('names the columns that may have left out every row, or else the source', () => {
+    const [optedOut, rejected, empty] = [{}, { rejected: 1_000 }, { read: 0 }].map(
+      (facts) => guardDeletes({ ...calm, valid: 0, ...facts })[0],
+    )
+    expect(optedOut?.message).toBe('0 of 1,000 rows are valid, fewer than min_rows 1: nothing is deleted')
+    expect(optedOut?.hint).toBe(
+      'compare the cells of the consent and filter columns with those in the pipeline: sluice check shop; if all are right, set guards.min_rows there',
+    )
+    expect([rejected?.hint, empty?.hint]).toEqual(
+      Array(2).fill('check the source; if it is right, set guards.min_rows in the pipeline and sluice check shop'),
+    )
+  })
+
   test('names a proof for an unproven end: a trailer row for a pipe', () => {
     const hints = [true, false].map((fromPipe) => guardDeletes({ ...calm, incomplete: 'cut', deletes: 1, fromPipe })[0]?.hint)
     expect(hints[0]).toContain('source.complete: { trailer: "#rows={n}" }')
