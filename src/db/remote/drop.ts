@@ -14,17 +14,9 @@ export async function dropUnusedKeys(db: Queryable): Promise<number> {
   )
 }
 
-/**
- * Deletes the undesired products of `keys` that the service has under the id of a desired product: both have one product key, because the
- * service compares ids without case. Returns their number. `keys`: SQL of `key`, a few of the destination.
- */
-export async function dropRenamedProducts(tx: Queryable, destinationId: number, keys: string): Promise<number> {
-  return tx.execute(
-    `delete from remote m using (${keys}) x, remote desired
-     where m.destination_id = $1 and m.key = x.key and m.ref_count <= 0
-       and desired.destination_id = $1 and desired.remote_key = m.remote_key and desired.ref_count > 0`,
-    [destinationId],
-  )
+/** Deletes keys that are not desired, although they are confirmed, because the service has their product under another key. */
+export async function dropRenamed(tx: Queryable, destinationId: number, keys: readonly Buffer[]): Promise<void> {
+  await tx.execute('delete from remote where destination_id = $1 and key = any($2) and ref_count <= 0', [destinationId, keys])
 }
 
 /** Deletes the keys of an erased person that are neither desired nor confirmed: `identifiers`, and keys in the groups of `records`. */

@@ -1,7 +1,9 @@
 /** Pending changes of products in the table `pending_product`. Each product is one key. */
 import { outOfSync } from '../../db/changedKeys.ts'
+import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
-import { dropRenamedProducts } from '../../db/remote/drop.ts'
+import { dropRenamed } from '../../db/remote/drop.ts'
+import type { Row } from '../../db/row.ts'
 import { begunPlans, countRows, onlyFailed, type GuardedDeletes, type PendingChanges, type PendingContext } from './pendingChanges.ts'
 import { firstProducts, productOperations } from './operations.ts'
 import { fillTable } from './planTables.ts'
@@ -37,24 +39,64 @@ async function collect(context: PendingContext): Promise<number> {
     `select m.key, case when m.ref_count > 0 then 'upsert' when m.remote_key is null or m.refused_code is not null then 'lookup' else 'delete' end as what, exists (select from unresolved u where u.key = m.key) as deferred
      from remote m where m.destination_id = ${destinationId} and (${unlike} ${again}) ${onlyFailed(context)}`,
   )
+  await keepRenamed(context)
+  await deferRenamed(context)
   const deferred = await tx.execute('delete from pending_product where deferred')
   await tx.query('analyze pending_product')
-  await dropRenamed(context)
   return deferred
 }
 
 /**
- * Leaves out the deletes of products that the service has under another id of this catalog. An earlier plan put the new id, but its delete
- * of the old id was withheld or deferred. Now the delete would remove the product of the new id (docs/inputs.md, case 59).
+ * Removes the deletes of products that the service has under a desired id. A service that compares ids without case updates a product whose
+ * id changed only in case, so the old and the new id have one product_key, and the delete would remove the product. The old id is dropped if
+ * the new id was confirmed last. Otherwise the new id is put again, and a later plan drops the old id.
  */
-async function dropRenamed({ tx, destinationId }: PendingContext): Promise<void> {
-  const deletes = `pending_product where what in ('delete', 'lookup')`
-  if ((await countRows(tx, `select from ${deletes} limit 1`)) === 0) return
-  if ((await dropRenamedProducts(tx, destinationId, `select key from ${deletes}`)) === 0) return
+async function keepRenamed({ tx, destinationId }: PendingContext): Promise<void> {
+  const deletes = `select o.* from pending_product t join remote o on o.destination_id = ${destinationId} and o.key = t.key
+    where t.what <> 'upsert' and not t.deferred and o.remote_key is not null`
+  const [found] = await tx.query<{ keys: string[] | null }>(`select array_agg(remote_key) as keys from (${deletes}) d`)
+  if (!found?.keys) return
+  const renamed = await tx.query<{ from: Buffer; to: Buffer; isNewer: boolean }>(
+    `select o.key as "from", n.key as "to", coalesce(n.synced_at > o.synced_at, false) as "isNewer"
+     from (select key, remote_key, synced_at from remote
+           where destination_id = ${destinationId} and ref_count > 0 and remote_key = any($1) offset 0) n
+       join (${deletes}) o on o.remote_key = n.remote_key`,
+    [found.keys],
+  )
+  if (renamed.length === 0) return
+  const older = renamed.filter(({ isNewer }) => !isNewer)
+  await dropRenamed(
+    tx,
+    destinationId,
+    renamed.flatMap(({ from, isNewer }) => (isNewer ? [from] : [])),
+  )
+  await tx.query('delete from pending_product where key = any($1)', [renamed.map(({ from }) => from)])
   await tx.query(
-    `delete from pending_product where what in ('delete', 'lookup') and not exists (select from remote m where m.destination_id = ${destinationId} and m.key = pending_product.key)`,
+    `insert into pending_product select x.key, 'upsert', exists (select from unresolved u where u.key = x.key)
+     from (select distinct unnest($1::bytea[]) as key) x where not exists (select from pending_product t where t.key = x.key)`,
+    [older.map(({ to }) => to)],
   )
 }
+
+/**
+ * Defers new products whose id differs only in case from the id of a product that is no longer desired and has an unresolved request. The
+ * service may have one product under both ids, and the request may still delete or change it.
+ */
+async function deferRenamed({ tx, destinationId }: PendingContext): Promise<void> {
+  const former = await tx.query<Row<'remote', 'key'>>(
+    `select m.key from unresolved u join remote m on m.destination_id = ${destinationId} and m.key = u.key where m.ref_count <= 0`,
+  )
+  if (former.length === 0) return
+  const ids = new Set(former.map(({ key }) => collisionOf(key)))
+  const created = await tx.query<Row<'remote', 'key'>>(
+    `select m.key from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
+     where t.what = 'upsert' and not t.deferred and m.synced_hash is null`,
+  )
+  const renamed = created.flatMap(({ key }) => (ids.has(collisionOf(key)) ? [key] : []))
+  if (renamed.length > 0) await tx.query('update pending_product set deferred = true where key = any($1)', [renamed])
+}
+
+const collisionOf = (key: Buffer) => catalog.collisionOf?.(key)
 
 async function markAndCountDeletes(context: PendingContext): Promise<GuardedDeletes> {
   await markCleared(context)

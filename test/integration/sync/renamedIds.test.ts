@@ -29,17 +29,57 @@ test.for(['exact', 'case_blind'])('a product whose id changes only in case stays
   expect(await control.violations()).toEqual([])
 })
 
-test('a product whose id changed only in case stays in the catalog if its delete was withheld first', async () => {
+test.for([30, undefined])(
+  'a product whose renaming was sent without its withheld delete stays in the catalog (approved: %s)',
+  async (approveDeletes) => {
+    await using engine = await engineUnderTest()
+    const { control } = engine.sandbox
+    await control.switches({ id_comparison: 'case_blind' })
+    engine.pipeline('shop', catalogYaml('feed.csv'))
+    write(engine, (i) => `SKU-${i}`)
+    await engine.run('shop')
+    write(engine, (i) => (i < 30 ? `sku-${i}` : `SKU-${i}`))
+    expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { creates: 30, confirmed: 30, withheld: 30 } })
+    // The service has one product under both ids, so there is nothing to delete and nothing to approve.
+    const next = await engine.run('shop', approveDeletes === undefined ? {} : { approveDeletes })
+    expect(next).toMatchObject({ status: 'succeeded', counts: { deletes: 0, requests: 0 } })
+    expect((await control.catalog('4001')).products).toBe(count)
+    expect(await engine.db.query(`select key from remote where ref_count = 0`)).toEqual([])
+    expect(await control.violations()).toEqual([])
+  },
+)
+
+test('a product of two rows whose ids differ only in case is put again after the row that was confirmed last is deleted', async () => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
   await control.switches({ id_comparison: 'case_blind' })
   engine.pipeline('shop', catalogYaml('feed.csv'))
+  write(engine, (i) => (i < 5 ? `sku-${i}` : i < 10 ? `SKU-${i - 5}` : `SKU-${i}`))
+  await engine.run('shop')
+  expect((await control.catalog('4001')).products).toBe(count - 5)
+  await engine.db.execute(`update remote set synced_at = synced_at + interval '1 s' where key < 'sku'`)
+  write(engine, (i) => (i < 5 ? `sku-${i}` : `SKU-${i < 10 ? 10 : i}`))
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0, updates: 5, confirmed: 5 } })
+  await engine.db.execute(`update remote set synced_at = synced_at + interval '2 s' where key >= 'sku'`)
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+  expect(await engine.db.query(`select key from remote where ref_count = 0`)).toEqual([])
+  const titles = new Map((await control.products('4001')).map(({ id, title }) => [id.toLowerCase(), title]))
+  expect([0, 1, 2, 3, 4].map((i) => titles.get(`sku-${i}`))).toEqual([0, 1, 2, 3, 4].map((i) => `Title ${i}`))
+})
+
+test('a renamed product waits for an unresolved delete of its old id', async () => {
+  await using engine = await engineUnderTest()
+  const { control } = engine.sandbox
+  await control.switches({ id_comparison: 'case_blind' })
+  engine.pipeline('shop', `${catalogYaml('feed.csv')}guards: { max_delete_count: 100 }\n`)
   write(engine, (i) => `SKU-${i}`)
   await engine.run('shop')
-  write(engine, (i) => (i < 20 ? `sku-${i}` : `SKU-${i}`))
-  expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { withheld: 20, creates: 20 } })
-  // The service has each of these products once, so there is nothing to delete.
-  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0, withheld: 0, requests: 0 } })
-  expect(await engine.run('shop', { approveDeletes: 20 })).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
+  await control.fault({ method: 'DELETE' }, { kind: 'status', status: 500 }, 'always')
+  write(engine, (i) => (i < 30 ? `sku-${i}` : `SKU-${i}`))
+  await engine.run('shop')
+  expect(await engine.run('shop')).toMatchObject({ counts: { creates: 0, deferred: 60 } })
+  await control.clearFaults()
+  await engine.run('shop')
+  expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { requests: 0 } })
   expect((await control.catalog('4001')).products).toBe(count)
 })
