@@ -124,7 +124,7 @@ async function rejectEvents(db: Database, destinationId: number, keys: readonly 
     line: Number(line),
     code,
     hint,
-    message: `line ${line} rejected: ${field}: ${message}`,
+    message: `line ${line} rejected: ${message.startsWith(field) ? '' : `${field}: `}${message}`,
   }))
 }
 
@@ -183,12 +183,17 @@ async function entryEvents(
   ]
 }
 
-/** Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. */
+/**
+ * Returns up to two events for each of the last 100 attempts that contained the records: sent and answered. Includes the attempts of the
+ * batches from which the records moved when a batch was split.
+ */
 async function attemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<StoryEvent[]> {
   const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
-    `select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
-     from attempt a
-     where a.batch_id in (${batchesOfRecords('$1', '$2::bytea[]')}) order by a.id desc limit 100`,
+    `with recursive carrier as (
+       select id, parent_id from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})
+       union select p.id, p.parent_id from carrier c join batch p on p.id = c.parent_id)
+     select a.started_at, a.finished_at, a.run_id, a.batch_id, a.outcome, a.http_status, a.reason
+     from attempt a where a.batch_id in (select id from carrier) order by a.id desc limit 100`,
     [destinationId, keys],
   )
   return rows.flatMap((row) => {
@@ -219,12 +224,14 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       same: boolean
       synced: boolean
+      answered: boolean
       synced_at: Date | null
       invalidated_at: Date | null
       now: Date
     }
   >(
     `select m.key, m.ref_count, m.desired_hash is not distinct from m.synced_hash as same, m.synced_hash is not null as synced,
+       m.synced_at is not null or m.batch_id is not null as answered,
        greatest(coalesce(m.synced_at, least(b.settled_at, statement_timestamp())),
          (select max(a.finished_at) from attempt a where a.batch_id = m.batch_id)) as synced_at, m.expires_at, m.remote_key, m.refused_code, m.refused_message, m.batch_id, m.synced_hash, statement_timestamp() as now,
        (select started_at from run where id = ${invalidatingRun('m.synced_hash')}) as invalidated_at
@@ -238,7 +245,10 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
     const name = explained.nameOf(row)
     const digests = explained.digestsOf([row.key])
     const events: StoryEvent[] = []
-    if (row.synced) {
+    const invalidated = readInvalidated(row.synced_hash)
+    // A key whose only request may have been applied counts as synced with unknown content, but no answer confirmed it.
+    const isConfirmed = row.synced && (invalidated?.kind !== 'unsure' || row.answered)
+    if (isConfirmed) {
       events.push({
         at: (row.synced_at ?? row.now).toISOString(),
         what: 'confirmed',
@@ -248,7 +258,6 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.toISOString() }),
       })
     }
-    const invalidated = readInvalidated(row.synced_hash)
     if (invalidated !== undefined) {
       events.push({
         at: (row.invalidated_at ?? row.now).toISOString(),
@@ -256,7 +265,7 @@ async function stateEvents(db: Database, destinationId: number, keys: readonly B
         ...digests,
         ...(invalidated.kind === 'changed' ? { live: true } : {}),
         runId: `r_${invalidated.runId}`,
-        message: `${name} ${invalidations[invalidated.kind]}; its confirmation is invalid`,
+        message: `${name} ${invalidations[invalidated.kind]}${isConfirmed ? '; its confirmation is invalid' : ''}`,
       })
     }
     if (row.refused_code !== null) {
@@ -308,5 +317,5 @@ const invalidations: Readonly<Record<InvalidatedKind, string>> = {
   changed: 'was listed with another content',
   notListed: 'was no longer listed',
   hidden: 'is a variant that no listing shows',
-  unsure: 'may have been applied although it was refused, because the answer to an earlier attempt was lost',
+  unsure: 'may have been applied, because the answer to an attempt was lost',
 }

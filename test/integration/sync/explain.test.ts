@@ -179,3 +179,43 @@ test('explain reports no refused delete of a person whose update was refused and
   await engine.plan('people')
   expect((await explain(engine, 'people', 'was@example.com')).headline).toMatch(/^Live: .*waits to be deleted$/)
 })
+
+test('explain reports no confirmation of a person whose only update may have been applied', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k1,ann@example.com'))
+  await engine.sandbox.control.fault({ path: '/custom_audiences/', nth: 1 }, { kind: 'commit_then_reset' })
+  await engine.sandbox.control.fault(
+    { path: '/custom_audiences/', nth: 2 },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+  )
+  expect((await engine.run('people')).counts).toMatchObject({ refused: 1, confirmed: 0 })
+  const { events, headline } = await explain(engine, 'people', 'k1')
+  expect(events.map(({ what }) => what)).not.toContain('confirmed')
+  expect(events.find(({ what }) => what === 'invalidated')?.message).toMatch(
+    /may have been applied, because the answer to an attempt was lost$/,
+  )
+  expect(headline).toMatch(/^Not live: not certain, .*refused by the service: no/)
+})
+
+test('explain lists the attempts of a person before its batch was split', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('people', peopleYaml)
+  engine.write('people.csv', csv('k1,ann@example.com', 'k2,bob@example.com'))
+  await engine.sandbox.control.fault(
+    { path: '/custom_audiences/', nth: 1 },
+    { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'no' }] } },
+  )
+  expect(await engine.run('people')).toMatchObject({ status: 'succeeded', counts: { requests: 3, confirmed: 2 } })
+  const attempts = (await explain(engine, 'people', 'k1')).events.filter(({ what }) => what === 'answered')
+  expect(attempts.map(({ httpStatus }) => httpStatus)).toEqual([400, 200])
+})
+
+test('explain names the field of a rejected row once', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.xml'))
+  engine.write('feed.xml', rss(products(12).map((row, i) => item(i === 0 ? { ...row, price: 'free' } : row))))
+  await engine.run('shop')
+  const rejected = (await explain(engine, 'shop', 'SKU-0')).events.find(({ what }) => what === 'rejected')
+  expect(rejected?.message).toMatch(/^line \d+ rejected: price (?!.*price:)/)
+})
