@@ -1,6 +1,7 @@
 /** Classifies errors of connections to Postgres. Each cause (host, port, login, database, TLS, full server) has its own hint. */
 import { RunError } from '../errors.ts'
 import type { ErrorCode } from '../model/errorCodes.ts'
+import { quoteName } from '../schemaName.ts'
 import { recordOf } from '../unknownValue.ts'
 
 /** Maximum time in milliseconds to open the first connection of a command. */
@@ -42,6 +43,12 @@ export function connectionFault(error: unknown, url: string | undefined): RunErr
       'DATABASE_MISSING',
       `the server ${place.host} has no database "${place.database}"`,
       `correct the name in DATABASE_URL, or create it: psql -h ${place.hostname} -d postgres -c 'create database "${place.database}"'`,
+    )
+  if (code === '42501')
+    return failed(
+      'DATABASE_LOGIN_REFUSED',
+      `role "${place.role}" may not connect to database "${place.database}": ${message}`,
+      `grant connect on database ${quoteName(place.database)} to ${quoteName(place.role)}`,
     )
   if (code === '53300' || code === '53400')
     return failed(

@@ -19,6 +19,7 @@ export interface Handover {
 export function handoverScript({ schema, database, role, hasSchema, statements, queue }: Handover): string {
   const [s, to] = [quoteName(schema), quoteName(role)]
   const rights = 'select, insert, update, delete'
+  const grantMaintain = `grant maintain on all tables in schema ${s} to ${to}`
   const lines = [
     `-- Sluice: schema ${schema} of database ${database}, for role ${role}.`,
     `-- Run it as the role that is to own the tables: psql -v ON_ERROR_STOP=1 -d ${quoteName(database)} -f FILE`,
@@ -38,7 +39,7 @@ export function handoverScript({ schema, database, role, hasSchema, statements, 
     `alter default privileges in schema ${s} grant ${rights} on tables to ${to};`,
     `alter default privileges in schema ${s} grant usage, select on sequences to ${to};`,
     `-- Statistics of tables that grow tenfold in one run; before Postgres 17 only their owner may take them.`,
-    `do $$ begin if current_setting('server_version_num')::int >= 170000 then execute 'grant maintain on all tables in schema ${s} to ${to}'; end if; end $$;`,
+    `do $$ begin if current_setting('server_version_num')::int >= 170000 then execute '${grantMaintain.replaceAll("'", "''")}'; end if; end $$;`,
     'commit;',
   ]
   return `${lines.join('\n')}\n`

@@ -12,6 +12,8 @@ import { examineSchema, migrationStatus } from '../../../src/db/migrate.ts'
 import { connectPlain } from '../../../src/db/poolerProbe.ts'
 import { probeConnections } from '../../../src/db/privilegeProbe.ts'
 import { openStore } from '../../../src/db/open.ts'
+import { testDatabase } from '../../support/postgres.ts'
+import { roleWith } from '../../support/role.ts'
 import { makeCertificate } from '../../../src/sandbox/http/tls/certificate.ts'
 
 const openingOf = async (change: (url: URL) => void): Promise<SluiceError> => {
@@ -41,6 +43,19 @@ test.each(faults)('%s is named, and the hint does not suggest another database',
   expect(error.hint).not.toBe('')
   expect(error.hint).not.toMatch(/unset|embedded/)
   expect(`${error.message} ${error.hint} ${error.where}`).not.toContain('planted-wrong-password')
+})
+
+test('a role without the right to connect is named, and the hint grants the right', async () => {
+  await using database = await testDatabase()
+  await using role = await roleWith(database.url, '')
+  const name = new URL(database.url).pathname.slice(1)
+  await database.db.execute(`revoke connect on database "${name}" from public`)
+  try {
+    const error = await openingOf((url) => (url.href = role.url))
+    expect(error).toMatchObject({ code: 'DATABASE_LOGIN_REFUSED', hint: `grant connect on database "${name}" to "${role.name}"` })
+  } finally {
+    await database.db.execute(`grant connect on database "${name}" to public`)
+  }
 })
 
 test('the error about an untrusted certificate names the setting for its authority', async () => {

@@ -6,6 +6,7 @@ import { handoverScript } from '../../../src/db/handover.ts'
 import { examineSchema, migrateDatabase, migrationStatus } from '../../../src/db/migrate.ts'
 import { openStore } from '../../../src/db/open.ts'
 import { queueScript, startWorker } from '../../../src/jobs/index.ts'
+import { quoteName } from '../../../src/schemaName.ts'
 import { loadPipeline, loadPipelines } from '../../../src/pipeline/load.ts'
 import { registerWorker } from '../../../src/db/workers.ts'
 import { applyRetention } from '../../../src/db/retention.ts'
@@ -49,6 +50,18 @@ describe('a role without the right to create schemas', () => {
     await applyRetention(store.db)
     expect((await engine.sandbox.control.catalog()).products).toBe(20)
     expect(await store.db.query(`select from pg_tables where schemaname = 'shop_eu' and tableowner = $1`, [role.name])).toEqual([])
+  })
+
+  test('may have a name with quotes', async () => {
+    await using database = await testDatabase()
+    await using role = await roleWith(database.url, '')
+    const name = `o'brien "${role.name}"`
+    await database.db.execute(`alter role ${role.name} rename to ${quoteName(name)}`)
+    try {
+      await database.db.pool.query(await handedOver(database.url, 'shop_eu', name))
+    } finally {
+      await database.db.execute(`alter role ${quoteName(name)} rename to ${role.name}`)
+    }
   })
 
   test('creates the tables in a schema that it owns', async () => {
