@@ -69,9 +69,9 @@ async function adoptHostOnly(db: Queryable, key: DestinationKey): Promise<void> 
 
 /**
  * Moves a destination to other credentials, with its open batches. Returns false, and changes nothing, while a run of the destination is
- * in progress.
+ * in progress. `actor`: for the audit log, here and below.
  */
-export async function takeOverDestination(db: Database, destinationId: number, credentials: string): Promise<boolean> {
+export async function takeOverDestination(db: Database, destinationId: number, credentials: string, actor: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const [before] = await tx.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
       destinationId,
@@ -83,7 +83,7 @@ export async function takeOverDestination(db: Database, destinationId: number, c
     )
     if (moved === 0) return false
     const detail = { destinationId, from: before?.credentials ?? null, to: credentials }
-    await noteEvent(tx, { actor: 'command', what: 'destination.taken_over', detail })
+    await noteEvent(tx, { actor, what: 'destination.taken_over', detail })
     return true
   })
 }
@@ -163,22 +163,22 @@ export async function storeInstance(tx: Queryable, destinationId: number, instan
  * Pauses a destination, because a cause outside of its records stops all requests. If the destination is already paused, keeps the earlier
  * time and replaces the reason. Not the pause of an operator (`pauses.ts`): the next run ends it.
  */
-export async function pauseDestination(tx: Queryable, destinationId: number, reason: string): Promise<void> {
+export async function pauseDestination(tx: Queryable, destinationId: number, reason: string, actor = 'push'): Promise<void> {
   await tx.execute(
     `with paused as (
        update destination set paused_at = coalesce(paused_at, statement_timestamp()), paused_reason = $2
        where id = $1 and paused_reason is distinct from $2 returning id)
-     ${addLines(`select 'push', 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
-    [destinationId, reason],
+     ${addLines(`select $3, 'destination.paused', null, null, jsonb_build_object('destination', id, 'reason', $2::text) from paused`)}`,
+    [destinationId, reason, actor],
   )
 }
 
 /** Ends a pause before something is sent again. If the cause still exists, the destination is paused again. */
-export async function resumeDestination(db: Queryable, destinationId: number): Promise<void> {
+export async function resumeDestination(db: Queryable, destinationId: number, actor = 'run'): Promise<void> {
   await db.execute(
     `with resumed as (
        update destination set paused_at = null, paused_reason = null where id = $1 and paused_at is not null returning id)
-     ${addLines(`select 'run', 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
-    [destinationId],
+     ${addLines(`select $2, 'destination.resumed', null, null, jsonb_build_object('destination', id) from resumed`)}`,
+    [destinationId, actor],
   )
 }

@@ -31,7 +31,7 @@ export async function pushErasure(deps: EngineDeps, erasure: number, audience: n
     [erasure, audience],
   )
   if (first === undefined) return
-  await resumeDestination(deps.db, audience)
+  await resumeDestination(deps.db, audience, 'forget')
   const scope = { erasure, audience, fence: deps.service }
   await sendOpenBatches(deps, { scope, destinationId: audience, runId: Number(first.run_id) }, options)
 }

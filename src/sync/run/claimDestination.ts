@@ -47,7 +47,8 @@ export type Claimed = { readonly row: RunRow } | { readonly report: RunReport }
 export async function requestAndClaim(deps: EngineDeps, pipeline: Pipeline, request: RunRequest): Promise<Claimed> {
   const destination = await ensureDestination(deps.db, destinationIdentity(deps, pipeline))
   if (request.takeOver && destination.credentials !== null && destination.credentials !== deps.service.credentials) {
-    if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials))) throw lockedError(pipeline.name)
+    const actor = request.actor ?? deps.actor ?? 'command'
+    if (!(await takeOverDestination(deps.db, destination.id, deps.service.credentials, actor))) throw lockedError(pipeline.name)
   } else assertOwnCredentials(deps, pipeline.name, destination.credentials)
   return requestAndClaimById(deps, pipeline.name, destination.id, request)
 }

@@ -135,7 +135,10 @@ describe('a worker of another environment', () => {
     await expect(applyPlan(deps, planId)).rejects.toMatchObject({ code: 'OTHER_CREDENTIALS' })
     expect(await engine.writes(mark)).toEqual([])
 
-    expect(await runPipeline(deps, pipeline, { trigger: 'manual', takeOver: true })).toMatchObject({ counts: { updates: 2, deletes: 1 } })
+    expect(await runPipeline({ ...deps, actor: 'jane' }, pipeline, { trigger: 'manual', takeOver: true })).toMatchObject({
+      counts: { updates: 2, deletes: 1 },
+    })
+    expect(await engine.db.query(`select actor from audit where what = 'destination.taken_over'`)).toEqual([{ actor: 'jane' }])
     await expect(engine.run('shop')).rejects.toMatchObject({ code: 'OTHER_CREDENTIALS' })
   })
 
@@ -157,7 +160,7 @@ describe('a worker of another environment', () => {
     const runId = await queued(engine)
     const run = await claimRun(engine.db, runId, { workerId: engine.deps.workerId, leaseMs: 60_000, fence: engine.deps.service })
     if (typeof run === 'string') throw new Error(run)
-    expect(await takeOverDestination(engine.db, run.destinationId, otherUser)).toBe(false)
+    expect(await takeOverDestination(engine.db, run.destinationId, otherUser, 'jane')).toBe(false)
   })
 
   test('rerun rejects a run of another environment', async () => {
