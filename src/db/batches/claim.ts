@@ -82,8 +82,11 @@ const updateUnderWay = `b.phase = ${erasurePhase} and exists (
 
 const inFence = withinFence('b.destination_id', '$2', '$3')
 
+/** Returns the SQL condition: batch `b` is in the scope and in its fence, with `scopeValues` as `$1` to `$3`. */
+export const inScopeAndFence = (scope: BatchScope) => `${inScope(scope)} and ${inFence}`
+
 /** Returns the parameters `$1` of `inScope`, `$2` and `$3` of `inFence`. */
-const scopeValues = (scope: BatchScope) => [
+export const scopeValues = (scope: BatchScope) => [
   'planId' in scope ? scope.planId : 'erasure' in scope ? scope.erasure : scope.resendOf,
   scope.fence.origin,
   scope.fence.credentials,
@@ -105,7 +108,7 @@ export async function claimBatches(
   const rows = await db.query<BatchRow>(
     `with due as (
        select b.id from batch b
-       where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
+       where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp())
          and (b.phase <= 1 or not exists (${openDeletes})) and not (${waitsForOthers}) and not (${updateUnderWay})
          and exists (select from destination t where t.id = b.destination_id and t.paused_at is null)
        order by b.status = 'ambiguous' desc, b.phase, b.seq
@@ -153,7 +156,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
            select from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete' and d.status = 'parked') as blocked,
          case when b.phase = 2 then (
            select max(d.settled_at) from batch d where d.plan_id = b.plan_id and d.phase = 1 and d.operation = 'delete' and d.status <> 'superseded') end as deletes_settled_at
-       from batch b where ${inScope(scope)} and ${inFence} and b.status in ('pending', 'ambiguous', 'in_flight'))
+       from batch b where ${inScopeAndFence(scope)} and b.status in ('pending', 'ambiguous', 'in_flight'))
      select count(*) filter (where status = 'in_flight')::int as in_flight,
        count(*) filter (where status <> 'in_flight' and not blocked)::int as waiting,
        min(greatest(0, extract(epoch from greatest(next_attempt_at, deletes_settled_at) - statement_timestamp()) * 1000)) filter (where status <> 'in_flight' and not blocked)::float8 as wait_ms,

@@ -1,15 +1,21 @@
 /** Progress of a push. */
-import type { BatchScope } from '../../db/batches/claim.ts'
-import { erasurePhase } from '../../db/batches/states.ts'
+import { inScopeAndFence, scopeValues, type BatchScope } from '../../db/batches/claim.ts'
 import type { Queryable } from '../../db/queryable.ts'
 import type { Progress } from '../../model/report.ts'
 
 export interface PushProgress {
-  /** Adds finished operations. */
+  /** Adds operations that this process finished. */
   readonly add: (done: number) => void
   /** Shows the reason of a wait, beside the progress. */
   readonly waiting: (why: string) => void
+  /**
+   * Counts the finished operations of all processes again, at most once a second, or immediately at the `end`. Errors are ignored, because
+   * nothing depends on the progress.
+   */
+  readonly recount: (end?: 'end') => Promise<void>
 }
+
+const recountEveryMs = 1_000
 
 /**
  * Starts the progress of a push: counts its operations and reports the settled ones. `operations`: their number, if not all are stored
@@ -21,17 +27,14 @@ export async function openProgress(
   operations: number | undefined,
   onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<PushProgress> {
-  if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined }
+  if (onProgress === undefined) return { add: () => undefined, waiting: () => undefined, recount: () => Promise.resolve() }
   const stage = 'resendOf' in scope ? 'settle' : 'push'
-  const { where, value } = batchesIn(scope)
-  const [row] = await db.query<{ total: number; open: number }>(
-    `select coalesce(sum(entry_count), 0)::int as total,
-       coalesce(sum(entry_count) filter (where status in ('pending', 'ambiguous', 'in_flight')), 0)::int as open
-     from batch where ${where}`,
-    [value],
-  )
-  const total = operations ?? row?.total ?? 0
-  let done = (row?.total ?? 0) - (row?.open ?? 0)
+  const first = await countOperations(db, scope)
+  const total = operations ?? first.total
+  // Batches that are sent again are counted only while they are open.
+  const finished = (counted: typeof first) => ('resendOf' in scope ? first.total : counted.total) - counted.open
+  let done = finished(first)
+  let countedAt = performance.now()
   const report = (waiting?: string) =>
     onProgress({ stage, done: Math.min(done, total), total, ...(waiting === undefined ? {} : { waiting }) })
   report()
@@ -41,19 +44,24 @@ export async function openProgress(
       report()
     },
     waiting: report,
+    async recount(end) {
+      if (end === undefined && performance.now() - countedAt < recountEveryMs) return
+      countedAt = performance.now()
+      const counted = await countOperations(db, scope).catch(() => undefined)
+      if (counted === undefined) return
+      done = Math.max(done, finished(counted))
+      report()
+    },
   }
 }
 
-/** Returns the SQL condition of the batches that a push counts, with `value` as `$1`. Batches sent again count only while they are open. */
-function batchesIn(scope: BatchScope): { readonly where: string; readonly value: string | number } {
-  if ('planId' in scope) return { where: `plan_id = $1 and phase <> ${erasurePhase}`, value: scope.planId }
-  if ('erasure' in scope)
-    return {
-      where: `id in (select batch_id from erasure_delete where erasure_id = $1) and destination_id = ${scope.audience}`,
-      value: scope.erasure,
-    }
-  return {
-    where: `destination_id = $1 and (status in ('ambiguous', 'in_flight') or (status = 'pending' and attempts > 0))`,
-    value: scope.resendOf,
-  }
+/** Counts the operations of a scope, and the open ones of them. Operations that were sent before count only while they are open. */
+async function countOperations(db: Queryable, scope: BatchScope): Promise<{ readonly total: number; readonly open: number }> {
+  const isOpen = `b.status in ('pending', 'ambiguous', 'in_flight')`
+  const [row] = await db.query<{ total: number; open: number }>(
+    `select coalesce(sum(entry_count), 0)::int as total, coalesce(sum(entry_count) filter (where ${isOpen}), 0)::int as open
+     from batch b where ${inScopeAndFence(scope)} and ${'resendOf' in scope ? isOpen : `b.status <> 'split'`}`,
+    scopeValues(scope),
+  )
+  return { total: row?.total ?? 0, open: row?.open ?? 0 }
 }

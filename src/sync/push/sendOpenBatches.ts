@@ -74,6 +74,7 @@ export async function sendOpenBatches(deps: EngineDeps, batches: OpenBatches, op
   signal.addEventListener('abort', drain, { once: true })
   try {
     await new PushLoop(sending, batches, progress, options.growing).run(() => stop.abort())
+    await progress.recount('end')
   } finally {
     signal.removeEventListener('abort', drain)
   }
@@ -164,6 +165,7 @@ class PushLoop {
       this.#released.resolve()
       const { done } = await this.#record(() => recordAnswer(this.#sending, answered))
       if (done > 0) this.#progress.add(done)
+      await this.#progress.recount()
     }
     const task = sendAndRecord()
       .catch((error: unknown) => {
@@ -196,6 +198,7 @@ class PushLoop {
       return false
     }
     if (open.inFlight > 0 && clock.monotonic() - this.#recoveredAt > 1_000) await this.#recover()
+    await this.#progress.recount()
     await this.#sleepUntilDue(open)
     return false
   }

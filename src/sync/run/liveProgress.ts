@@ -1,25 +1,30 @@
 /** Progress of a running stage, stored with the run, so that a page or another command can show it. */
 import type { StoredProgress } from '../../db/runColumns.ts'
 import { storeProgress, type RunRow } from '../../db/runs.ts'
+import type { Progress } from '../../model/report.ts'
 import type { EngineDeps } from '../engine.ts'
 
 /** Shortest time between two writes during one stage. */
 const writeEveryMs = 1_000
 
 /**
- * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. Calls during a write
- * are not stored. Failed writes are ignored.
+ * Returns an `onProgress` that also stores the progress: at the first call of a stage, then at most once a second. Of the calls during a
+ * write, stores the newest one after the write, if it is of a new stage or a second has passed. Failed writes are ignored.
  */
 export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<EngineDeps['onProgress']> {
   let stage: string | undefined
   let stageStartedAt = ''
   let writtenAt = Number.NEGATIVE_INFINITY
   let writing = false
-  return (progress) => {
-    deps.onProgress?.(progress)
+  let missed: Progress | undefined
+  const store = (progress: Progress): void => {
+    if (writing) {
+      missed = progress
+      return
+    }
     const now = deps.clock.monotonic()
     const isNew = progress.stage !== stage
-    if (writing || (!isNew && now - writtenAt < writeEveryMs)) return
+    if (!isNew && now - writtenAt < writeEveryMs) return
     const at = new Date(deps.clock.now()).toISOString()
     if (isNew) stageStartedAt = at
     stage = progress.stage
@@ -28,6 +33,15 @@ export function storingProgress(deps: EngineDeps, run: RunRow): NonNullable<Engi
     const stored: StoredProgress = { ...progress, stageStartedAt, at }
     storeProgress(deps.db, run, stored)
       .catch(() => undefined)
-      .finally(() => (writing = false))
+      .finally(() => {
+        writing = false
+        const next = missed
+        missed = undefined
+        if (next !== undefined) store(next)
+      })
+  }
+  return (progress) => {
+    deps.onProgress?.(progress)
+    store(progress)
   }
 }

@@ -3,6 +3,8 @@ import { entriesOf } from '../../../src/db/entries/read.ts'
 import { failuresOf } from '../../../src/sync/reports/failures.ts'
 import { planCounts } from '../../../src/sync/reports/planCounts.ts'
 import { pushPlan } from '../../../src/sync/push/push.ts'
+import { openProgress } from '../../../src/sync/push/pushProgress.ts'
+import type { Progress } from '../../../src/model/report.ts'
 import { resendUnresolved } from '../../../src/sync/push/resendUnresolved.ts'
 import { supersedeUnsent } from '../../../src/db/batches/release.ts'
 import { resumeDestination } from '../../../src/db/destinations.ts'
@@ -91,6 +93,38 @@ describe('pushing a plan', () => {
     expect(await planCounts(db, planted.planId)).toMatchObject({ confirmed: 120, requests: 40 })
     const holders = await db.query('select distinct worker_id from sluice.attempt')
     expect(holders.length).toBeGreaterThan(1)
+  })
+
+  test('reports the operations that other workers sent', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const service = fakeService(5)
+    const planted = await plantPlan(db, await plantDestination(db))
+    for (let i = 0; i < 40; i++) await plantBatch(db, planted, users(i * 3, i * 3 + 3))
+    const shown: Progress[] = []
+    const [shows, helps] = [await engineDeps(db, service, { concurrency: 1 }), await engineDeps(db, service)]
+    await Promise.all([
+      pushPlan({ ...shows, onProgress: (progress) => shown.push(progress) }, planted.planId),
+      pushPlan(helps, planted.planId),
+    ])
+    expect(await db.query(`select from sluice.attempt where worker_id = $1`, [helps.workerId])).not.toEqual([])
+    expect(shown.at(-1)).toEqual({ stage: 'push', done: 120, total: 120 })
+  })
+
+  test('counts only the unresolved deletes of erasures that are due', async () => {
+    await using database = await testDatabase({ mayBeUsed: true })
+    const { db } = database
+    const destinationId = await plantDestination(db)
+    const planted = await plantPlan(db, destinationId)
+    await plantBatch(db, planted, users(0, 3))
+    const later = await plantBatch(db, planted, [gone(email(7))], { op: 'delete' })
+    await db.execute(`update batch set status = 'ambiguous', attempts = 1, maybe_applied = true`)
+    await db.execute(`update batch set phase = 0, next_attempt_at = statement_timestamp() + interval '1 hour' where id = $1`, [later])
+    const shown: Progress[] = []
+    const { service: fence } = await engineDeps(db, fakeService())
+    await db.execute('update destination set credentials = $1', [fence.credentials])
+    await openProgress(db, { resendOf: destinationId, fence }, undefined, (progress) => shown.push(progress))
+    expect(shown).toEqual([{ stage: 'settle', done: 0, total: 3 }])
   })
 
   test('sends while answers wait to be recorded, and never has more requests in flight than allowed', async () => {

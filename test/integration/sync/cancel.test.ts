@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { ensureDestination } from '../../../src/db/destinations.ts'
-import { requestRun } from '../../../src/db/runs.ts'
+import { requestRun, type RunRow } from '../../../src/db/runs.ts'
+import { storingProgress } from '../../../src/sync/run/liveProgress.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { item, products, rss, wanted } from '../acceptance/products.ts'
@@ -34,6 +35,7 @@ test('a cancelled run sends no further request, keeps confirmed records, and the
   const ended = await report
   expect((await engine.writes(after)).length).toBeLessThanOrEqual(engine.deps.settings.concurrency)
   expect(ended).toMatchObject({ runId, status: 'cancelled', error: { code: 'RUN_CANCELLED', hint: 'sluice run shop' } })
+  expect(await engine.db.query(`select actor from audit where what = 'destination.paused'`)).toEqual([{ actor: 'jane' }])
   expect(ended.counts.confirmed).toBeGreaterThan(0)
   expect(ended.counts.pending).toBeGreaterThan(0)
   expect(imbalance(ended.counts)).toEqual([])
@@ -85,4 +87,28 @@ test('cancelling a queued run removes it from the queue', async () => {
   expect(await cancel(engine.deps, `r_${runId}`, { actor: 'jane' })).toEqual({ runId: `r_${runId}`, state: 'cancelled' })
   expect(await loadRun(engine.db, `r_${runId}`)).toMatchObject({ status: 'cancelled', error: { code: 'RUN_CANCELLED' } })
   await expect(cancel(engine.deps, 'r_999', { actor: 'jane' })).rejects.toMatchObject({ code: 'UNKNOWN_RUN' })
+})
+
+test('the stored progress of a run is of its present stage, although the stage began during a write', async () => {
+  await using engine = await engineUnderTest()
+  const [row] = await engine.db.query<{ id: string; epoch: number }>(
+    `insert into run (pipeline, trigger, status, worker_id, started_at, lease_until)
+     values ('shop', 'manual', 'running', $1, now(), now() + interval '1 minute') returning id, epoch`,
+    [engine.deps.workerId],
+  )
+  const run = { id: Number(row?.id), epoch: row?.epoch } as RunRow
+  const lock = await engine.db.connect()
+  try {
+    await lock.query('begin')
+    await lock.query('select from sluice.run for update')
+    const onProgress = storingProgress(engine.deps, run)
+    onProgress({ stage: 'read', done: 1 })
+    onProgress({ stage: 'diff', done: 0 })
+    onProgress({ stage: 'plan', done: 0 })
+    await lock.query('commit')
+    const stage = async () => (await engine.db.query<{ stage: string }>(`select progress ->> 'stage' as stage from run`))[0]?.stage
+    await expect.poll(stage).toBe('plan')
+  } finally {
+    lock.release()
+  }
 })
