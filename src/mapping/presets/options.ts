@@ -1,13 +1,9 @@
 /** Reads options of a variant from columns in the order name, value, name, value … */
 
-/**
- * Returns a function that reads the value of the option with one of these lower-case names. It returns `''` if there is none, and for
- * a list of values, which describes the product and not the variant.
- */
+/** Returns a function that reads the value of the option with one of these lower-case names; `''` if there is none. */
 export function optionCalled(...names: readonly string[]): (texts: readonly string[]) => string {
   return (texts) => {
     const at = texts.findIndex((text, index) => index % 2 === 0 && names.includes(text.toLowerCase()))
-    const value = at < 0 ? '' : (texts[at + 1] ?? '')
-    return /[,|]/.test(value) ? '' : value
+    return at < 0 ? '' : (texts[at + 1] ?? '')
   }
 }

@@ -4,6 +4,18 @@ import type { Preset } from './preset.ts'
 const options = [1, 2, 3].flatMap((n) => [`Attribute ${n} name`, `Attribute ${n} value(s)`])
 
 /**
+ * Returns a function that reads an option of a variation; `''` for a list of values, which describes a product with variations. The
+ * export writes a comma inside a value as `\,`.
+ */
+function singleOption(...names: readonly string[]): (texts: readonly string[]) => string {
+  const read = optionCalled(...names)
+  return (texts) => {
+    const value = read(texts)
+    return /(?<!\\),|\|/.test(value) ? '' : value.replaceAll('\\,', ',')
+  }
+}
+
+/**
  * Product export of a WooCommerce shop. Every product counts as new, and an unpublished one as discontinued. The export has no columns
  * for currency and link: set `options.default_currency` and map the link. A product with variations has a row without a price; only
  * its variations become products, and they inherit its texts and images.
@@ -56,8 +68,8 @@ export const woocommerceProducts: Preset = {
     // `parent`: the shop counts the stock of all variations together, so no variation has a number of its own.
     inventory: { columns: ['Stock'], compute: ([stock = '']) => (stock.toLowerCase() === 'parent' ? '' : stock) },
     item_group_id: { columns: ['Parent'] },
-    color: { columns: options, compute: optionCalled('color', 'colour') },
-    size: { columns: options, compute: optionCalled('size') },
+    color: { columns: options, compute: singleOption('color', 'colour') },
+    size: { columns: options, compute: singleOption('size') },
     availability: {
       columns: ['Published', 'In stock?'],
       compute: ([published = '', stock = '']) => {

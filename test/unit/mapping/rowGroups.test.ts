@@ -132,6 +132,11 @@ describe('a Shopify export', () => {
     expect(saved.products).toEqual(plain.products)
   })
 
+  test('an option with a decimal comma is one value', async () => {
+    const { products } = await through(csvOf([first('shoe', { 'Option1 Value': '42,5', 'Option2 Value': 'Red, Blue' })]), shopify)
+    expect(products).toMatchObject([{ size: '42,5', color: 'Red, Blue' }])
+  })
+
   test('values of a variant are never used for its neighbour', async () => {
     const own = { 'Variant Barcode': '4006381333931', 'Google Shopping / MPN': 'M-1' }
     const { products } = await through(csvOf([first('cup', own), variant('cup', 'M')]), shopify)
@@ -386,6 +391,11 @@ describe('a WooCommerce export', () => {
     ])
     expect(products[0]).not.toHaveProperty('color')
     expect(sourceNotes).toContain('rows of products whose values were joined to their variations: 2')
+  })
+
+  test('an escaped comma is part of one value of an option', async () => {
+    const { products } = await through(csvOf([variable(1), variation(11, 'id:1', { 'Attribute 1 value(s)': 'Red\\, dark' })]), woo)
+    expect(products).toMatchObject([{ color: 'Red, dark' }])
   })
 
   test('variations of an unpublished product are not published', async () => {
