@@ -9,7 +9,10 @@ import type { Queryable } from './queryable.ts'
 /** Topic of a notification: a queued run, a plan that several workers can push, an action of an operator. */
 export type Topic = 'run' | 'push' | 'action'
 
-/** Called with the topic of a notification. Called without a topic after a reconnection, because notifications may have been lost. */
+/**
+ * Called with the topic of a notification, once for each open connection of the pool. Called without a topic after a reconnection, because
+ * notifications may have been lost.
+ */
 export type NotificationListener = (topic?: string) => void
 
 const prefix = 'sluice_'

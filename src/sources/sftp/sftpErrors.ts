@@ -36,7 +36,7 @@ export function sftpError(error: unknown, where: string): RunError {
 const noSsh =
   /((?:Connection lost before handshake|Header line too long|Invalid identification string|Max greeting lines exceeded|Bad packet length|Received malformed \w+|no matching [\w -]+)).*$/i
 
-/** Returns true if a connection was lost, so that another connection may succeed. */
+/** Returns true if another connection may succeed: one was lost, or none could be opened. */
 export function isLost(error: unknown): boolean {
   return !(error instanceof RunError) && sftpError(error, '').code === 'SOURCE_UNAVAILABLE'
 }
