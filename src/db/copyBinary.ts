@@ -21,13 +21,26 @@ export class CopyWriter {
   readonly #stream: CopyStreamQuery
   #buffer: Buffer
   #at: number
-  /** Buffer that the connection no longer uses. It is reused, because new buffers of this size would fragment memory. */
-  #spare: Buffer | undefined
+  /** Buffers that the connection no longer uses. They are reused, because new buffers of this size would fragment memory. */
+  readonly #spares: Buffer[]
   #failure: Error | undefined
 
-  /** Starts `copy <target> from stdin`. `target`: trusted SQL of a table with columns, such as `stage (key, hash)`. */
-  constructor(client: pg.PoolClient, target: string) {
-    this.#stream = client.query(copyFrom(`copy ${target} from stdin (format binary)`))
+  /**
+   * Starts `copy <target> from stdin`. `target`: trusted SQL of a table with columns, such as `stage (key, hash)`. With `later`, starts it
+   * when `after` ends, and `waitingBytes` may wait for that before `flush` waits. `spares`: buffers of the COPYs before.
+   */
+  constructor(
+    client: pg.PoolClient,
+    target: string,
+    later?: { readonly after: Promise<unknown>; readonly waitingBytes: number; readonly spares: Buffer[] },
+  ) {
+    this.#spares = later?.spares ?? []
+    const options = later === undefined ? {} : { highWaterMark: later.waitingBytes }
+    this.#stream = copyFrom(`copy ${target} from stdin (format binary)`, options)
+    const start = () => void client.query(this.#stream)
+    if (later === undefined) start()
+    // If the statement before failed, so does this one.
+    else later.after.then(start, start)
     this.#stream.on('error', (error: Error) => (this.#failure = error))
     this.#buffer = Buffer.allocUnsafe(firstBytes)
     this.#at = signature.copy(this.#buffer)
@@ -47,6 +60,12 @@ export class CopyWriter {
   bytes(value: Uint8Array): void {
     this.#need(4 + value.length)
     this.#at = putBytes(this.#buffer, this.#at, value)
+  }
+
+  /** Writes the field that has `length` bytes from `at` on in `source`. */
+  slice(source: Uint8Array, at: number, length: number): void {
+    this.#need(4 + length)
+    this.#at = putSlice(this.#buffer, put32(this.#buffer, this.#at, length), source, at, length)
   }
 
   /** Writes the values as one `bytea`, one behind the other. */
@@ -175,10 +194,12 @@ export class CopyWriter {
     const chunk = filled.subarray(0, this.#at)
     // A small write may resolve while its bytes are still in use, so only the buffers of large writes are reused.
     const reusable = chunk.length >= chunkBytes && filled.length === chunkBytes * 2
-    this.#buffer = this.#spare ?? Buffer.allocUnsafe(chunk.length < chunkBytes ? firstBytes : chunkBytes * 2)
-    this.#spare = undefined
+    this.#buffer = this.#spares.pop() ?? Buffer.allocUnsafe(chunk.length < chunkBytes ? firstBytes : chunkBytes * 2)
     this.#at = 0
-    if (!this.#stream.write(chunk, (error) => (this.#spare = reusable && !error ? filled : this.#spare))) {
+    const written = (error: Error | null | undefined) => {
+      if (reusable && !error) this.#spares.push(filled)
+    }
+    if (!this.#stream.write(chunk, written)) {
       await new Promise<void>((resolve, reject) => {
         const stream = this.#stream
         const drained = () => {
@@ -250,4 +271,11 @@ function putValue(buffer: Buffer, from: number, value: Uint8Array): number {
   // The index is below the length.
   else for (let i = 0; i < value.length; i++) buffer[from + i] = value[i] as number
   return from + value.length
+}
+
+/** Writes `length` bytes of `source`. Returns the position after them. */
+function putSlice(buffer: Buffer, to: number, source: Uint8Array, at: number, length: number): number {
+  // The index is within the source.
+  for (let i = 0; i < length; i++) buffer[to + i] = source[at + i] as number
+  return to + length
 }

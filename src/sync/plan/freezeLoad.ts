@@ -1,25 +1,31 @@
 /**
  * Freezes a first load of people, each user as an operation of its own. Writes the same batches and entries as `freeze` does with
- * `firstMembers`, but reads records (`loadedRecords.ts`) and writes bodies as bytes, without an object or a string per user.
+ * `insertLoaded` and `firstMembers`, but writes the records and the bodies as bytes (`loadedRecords.ts`), without an object or a string per
+ * user.
  * test/integration/sync/firstLoad.test.ts compares the two.
  */
+import { setImmediate } from 'node:timers/promises'
 import { compressTemplate, keyBytes } from '../../db/bodyTemplate.ts'
 import { writeLoadedEntries, type LoadedEntries } from '../../db/entries/write.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeySearch.ts'
+import { RecordCopy, recordContentBytes } from '../../db/records.ts'
 import { recordKeyBytes, UpdateWriter, type UserAt, type WrittenUpdates } from '../../destinations/updateWriter.ts'
-import type { LoadedRecords } from './loadedRecords.ts'
+import { personHeadBytes } from './loadedRecords.ts'
+import { crashPoint } from '../crashPoint.ts'
 import { plainHash, type MembershipTerms } from './operations.ts'
 import { PlanBatches, type FreezeContext, type Frozen } from './planBatches.ts'
 
 export interface LoadToFreeze extends FreezeContext {
   readonly loadId: number
+  readonly snapshotId: number
   readonly terms: MembershipTerms
-  readonly records: AsyncIterable<LoadedRecords>
+  /** People in key order (`loadedRecords.ts`). */
+  readonly people: AsyncIterable<Buffer>
   /** Index for the search for implied keys. The identifiers are added to it. */
   readonly index: ImpliedKeyIndex
 }
 
-/** Writes the users as batches. Returns the sum of their totals and of `before`, which does not change. */
+/** Writes the records, and the users as batches. Returns the sum of their totals and of `before`, which does not change. */
 export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Frozen> {
   const { tx, destination, destinationId, terms, index } = load
   const { expiresAtMs } = terms
@@ -41,42 +47,53 @@ export async function freezeLoad(load: LoadToFreeze, before: Frozen): Promise<Fr
   }
   // One object is reused for all users, because creating a million takes as long as writing their bodies.
   const user: UserAt = { source: Buffer.alloc(0), key: 0, identifiers: 0, stride: keyBytes, count: 0 }
+  const records = new RecordCopy(tx, load)
   try {
-    for await (const { bytes: records, isLast } of load.records) {
-      user.source = records
-      for (let end = 0; end < records.length;) {
-        end = findUser(user, end)
+    for await (const people of load.people) {
+      user.source = people
+      // Postgres stores these records, once it has stored the batches before, while their bodies are written.
+      records.begin(batches.stored())
+      for (let end = 0; end < people.length;) {
+        const from = end
+        end = findUser(user, from)
+        if (people[from + recordContentBytes] === 0) records.add(people, from, user.identifiers, end - user.identifiers)
+        if (records.full) {
+          await records.flush()
+          // Lets the connection send the records.
+          await setImmediate()
+        }
         // Other rows send all identifiers of this row.
         if (user.count === 0) continue
-        if (!index.hasRoom(user.count)) await index.store()
-        for (let at = user.identifiers; at < end; at += keyBytes) index.addOne(records.readUInt32BE(at + 1), records, user.key)
-        if (!writer.fits(user)) {
-          take(writer.finish())
-          if (isLast && batches.isFull) await batches.write()
+        if (!index.hasRoom(user.count)) {
+          await records.end()
+          await index.store()
+          records.begin(batches.stored())
         }
+        for (let at = user.identifiers; at < end; at += keyBytes) index.addOne(people.readUInt32BE(at + 1), people, user.key)
+        if (!writer.fits(user)) take(writer.finish())
         writer.add(user)
       }
-      // Postgres inserts the next records meanwhile, and a statement waits for that. So these batches are stored together, behind that.
-      if (isLast) break
+      await records.end()
+      crashPoint('plan.records_written')
       await batches.write()
       if (index.isHalfFull) await index.store()
     }
     take(writer.finish())
     await batches.write()
+  } catch (error) {
+    records.abort()
+    throw error
   } finally {
     await batches.stored()
   }
   return batches.totals()
 }
 
-/** Number of bytes of the length before the identifiers of a record. */
-const lengthBytes = 4
-
-/** Sets `user` to the record that begins at `at`. Returns the position of the next record. */
+/** Sets `user` to the person who begins at `at`. Returns the position of the next person. */
 function findUser(user: UserAt, at: number): number {
-  const bytes = user.source.readUInt32BE(at + recordKeyBytes)
+  const bytes = user.source.readUInt32BE(at + personHeadBytes - 4)
   user.key = at
-  user.identifiers = at + recordKeyBytes + lengthBytes
+  user.identifiers = at + personHeadBytes
   user.count = bytes / keyBytes
   return user.identifiers + bytes
 }

@@ -19,7 +19,7 @@ import { insertLoaded, type FirstLoad, type KeyRange } from './firstLoad.ts'
 import { freeze } from './freeze.ts'
 import { freezeLoad } from './freezeLoad.ts'
 import { firstMembers, type MembershipTerms } from './operations.ts'
-import { insertedRecords } from './loadedRecords.ts'
+import { stagedPeople } from './loadedRecords.ts'
 import { nothingFrozen, type FreezeContext, type Frozen } from './planBatches.ts'
 import type { PlanWork } from './planWork.ts'
 import { endSnapshot, storePlan, type Planned } from './planRow.ts'
@@ -130,8 +130,8 @@ async function freezePart(
     await insertLoaded(desired, first, range)
     return freeze(firstMembers(work, terms, { shared, range, index }), { ...(await context()), loadId }, frozen)
   }
-  const records = insertedRecords(desired, first, stepsOf(range, stepEnds))
-  const sum = await freezeLoad({ ...(await context()), loadId, terms, records, index }, frozen)
+  const people = stagedPeople(tx, first, stepsOf(range, stepEnds))
+  const sum = await freezeLoad({ ...(await context()), loadId, snapshotId: desired.snapshotId, terms, people, index }, frozen)
   await refreshStatistics(tx, destinationId, sum.entries.create, ['record'])
   return sum
 }
