@@ -27,6 +27,9 @@ import { createStage } from '../read/stageTable.ts'
 import { timed } from './runUnderLease.ts'
 import { noteSandboxInstance } from './sandboxInstance.ts'
 
+/** Number of staged rows from which on the connection is closed, because dropping their tables takes longer than a new connection. */
+const manyRows = 100_000
+
 export interface PlanOutcome {
   /** Stored plan; undefined if a guard stopped the run, so that nothing is sent. */
   readonly planned: Planned | undefined
@@ -69,10 +72,12 @@ export async function readAndPlan(
     if (deps.signal?.aborted) throw interrupted()
     // Keeps the session for the pool, because it has cached the schema: a new session took 50 of the 220 ms that a small run took of the
     // server's processor (Postgres 18.4, 60 products or people). The plan is stored; if this statement fails, only the connection is lost.
-    broken = await tx.query('discard temp').then(
-      () => false,
-      () => true,
-    )
+    broken =
+      (input.reading === 'whole' && input.rows.read >= manyRows) ||
+      (await tx.query('discard temp').then(
+        () => false,
+        () => true,
+      ))
     return { planned, guards: planned.guards, proof: proofOf(snapshot) }
   } catch (error) {
     if (!(error instanceof RunWithheld)) throw error
