@@ -25,6 +25,7 @@ const stagingTables = new Set([
   'pending_group',
   'shared_group',
   'cleared',
+  'staged_digest',
   'unseen_key',
   'omitted',
   'sharing',

@@ -65,7 +65,7 @@ export const recordDigest = sluice.table(
       .default(sql`''`),
     /** Concatenated record keys, one per digest. */
     keys: bytea('keys').notNull(),
-    /** Offset of the end of each record key. */
+    /** Offset of the end of each record key; empty if all keys are equally long. */
     keyEnds: integer('key_ends').array().notNull(),
     /** Positions, from 0, of digests that a later read did not find. */
     outdated: integer('outdated')

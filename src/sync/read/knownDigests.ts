@@ -5,7 +5,7 @@ import { digestBytes, digestWords } from './recordDigest.ts'
 const ahead = 8
 /** Number of digests at the start of a sequence that are compared. */
 const aheadAtStart = 4
-/** Largest number of sequences whose place is remembered: 16 of a first load, and one of each of the last reads. */
+/** Largest number of sequences whose place is remembered: up to 16 of a first load, and one of each of the last reads. */
 const mostSequences = 32
 
 /** A file counts as reordered after 64 misses in a row, or once the misses are more than one in 32 known records. */
@@ -15,8 +15,8 @@ const newOfAll = 32
 /**
  * Digests of a snapshot, which a read finds and marks as seen.
  *
- * The digests consist of sequences, each in the order of the file: one for each partition of the stage of a first load, and one for the
- * changed records of each later read. A sequence starts at the start of a chunk. A file usually keeps its order, so a record is compared
+ * The digests consist of sequences, each in the order of the file: one of a full read, or one for each partition of the stage of a first
+ * load if it left out a staged row, and one for the changed records of each later read. A sequence starts at the start of a chunk. A file usually keeps its order, so a record is compared
  * with the digests after the previous match in each sequence, and with the starts of sequences. A record without a match there is nearly
  * always new. A moved record may count as new: the record is read again, and the diff finds its content unchanged.
  *

@@ -3,6 +3,7 @@
  * is dropped once the row is staged.
  */
 import type { Transaction } from '../../db/database.ts'
+import { StagedDigests } from '../../db/digests.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
@@ -79,6 +80,7 @@ export async function stageSources(
     keys: new RepeatWatch({ areDigests: keysAreDigests }),
     identifiers: first ? new IdentifierWatch() : undefined,
     spread: keysAreDigests ? new KeySpread() : undefined,
+    digests: gated ? undefined : new StagedDigests(),
   }
   const staging: Staging = {
     tx,
@@ -129,7 +131,8 @@ export async function stageSources(
       await staging.rejects.flush()
     }
   }
-  const { keys, identifiers, ...counts } = tally
+  const { keys, identifiers, digests, ...counts } = tally
+  await digests?.store(tx, { isLast: true })
   const mayRepeat = keys.possible
   keys.free()
   const warnings = [...staging.notes, ...staging.warnings.summaries()]

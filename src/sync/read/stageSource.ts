@@ -105,11 +105,16 @@ export class SourceStager {
     const staging = this.#staging
     if (this.#writer.copy.full) await this.#writer.copy.flush()
     if (staging.rejects.full) await staging.rejects.flush()
-    if (staging.partitionFrom === undefined || staging.read < staging.partitionFrom) return
+    const { tx, tally } = staging
+    const partitions = staging.partitionFrom !== undefined && staging.read >= staging.partitionFrom
+    if (!partitions && tally.digests?.full !== true) return
     await this.#writer.copy.end()
-    await partitionStage(staging.tx)
-    this.#writer = new staging.writers(staging.tx, this.#index, staging.tally)
-    staging.partitionFrom = undefined
+    if (partitions) {
+      await partitionStage(tx)
+      staging.partitionFrom = undefined
+    }
+    await tally.digests?.store(tx, { isLast: false })
+    this.#writer = new staging.writers(tx, this.#index, tally)
   }
 
   /**

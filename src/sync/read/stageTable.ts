@@ -7,6 +7,7 @@ import type { Destination } from '../../destinations/destination.ts'
 import { plainType } from '../../destinations/userOperation.ts'
 import { keyBytes } from '../../db/bodyTemplate.ts'
 import { CopyWriter } from '../../db/copyBinary.ts'
+import type { StagedDigests } from '../../db/digests.ts'
 import type { IdentifierWatch } from './identifierWatch.ts'
 import type { KeySpread } from './keySpread.ts'
 import type { RepeatWatch } from './repeatWatch.ts'
@@ -69,6 +70,8 @@ export interface StageTally {
   readonly keys: RepeatWatch
   /** Identifiers of all staged members; undefined after a complete read, except for a backfill. */
   readonly identifiers: IdentifierWatch | undefined
+  /** Digests of valid rows; undefined for a gated read. */
+  readonly digests: StagedDigests | undefined
   /** Keys of valid members; undefined for products. */
   readonly spread: KeySpread | undefined
 }
@@ -117,6 +120,7 @@ export abstract class StageWriter {
   ): void {
     const { copy } = this
     this.tally.keys.add(key)
+    if (digest !== undefined && kind === stagedKind.valid) this.tally.digests?.add(digest, featureSet, key)
     copy.row(7 + this.#own)
     copy.bytes(key)
     copy.bytes(content)

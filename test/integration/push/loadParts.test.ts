@@ -164,14 +164,32 @@ test('a partitioned stage leaves out shared identifiers of rows that opted out a
   expect(partitioned?.members).toBe(audienceDigest(range(0, 60).flatMap((n) => (n % 3 === 0 ? [] : emails(n).map(email)))))
 })
 
-test('the digests of a partitioned stage are stored by partition, so that the next read finds the order of the file', async () => {
+/** Returns the lines of the rows with a digest, in the order of the digests. */
+async function linesOfDigests(engine: EngineUnderTest): Promise<readonly number[]> {
+  const rows = await engine.db.query<{ line: string }>(
+    `select r.line from record r join record_digest d on position(r.key in d.keys) > 0 order by d.chunk, position(r.key in d.keys)`,
+  )
+  return rows.map(({ line }) => Number(line))
+}
+
+test('the digests of a partitioned stage are stored in the order of the file', async () => {
   await using engine = await open(2, people(range(0, 200)))
   await engine.run('people')
-  const chunks = await engine.db.query<{ groups: string }>(
+  expect(await linesOfDigests(engine)).toEqual(range(2, 202))
+  write(engine, people(range(0, 201)))
+  expect((await engine.run('people')).counts).toMatchObject({ read: 201, unchanged: 200, creates: 1 })
+})
+
+test('the digests of a load that leaves out a repeated row are stored by partition, without the row', async () => {
+  await using engine = await open(2, [...people(range(0, 200)), ...people([7])])
+  expect((await engine.run('people')).counts).toMatchObject({ valid: 200, duplicates: 1 })
+  const lines = await linesOfDigests(engine)
+  expect(lines).toHaveLength(200)
+  const groups = await engine.db.query<{ groups: string }>(
     `select string_agg(distinct left(encode(r.key, 'hex'), 1), '') as groups from record r join record_digest d on position(r.key in d.keys) > 0
      group by d.chunk order by d.chunk`,
   )
-  expect(chunks.map(({ groups }) => groups)).toEqual([...'0123456789abcdef'])
+  expect(groups.map((chunk) => chunk.groups)).toEqual([...'0123456789abcdef'])
   write(engine, people(range(0, 201)))
   expect((await engine.run('people')).counts).toMatchObject({ read: 201, unchanged: 200, creates: 1 })
 })
