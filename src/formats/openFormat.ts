@@ -80,7 +80,10 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   const base = { encoding: decoded.encoding, compression: unpacked.compression }
   if (format === 'csv' || format === 'tsv') {
     const delimiter = format === 'tsv' && definition.csv.delimiter === 'auto' ? '\t' : definition.csv.delimiter
-    const dialect = detectCsvDialect(sample, sample.length < sampleBytes, { ...definition.csv, delimiter }, { name, limits })
+    // A header of many columns may be longer than the sample.
+    const bytes = /[\r\n]/.test(sample.toString('latin1')) ? sampleBytes : limits.recordBytes + 1
+    const lines = bytes === sampleBytes ? sample : await text.peek(bytes)
+    const dialect = detectCsvDialect(lines, lines.length < bytes, { ...definition.csv, delimiter }, { name, limits })
     const reader = await readWithRowGroups(definition, dialect.header, context, (given) => readCsv(text, dialect, given))
     return { detected: describeCsv(dialect, base, unpacked.notes), reader, containerProof: unpacked.proof }
   }

@@ -122,6 +122,12 @@ describe('CSV and TSV (bad-inputs section 2)', () => {
     expect(await refusal(`${header}${','.repeat(2_100)}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
     expect(await refusal(`${Array.from({ length: 2_049 }, (_, at) => `c${at}`).join(',')}\n`)).toBe('FILE_TOO_MANY_COLUMNS')
   })
+  test('case 26: a header longer than the sample is read, and one longer than a record rejects the file', async () => {
+    const names = Array.from({ length: 1_900 }, (_, at) => `custom_attribute_of_the_marketplace_template_${at}`)
+    const file = `${names.join(',')}\n${names.map((_, at) => at).join(',')}\n`
+    expect((await read(file)).rows[0]?.cells.at(-1)).toBe('1899')
+    expect(await refusal(`${'a,'.repeat(1_000_000)}\n`)).toBe('FILE_RECORD_TOO_LARGE')
+  })
   test('case 27: a field above 128 KiB rejects the file', async () => {
     expect(await refusal(`${header}1,${'x'.repeat(131_073)},2\n`)).toBe('FILE_FIELD_TOO_LARGE')
     expect(await refusal(`${header}1,${'x'.repeat(131_072)},2\n`)).toBe('none')
