@@ -186,6 +186,36 @@ test('check counts every row of a key as suppressed if one of its rows is opted 
   expect(sources[0]).toMatchObject({ rows: 3, valid: 1, suppressed: 2, duplicates: 0, rejected: 0 })
 }, 60_000)
 
+test('check applies the guard for rejects to all sources together, as a run does', async () => {
+  await using shop = await workspace()
+  shop.write('pipelines/shop.yaml', `${shopYaml.replace('{ url: feed.csv }', '[{ url: a.csv }, { url: b.csv }]')}`)
+  const broken = (n: number) => Array.from({ length: n }, (_, i) => `broken-${i}`)
+  const checked = async (a: string, b: string) => {
+    shop.write('a.csv', a)
+    shop.write('b.csv', b)
+    const here = (command: string) => sluiceHere([command, 'shop', '--json'], { cwd: shop.folder, env: shop.env })
+    const { code, stdout } = await here('check')
+    const holds = JSON.parse(stdout)[0].sources.map((source: { holds: { message: string }[] }) =>
+      source.holds.map(({ message }) => message),
+    )
+    return { code, holds, planned: (await here('plan')).code }
+  }
+  expect(await checked(feed(1, { rows: broken(2) }), feed(4))).toEqual({ code: 0, holds: [[], []], planned: 0 })
+  expect(await checked(feed(1, { rows: broken(2) }), feed(2, { rows: broken(3) }))).toEqual({
+    code: 4,
+    holds: [[], [expect.stringMatching(/^5 of 8 rows were rejected \(62\.5 %\), above 50 %/)]],
+    planned: 4,
+  })
+}, 30_000)
+
+test('check masks a partner id except for its first character, whatever its number of bytes', async () => {
+  await using space = await workspace()
+  space.write('pipelines/customers.yaml', customersYaml.replace('  email: email', '  partner_user_id: email'))
+  space.write('crm.csv', 'customer_id,email,phone\nC-1,élan-42,\n')
+  const [{ sources }] = json(await space.here(['check', '--json']))
+  expect(sources[0].records[0].identifiers).toEqual([{ type: 'partner_user_id', value: 'é***' }])
+})
+
 test('check names the place in every unreadable file', async () => {
   await using shop = await workspace()
   shop.write('pipelines/shop.yaml', 'source: [{ url: quote.csv }, { url: gone.csv }]\ndestination: { kind: catalog, catalog_id: "4001" }\n')

@@ -1,12 +1,11 @@
-import { checkSource } from './checkSource.ts'
+import { checkSources } from './checkSources.ts'
 import { list, option, writeJson, type CommandRun } from '../../context.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { errorLines, presentError, type PresentedError } from '../../terminal/present.ts'
-import { checkAgainLine, checkReport, nextStep, type Check, type SourceCheck } from '../../reports/check.ts'
+import { checkAgainLine, checkReport, nextStep, type Check } from '../../reports/check.ts'
 import { destinationText } from '../../../destinations/index.ts'
 import { fold } from '../../terminal/text.ts'
-import { waiting } from '../../terminal/waiting.ts'
 
 /** Checks the pipeline files, and reads and maps the first rows of each source. Sends nothing and needs no database. */
 export const run: CommandRun = async (context, invocation) => {
@@ -14,9 +13,7 @@ export const run: CommandRun = async (context, invocation) => {
   const { pipelines, errors } = await pipelinesToCheck(context, list(invocation, 0))
   const checks: Check[] = []
   for (const pipeline of pipelines) {
-    const sources: SourceCheck[] = []
-    for (const source of pipeline.sources)
-      sources.push(await waiting(context, 'reading the source', () => checkSource(context, pipeline, source, limit)))
+    const sources = await checkSources(context, pipeline, limit)
     const check: Check = { pipeline: pipeline.name, file: pipeline.file, destination: destinationText(pipeline.destination), sources }
     checks.push(check)
     if (!context.json) context.stdout.write(checkReport(check, context.stdout))

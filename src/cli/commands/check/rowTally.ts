@@ -4,11 +4,8 @@ import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
-import { guardRejects } from '../../../sync/plan/guard.ts'
 import { watchMapper, withConsentHint, type WatchedMapper } from '../../../sync/read/sourceQuality.ts'
-import type { GuardResult } from '../../../model/report.ts'
 import type { SampleRecord } from '../../reports/check.ts'
-import { groupRejects } from '../../reports/rejects.ts'
 import { recordOf } from '../../../unknownValue.ts'
 import { RepeatedKeys } from './repeatedKeys.ts'
 import { destinationOf } from '../../../destinations/index.ts'
@@ -16,36 +13,61 @@ import type { Destination } from '../../../destinations/destination.ts'
 
 const sampleSize = 3
 
-/** Maps the rows of one source, counts the outcomes, and keeps the first three records. Each row has at most one entry in `rejects`. */
+/** Outcomes of the rows that a tally has mapped. */
+export interface RowOutcomes {
+  readonly rows: number
+  readonly valid: number
+  readonly suppressed: number
+  readonly filtered: number
+  readonly duplicates: number
+  readonly columns: readonly string[]
+  /** Undefined until a header was read. */
+  readonly mapping: ReturnType<DescribingMapper['describe']> | undefined
+  /** The first three records. */
+  readonly records: readonly SampleRecord[]
+  /** At most one for each row, in the order of the lines. */
+  readonly rejects: readonly Reject[]
+  /** Those about unmapped consent and identifiers have a suggested setting for this file. */
+  readonly warnings: readonly Warning[]
+}
+
+/** Maps the rows of one source, and counts the outcomes. */
 export class RowTally {
-  readonly #pipeline: Pipeline
   readonly #type: Destination
   readonly #uri: string
+  readonly #takesLast: boolean
   readonly #plain: DescribingMapper
   readonly #mapper: WatchedMapper
-  readonly records: SampleRecord[] = []
-  readonly rejects: Reject[] = []
+  readonly #records: SampleRecord[] = []
+  readonly #rejects: Reject[] = []
   readonly #keys = new RepeatedKeys()
   readonly #lines = new SharedLines()
-  readonly warnings: Warning[] = []
-  rows = 0
-  valid = 0
-  suppressed = 0
-  filtered = 0
-  duplicates = 0
-  columns: readonly string[] = []
-  /** Undefined until a header was read. */
-  mapping: ReturnType<DescribingMapper['describe']> | undefined
-
-  /** True if all rows have the same columns (`formats/openFormat.ts`); set before the first row. */
-  isTable = true
+  readonly #warnings: Warning[] = []
+  #rows = 0
+  #valid = 0
+  #suppressed = 0
+  #filtered = 0
+  #duplicates = 0
+  #columns: readonly string[] = []
+  #mapping: RowOutcomes['mapping']
+  #isTable = true
 
   constructor(pipeline: Pipeline, definition: SourceDefinition, today: Date) {
-    this.#pipeline = pipeline
     this.#type = destinationOf(pipeline.destination.kind)
     this.#uri = definition.uri
+    this.#takesLast = pipeline.duplicates === 'last'
     this.#plain = createMapper(pipeline, today)
     this.#mapper = watchMapper(this.#plain)
+  }
+
+  /** Sets whether all rows have the same columns (`formats/openFormat.ts`). Call this before the first row. */
+  begin({ isTable }: { readonly isTable: boolean }): void {
+    this.#isTable = isTable
+  }
+
+  /** Number of rows so far. */
+  get rows(): number {
+    return this.#rows
   }
 
   /**
@@ -54,62 +76,65 @@ export class RowTally {
    * @throws {RunError} FILE_COLUMN_MISSING, at the first row
    */
   add(row: Row, next: Row | undefined): void {
-    if (this.rows === 0) this.#begin(row.columns)
-    this.rows++
+    if (this.#rows === 0) this.#readHeader(row.columns)
+    this.#rows++
     const { record, reject, filtered, warnings } = this.#mapper.map(row)
-    this.warnings.push(...warnings)
+    this.#warnings.push(...warnings)
     this.#lines.register(row)
-    if (reject) this.rejects.push(this.#lines.nameRecord(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
-    if (filtered) this.filtered++
+    if (reject) this.#rejects.push(this.#lines.nameRecord(reject, this.#type.keys === 'products' ? 'product' : 'member', next))
+    if (filtered) this.#filtered++
     if (!record) return
-    if (record.kind === 'member' && !record.desired) this.suppressed++
-    else this.valid++
+    if (record.kind === 'member' && !record.desired) this.#suppressed++
+    else this.#valid++
     this.#keys.add(record)
-    if (this.records.length < sampleSize) this.records.push(sample(record, row, this.#mapper.mask(row)))
+    if (this.#records.length < sampleSize) this.#records.push(sample(record, row, this.#mapper.mask(row)))
   }
 
   /** Moves rows that share a key from `valid` to duplicates, suppressed or rejects. Call this once, after the last row. */
   resolveRepeats(): void {
-    const { duplicates: rule } = this.#pipeline
-    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#type.keyField, rule === 'last')
-    this.duplicates = duplicates
-    this.suppressed += optedOut
-    this.valid -= duplicates + optedOut + rejects.length
-    this.rejects.push(...rejects)
-    this.rejects.sort((a, b) => a.line - b.line)
+    const { duplicates, optedOut, rejects } = this.#keys.resolve(this.#type.keyField, this.#takesLast)
+    this.#duplicates = duplicates
+    this.#suppressed += optedOut
+    this.#valid -= duplicates + optedOut + rejects.length
+    this.#rejects.push(...rejects)
+    this.#rejects.sort((a, b) => a.line - b.line)
   }
 
   /**
-   * Adds the warnings that need the whole source, and applies the guard for rejects. Returns the guard's result if it would stop a run,
-   * else an empty list. Call this only for a source that was read to its end.
+   * Adds the warnings that need the whole source. Call this only for a source that was read to its end.
    *
    * @throws {RunError} FILE_SPREADSHEET_DAMAGE, FILE_MAPPING if too many rows are damaged or have swapped columns
    */
-  finish(facts: SourceFacts): readonly GuardResult[] {
+  finish(facts: SourceFacts): void {
     // A header without rows is checked too.
-    if (this.rows === 0 && facts.columns.length > 0) this.#begin(facts.columns)
+    if (this.#rows === 0 && facts.columns.length > 0) this.#readHeader(facts.columns)
     const { warnings: notes } = this.#mapper.finish(facts, undefined)
-    this.warnings.push(
+    this.#warnings.push(
       ...notes.flatMap(({ code, field, message, lines }) =>
         code === 'IDENTIFIER_UNMAPPED' ? [] : [{ code, field, message, line: lines[0] ?? 0 }],
       ),
     )
-    const { guards, name } = this.#pipeline
-    const tooMany = guardRejects({
-      guards,
-      read: this.rows,
-      rejected: this.rejects.length,
-      pipeline: name,
-      codes: groupRejects(this.rejects),
-    })
-    // The hint of the most frequent reject helps more than the guard's own hint.
-    return tooMany ? [{ ...tooMany, hint: groupRejects(this.rejects)[0]?.hint ?? tooMany.hint }] : []
   }
 
-  /** Returns all warnings so far. Those about unmapped consent and identifiers have a suggested setting for this file. */
-  allWarnings(): readonly Warning[] {
+  /** Returns the outcomes so far. */
+  outcomes(): RowOutcomes {
+    return {
+      rows: this.#rows,
+      valid: this.#valid,
+      suppressed: this.#suppressed,
+      filtered: this.#filtered,
+      duplicates: this.#duplicates,
+      columns: this.#columns,
+      mapping: this.#mapping,
+      records: this.#records,
+      rejects: this.#rejects,
+      warnings: this.#allWarnings(),
+    }
+  }
+
+  #allWarnings(): readonly Warning[] {
     const unread = this.#mapper.unread?.()
-    if (unread === undefined) return this.warnings
+    if (unread === undefined) return this.#warnings
     const { identifierHint: hint } = unread
     const identifiers = unread.identifiers.map(({ column, message, lines }) => ({
       line: lines[0] ?? 0,
@@ -118,13 +143,13 @@ export class RowTally {
       message,
       ...(hint === undefined ? {} : { hint }),
     }))
-    return [...this.warnings.map((warning) => withConsentHint(warning, unread)), ...identifiers]
+    return [...this.#warnings.map((warning) => withConsentHint(warning, unread)), ...identifiers]
   }
 
-  #begin(columns: readonly string[]): void {
-    this.columns = columns
-    this.mapping = this.#plain.describe(columns)
-    this.warnings.push(...this.#mapper.start(columns, this.#uri, this.isTable))
+  #readHeader(columns: readonly string[]): void {
+    this.#columns = columns
+    this.#mapping = this.#plain.describe(columns)
+    this.#warnings.push(...this.#mapper.start(columns, this.#uri, this.#isTable))
   }
 }
 
@@ -136,11 +161,11 @@ function sample(record: MappedRecord, row: Row, masked: readonly string[]): Samp
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), desired: record.desired }
 }
 
-/** Shortens a digest, because a digest is personal data too. Masks a `partner_user_id`. */
+/** Shortens a digest, because a digest is personal data too. Shows the first character of a `partner_user_id`. */
 function describeIdentifier(packed: PackedIdentifier): { readonly type: string; readonly value: string } {
   const type = identifierTypes[(packed[0] ?? 0) - 1] ?? 'unknown'
   return {
     type,
-    value: type === 'partner_user_id' ? `${packed.subarray(1, 2).toString()}***` : `${packed.subarray(1, 7).toString('hex')}…`,
+    value: type === 'partner_user_id' ? `${[...packed.subarray(1).toString()][0] ?? ''}***` : `${packed.subarray(1, 7).toString('hex')}…`,
   }
 }

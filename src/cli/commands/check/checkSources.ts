@@ -3,39 +3,72 @@ import type { SourceFacts } from '../../../formats/rows.ts'
 import type { Pipeline, SourceDefinition } from '../../../model/pipeline.ts'
 import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
 import { guardNotes } from '../../../sync/plan/qualityGuard.ts'
-import type { GuardResult, WarningSummary } from '../../../model/report.ts'
+import type { Reject } from '../../../model/record.ts'
+import type { WarningSummary } from '../../../model/report.ts'
+import { guardRejects } from '../../../sync/plan/guard.ts'
 import type { Context } from '../../context.ts'
 import { presentError, type PresentedError } from '../../terminal/present.ts'
+import { waiting } from '../../terminal/waiting.ts'
 import type { SourceCheck } from '../../reports/check.ts'
 import { isTable } from '../../../formats/openFormat.ts'
 import { detectedWords } from '../../reports/detected.ts'
-import { faultsOf } from '../../reports/rejects.ts'
+import { faultsOf, groupRejects } from '../../reports/rejects.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { RowTally } from './rowTally.ts'
 
+type Hold = SourceCheck['holds'][number]
+
 /**
- * Maps up to `limit` rows. If the source has no more rows, also checks the proof of its end and the guard for rejects. An error of the
- * source is a part of the result; any other error is thrown.
+ * Maps up to `limit` rows of each source. Of sources that are read to their end, also checks the proof of the end, and the guard for
+ * rejects on all of them, as a run does. An error of a source is a part of its result; any other error is thrown.
  */
-export async function checkSource(context: Context, pipeline: Pipeline, definition: SourceDefinition, limit: number): Promise<SourceCheck> {
+export async function checkSources(context: Context, pipeline: Pipeline, limit: number): Promise<readonly SourceCheck[]> {
+  const checks: SourceCheck[] = []
+  const rejects: Reject[] = []
+  for (const definition of pipeline.sources) {
+    const { check, rejects: own } = await waiting(context, 'reading the source', () => checkSource(context, pipeline, definition, limit))
+    checks.push(check)
+    rejects.push(...own)
+  }
+  const hold = checks.every(({ whole }) => whole) ? rejectsHold(pipeline, checks, rejects) : undefined
+  if (hold === undefined) return checks
+  // The result is shown with the source that has the most rejects.
+  const worst = checks.reduce((most, check) => (check.rejected > most.rejected ? check : most))
+  return checks.map((check) => (check === worst ? { ...check, holds: [hold, ...check.holds] } : check))
+}
+
+/** Returns the result of the guard for rejects on all sources together; undefined if a run would go on. */
+function rejectsHold({ guards, name }: Pipeline, checks: readonly SourceCheck[], rejects: readonly Reject[]): Hold | undefined {
+  const codes = groupRejects(rejects)
+  const read = checks.reduce((sum, { rows }) => sum + rows, 0)
+  const tooMany = guardRejects({ guards, read, rejected: rejects.length, pipeline: name, codes })
+  // The hint of the most frequent reject helps more than the guard's own hint.
+  return tooMany && { code: tooMany.code, message: tooMany.message, hint: codes[0]?.hint ?? tooMany.hint }
+}
+
+async function checkSource(
+  context: Context,
+  pipeline: Pipeline,
+  definition: SourceDefinition,
+  limit: number,
+): Promise<{ readonly check: SourceCheck; readonly rejects: readonly Reject[] }> {
   const config = context.config()
   const tally = new RowTally(pipeline, definition, new Date(context.clock.now()))
   let detected: readonly string[] = []
   let whole = false
   let error: PresentedError | undefined
-  let holds: readonly GuardResult[] = []
   try {
     const source = await openSource(definition, { env: config.env, log: context.log(), signal: context.signal })
     try {
       if (source.detected) {
         detected = detectedWords(source.detected)
-        tally.isTable = isTable(source.detected.format)
+        tally.begin({ isTable: isTable(source.detected.format) })
       }
       whole = await readRows(source, tally, limit)
       tally.resolveRepeats()
       if (whole) {
         const facts = source.facts()
-        holds = tally.finish(facts)
+        tally.finish(facts)
         detected = [...detected, ...wordsOfEnd(facts, detected)]
       }
     } finally {
@@ -45,27 +78,22 @@ export async function checkSource(context: Context, pipeline: Pipeline, definiti
     if (!(cause instanceof SluiceError)) throw cause
     error = presentError(cause, config.secrets)
   }
-  const { columns, mapping, rows, valid, suppressed, filtered, records, rejects, duplicates } = tally
-  const warnings = tally.allWarnings()
+  const { mapping, rejects, filtered, warnings, ...outcomes } = tally.outcomes()
   const summaries = warnings.map(({ line, ...warning }) => ({ ...warning, count: 1, lines: [line] }))
-  return {
+  const check: SourceCheck = {
     uri: shownAddress(definition.uri),
     detected,
-    columns,
+    ...outcomes,
     ...(mapping === undefined ? {} : { mapping }),
-    rows,
-    valid,
-    suppressed,
     ...(pipeline.filters.length === 0 ? {} : { filtered }),
-    holds: [...holds, ...guardNotes(pipeline, onePerCodeAndField(summaries))].map(({ code, message, hint }) => ({ code, message, hint })),
+    holds: guardNotes(pipeline, onePerCodeAndField(summaries)).map(({ code, message, hint }) => ({ code, message, hint })),
     whole,
-    records,
     warnings,
     rejected: rejects.length,
-    duplicates,
     rejects: rejects.flatMap(faultsOf),
     ...(error ? { error } : {}),
   }
+  return { check, rejects }
 }
 
 /** Adds up to `limit` rows to `tally`. Returns true if the source has no more. */
