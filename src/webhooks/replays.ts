@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { noteEvent } from '../db/audit.ts'
 import type { Queryable } from '../db/queryable.ts'
+import { listOf } from '../unknownValue.ts'
 
 /** Calls of the service that a replay needs. Times are minutes in UTC, `yyyymmddhhmm`. */
 export interface ReplayService {
@@ -22,12 +23,18 @@ export interface ReplayDeps {
   readonly path: string
   readonly log: Logger
   readonly clock: Pick<Clock, 'now'>
+  /** Milliseconds between checks. Default: 15 s. */
+  readonly everyMs?: number
 }
 
+const CHECK_MS = 15_000
 const MINUTE = 60_000
 /** Age in milliseconds up to which the service replays events. */
 const REPLAYABLE_MS = 5 * 24 * 60 * MINUTE
-/** Milliseconds without a result after which a replay is requested again, because the event with the result may have been refused too. */
+/**
+ * Milliseconds without a result after which a replay is requested again, because the event with the result may have been refused too.
+ * Also the longest wait after requests that failed.
+ */
 const RETRY_AFTER_MS = 15 * MINUTE
 /** Maximum number of requests for one gap. After that, an error is logged for the operator. */
 const MOST_ATTEMPTS = 10
@@ -44,7 +51,7 @@ export interface ReplayKeeper {
  * Checks at the start, on `wake`, and every `everyMs` whether the database is back, and whether an open gap needs a replay. Checks never
  * overlap, and do not keep the process alive.
  */
-export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void>; readonly everyMs?: number }): ReplayKeeper {
+export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<void> }): ReplayKeeper {
   let open = true
   let running: Promise<void> | undefined
   const check = async (): Promise<void> => {
@@ -63,7 +70,7 @@ export function keepReplays(deps: ReplayDeps & { readonly probe: () => Promise<v
   const checkOnce = (): void => {
     running ??= check().finally(() => (running = undefined))
   }
-  const timer = setInterval(checkOnce, deps.everyMs ?? 15_000)
+  const timer = setInterval(checkOnce, deps.everyMs ?? CHECK_MS)
   timer.unref()
   checkOnce()
   return {
@@ -104,15 +111,15 @@ export async function requestReplays(deps: ReplayDeps): Promise<number> {
 /** Records the result of a gap's replay, or requests a replay. Resolves to true if the gap was replayed or given up. */
 async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
   const last = gap.attempts.at(-1)
-  const jobs = jobsOf(last)
+  const [jobs, missed] = [textsOf(last, 'jobs'), textsOf(last, 'missed')]
   const ended = await jobStates(deps.db, jobs)
-  if (jobs.length > 0 && jobs.every((job) => ended.get(job) === 'Complete')) {
+  if (jobs.length > 0 && missed.length === 0 && jobs.every((job) => ended.get(job) === 'Complete')) {
     await note(deps.db, 'webhook.replayed', { gap: gap.id })
     deps.log.info({ attempts: gap.attempts.length }, 'the events of the gap were delivered again')
     return true
   }
-  const failed = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
-  if (last !== undefined && !failed && deps.clock.now() - last.at.getTime() < RETRY_AFTER_MS) return false
+  const isIncomplete = jobs.some((job) => ended.has(job) && ended.get(job) !== 'Complete')
+  if (last !== undefined && !isIncomplete && deps.clock.now() - last.at.getTime() < waitMs(deps, gap)) return false
   if (gap.attempts.length >= MOST_ATTEMPTS || deps.clock.now() - gap.toMs > REPLAYABLE_MS) {
     await note(deps.db, 'webhook.replay_given_up', { gap: gap.id, attempts: gap.attempts.length })
     deps.log.error(
@@ -121,29 +128,52 @@ async function resolveGap(deps: ReplayDeps, gap: OpenGap): Promise<boolean> {
     )
     return true
   }
-  await requestReplay(deps, gap)
+  await requestReplay(deps, gap, missed.length === 0 || isIncomplete ? undefined : { jobs, missed })
   return false
 }
 
-/** Requests a replay from each registration of the receiver, and records the request. A failure of the service is logged. */
-async function requestReplay(deps: ReplayDeps, gap: OpenGap): Promise<void> {
+/** Returns the time from the last attempt to the next one. Doubles with each attempt in a row that the service refused for a webhook. */
+function waitMs({ everyMs = CHECK_MS }: ReplayDeps, { attempts }: OpenGap): number {
+  const failedInARow = attempts.length - 1 - attempts.findLastIndex((attempt) => textsOf(attempt, 'missed').length === 0)
+  return failedInARow === 0 ? RETRY_AFTER_MS : Math.min(RETRY_AFTER_MS, everyMs * 2 ** (failedInARow - 1))
+}
+
+/**
+ * Requests a replay from each registration of the receiver, and records the jobs, and the webhooks whose request failed. After such a
+ * failure, `before` has the last attempt, and only its missed webhooks are asked. A failure to list the webhooks is only logged.
+ */
+async function requestReplay(
+  deps: ReplayDeps,
+  gap: OpenGap,
+  before: { readonly jobs: readonly string[]; readonly missed: readonly string[] } | undefined,
+): Promise<void> {
   // The range has one minute more on either side, because events are created before they are refused, and the service replays minutes.
   const range = {
     from_date: minuteOf(Math.max(gap.fromMs - MINUTE, deps.clock.now() - REPLAYABLE_MS + MINUTE)),
     to_date: minuteOf(gap.toMs + MINUTE),
   }
-  const jobs: string[] = []
-  try {
-    for (const { id } of webhooksOf(await deps.service.webhooks(), deps.path))
-      jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
-  } catch (error) {
-    // The next check tries again.
+  const warn = (error: unknown) =>
     deps.log.warn({ error: error instanceof Error ? error.name : 'unknown', ...range }, 'the replay of a gap could not be requested yet')
-    return
+  let webhooks: readonly { readonly id: string }[]
+  try {
+    webhooks = webhooksOf(await deps.service.webhooks(), deps.path)
+  } catch (error) {
+    // Nothing was requested. The next check tries again.
+    return warn(error)
   }
-  await note(deps.db, 'webhook.replay', { gap: gap.id, jobs, ...range })
-  if (jobs.length === 0) deps.log.warn(range, 'the app has no webhook with the address of this receiver, so nothing can be replayed')
-  else deps.log.info({ jobs, ...range }, 'the replay of a gap was requested')
+  const jobs = [...(before?.jobs ?? [])]
+  const missed: string[] = []
+  for (const { id } of webhooks.filter((webhook) => before === undefined || before.missed.includes(webhook.id))) {
+    try {
+      jobs.push(await deps.service.replay({ webhook_id: id, ...range }))
+    } catch (error) {
+      missed.push(id)
+      warn(error)
+    }
+  }
+  await note(deps.db, 'webhook.replay', { gap: gap.id, jobs, ...(missed.length === 0 ? {} : { missed }), ...range })
+  if (jobs.length > 0) deps.log.info({ jobs, ...range }, 'the replay of a gap was requested')
+  else if (missed.length === 0) deps.log.warn(range, 'the app has no webhook with the address of this receiver, so nothing can be replayed')
 }
 
 /** Returns the webhooks with the path of the receiver. If none has this path, a proxy may change paths, so all webhooks are returned. */
@@ -184,9 +214,8 @@ async function jobStates(db: Queryable, jobs: readonly string[]): Promise<Readon
   return new Map(rows.map(({ job, state }) => [job, state]))
 }
 
-function jobsOf(attempt: AuditEntry | undefined): readonly string[] {
-  const jobs = attempt?.detail['jobs']
-  return Array.isArray(jobs) ? jobs.map(String) : []
+function textsOf(attempt: AuditEntry | undefined, name: 'jobs' | 'missed'): readonly string[] {
+  return listOf(attempt?.detail[name]).map(String)
 }
 
 async function note(db: Queryable, what: string, detail: Readonly<Record<string, unknown>>): Promise<void> {

@@ -23,7 +23,7 @@ interface Bench extends AsyncDisposable {
   readonly db: Database
   readonly service: ReplayService
   readonly receiver: WebhookReceiver
-  readonly keep: (receiver?: WebhookReceiver) => ReplayKeeper
+  readonly keep: (receiver?: WebhookReceiver, everyMs?: number) => ReplayKeeper
   readonly database: (state: 'up' | 'down') => void
   readonly events: () => Promise<string[]>
   readonly auditLog: () => Promise<string[]>
@@ -61,8 +61,8 @@ async function bench(wrap: (service: ReplayService) => ReplayService = (service)
     db,
     service,
     receiver,
-    keep(of = receiver) {
-      const keeper = keepReplays({ db, service, path: '/webhooks', log: silentLogger, clock: systemClock, probe: of.probe, everyMs: 20 })
+    keep(of = receiver, everyMs = 20) {
+      const keeper = keepReplays({ db, service, path: '/webhooks', log: silentLogger, clock: systemClock, probe: of.probe, everyMs })
       keepers.push(keeper)
       return keeper
     },
@@ -140,6 +140,29 @@ test('a replay is requested again if it got no answer or is incomplete', async (
   await expect.poll(() => under.receiver.refusingSince(), patient).toBeDefined()
   under.database('up')
   await expect.poll(under.events, patient).toEqual(['b'])
+})
+
+test('a webhook whose replay is refused is asked ten times, later each time, and the others once', async () => {
+  const asked: string[] = []
+  await using under = await bench((service) => ({
+    webhooks: async () => [{ id: 'broken', url: 'https://hooks.example.com/webhooks' }, ...(await service.webhooks())],
+    async replay(range) {
+      asked.push(range.webhook_id)
+      if (range.webhook_id === 'broken') throw new Error('refused')
+      return service.replay(range)
+    },
+  }))
+  under.database('down')
+  await emit(under.sandbox, 'b')
+  under.database('up')
+  await under.receiver.probe()
+  under.keep(under.receiver, 1)
+  await expect.poll(under.events, patient).toEqual(['b'])
+  await expect.poll(under.auditLog, patient).toContain('webhook.replay_given_up')
+  expect([asked.filter((id) => id === 'broken').length, asked.filter((id) => id !== 'broken').length]).toEqual([10, 1])
+  const times = await under.db.query<{ at: Date }>(`select at from sluice.audit where what = 'webhook.replay' order by id`)
+  const waits = times.slice(1).map(({ at }, i) => at.getTime() - (times[i]?.at.getTime() ?? 0))
+  expect(waits.every((wait, i) => wait >= 2 ** i - 1)).toBe(true)
 })
 
 test('an incomplete replay job is requested again', async () => {
