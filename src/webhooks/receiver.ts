@@ -47,6 +47,8 @@ export interface WebhookReceiver {
 const base = 'http://receiver'
 
 const SIGNATURE_HEADER = 'x-service-webhooks-signature'
+/** Limits the memory of a long outage. An older event is stored all the same, but `onEvent` is not called for it. */
+const MOST_LATE = 10_000
 
 /**
  * Creates a receiver as a `node:http` handler. It verifies the signature over the raw bytes, stores each event once, and answers 200 only
@@ -59,7 +61,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const store = options.store ?? memoryEventStore()
   const gap = new GapTracker(log, clock.now)
   const header = (options.signatureHeader ?? SIGNATURE_HEADER).toLowerCase()
-  /** Inserts that took longer than their limit, by event. The next delivery reports an event that such an insert stored. */
+  /**
+   * Inserts that took longer than their limit, by event; the newest {@link MOST_LATE}. The next delivery reports an event that such an
+   * insert stored.
+   */
   const late = new Map<string, Promise<boolean>>()
   const secrets = () => (typeof options.secrets === 'function' ? options.secrets() : options.secrets)
 
@@ -111,11 +116,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       late.delete(event.id)
       log.debug({ type: event.type, isNew }, 'webhook event')
     } catch (error) {
-      const outcome = adding.catch(() => {
-        late.delete(event.id)
-        return false
-      })
-      late.set(event.id, outcome)
+      noteLate(event.id, adding)
       gap.noteRefusal()
       log.debug({ code: errorCode(error) ?? 'timeout' }, 'webhook event not stored')
       return answer(response, 503, { error: 'not stored, send it again' }, { 'retry-after': '60' })
@@ -124,6 +125,19 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const ended = gap.end()
     if (ended !== undefined) await reportGap(ended)
     if (isNew) callOnEvent(event)
+  }
+
+  /** Notes an insert that takes longer than its limit, until it ends without a stored event. */
+  function noteLate(id: string, adding: Promise<boolean>): void {
+    const outcome: Promise<boolean> = adding
+      .catch(() => false)
+      .then((stored) => {
+        if (!stored && late.get(id) === outcome) late.delete(id)
+        return stored
+      })
+    late.set(id, outcome)
+    const [oldest] = late.keys()
+    if (late.size > MOST_LATE && oldest !== undefined) late.delete(oldest)
   }
 
   /** Stores the event. Resolves to true if this insert, or an earlier one that was answered with 503, stored it. */

@@ -278,6 +278,29 @@ test('an event that is stored after its 503 is reported at its next delivery, on
   expect(seen).toHaveLength(1)
 })
 
+test('an event whose second insert is stored after its 503 is reported, although the first insert failed meanwhile', async () => {
+  const seen: string[] = []
+  const adding: PromiseWithResolvers<boolean>[] = []
+  await using served = await serve({
+    storeTimeoutMs: 20,
+    onEvent: ({ id }) => seen.push(id),
+    store: {
+      add: () => {
+        if (adding.length === 2) return Promise.resolve(false)
+        const insert = Promise.withResolvers<boolean>()
+        adding.push(insert)
+        return insert.promise
+      },
+      probe: () => Promise.resolve(),
+    },
+  })
+  expect([await served.post(event('late')), await served.post(event('late'))]).toEqual([503, 503])
+  adding[0]?.reject(new Error('the connection was lost'))
+  adding[1]?.resolve(true)
+  expect(await served.post(event('late'))).toBe(200)
+  expect(seen).toHaveLength(1)
+})
+
 test('an onEvent that throws changes neither the answer nor the end of a gap', async () => {
   const gaps: Gap[] = []
   const lines: string[] = []
